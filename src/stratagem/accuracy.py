@@ -1,0 +1,150 @@
+"""Exact variance of (workload, strategy) under the optimal reconstruction: every formula once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratagem.linalg import PseudoInverse, factor, pseudo_inverse
+from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
+from stratagem.workloads import Workload
+
+SUPPORT_TOLERANCE = 1e-9
+"""Share of ||W||_F^2 outside the row space of Q above which a workload counts as unsupported."""
+
+
+class UnsupportedWorkloadError(ValueError):
+    """The workload is not in the row space of the strategy: no unbiased estimate of it exists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """The variance of a workload's answers under a strategy, for one user of each type.
+
+    A user of type u adds t_u = sum_y Q[y, u] ||W R e_y||^2 - ||W e_u||^2 to the total variance of the
+    answers, R = M^+ Q^T D^-1 (McKenna et al., VLDB 2020, Theorem 3.4, with R as in Theorem 3.10).
+    """
+
+    objective: float
+    """L(Q) = tr(M^+ V) (Theorem 3.11); its mean over types less tr V / n is the average-case variance."""
+    per_type: np.ndarray
+    """t_u (n,): total variance over all queries added by one user of type u, in squared counts."""
+    queries: int
+    """Number p of queries."""
+
+    @property
+    def worst_case_variance(self) -> float:
+        """max_u t_u: total variance per user if everybody had the least favourable type."""
+        return float(self.per_type.max())
+
+    @property
+    def average_variance(self) -> float:
+        """mean_u t_u = (L(Q) - tr V)/n: total variance per user, averaged over the types."""
+        return float(self.per_type.mean())
+
+    def samples_for(self, alpha: float) -> float:
+        """Return the users needed for a worst-case normalised variance alpha: max_u t_u / (p alpha).
+
+        Normalised variance: the variance of an answer divided by N, averaged over the p queries, with the
+        answers as fractions of the N users (McKenna et al., VLDB 2020, Corollary 5.3).
+
+        Raises:
+            ValueError: if alpha is not a positive number.
+        """
+        if not (alpha > 0 and math.isfinite(alpha)):
+            raise ValueError(f"alpha is {alpha!r}; give the wanted normalised variance, for example 0.01.")
+        return self.worst_case_variance / (self.queries * alpha)
+
+    def total_variance(self, x: np.ndarray) -> float:
+        """Return Var(x) = sum_u x_u t_u, the exact total variance for the data vector x (n,)."""
+        return float(np.asarray(x, dtype=float) @ self.per_type)
+
+
+def evaluate(workload: Workload, strategy: Strategy) -> Accuracy:
+    """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n).
+
+    Only directions of the row space of W are inverted: with V = F F^T, L = ||M^(+1/2) F||_F^2 and
+    ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2, so that directions nobody asks for cannot add noise.
+
+    Raises:
+        UnsupportedWorkloadError: if a query is not a combination of rows of Q, naming what is missing.
+        ValueError: if the domains differ.
+
+    Example:
+        >>> import stratagem as st
+        >>> accuracy = evaluate(st.histogram(8), st.randomised_response(8, 1.0))
+        >>> round(accuracy.objective, 4)
+        224.9176
+    """
+    F = factor(workload.gram())
+    inverse = supporting_inverse(F, workload, strategy)
+    B = apply_inverse(inverse, F)
+    output_variance = np.square(strategy.forward(B)).sum(axis=1) * inverse_row_sums(strategy) ** 2
+    per_type = strategy.backward(output_variance) - np.square(F).sum(axis=1)
+    return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
+
+
+def objective(workload: Workload, strategy: Strategy) -> float:
+    """Return L(Q) = tr(M^+ V), the sum over types of the average-case variance plus tr V.
+
+    Raises:
+        UnsupportedWorkloadError: as `evaluate`.
+    """
+    F = factor(workload.gram())
+    return float(np.sum(F * apply_inverse(supporting_inverse(F, workload, strategy), F)))
+
+
+def per_query_variance(workload: Workload, strategy: Strategy, x: np.ndarray) -> np.ndarray:
+    """Return the exact variance (p,) of every answer for the data vector x (n,).
+
+    Var_i = w_i^T C w_i with C = R diag(Q x) R^T - diag(x), the covariance of the estimated data vector;
+    C = sum_k c_k e_k e_k^T gives Var = sum_k c_k (W e_k)^2 without building W.
+
+    Raises:
+        UnsupportedWorkloadError: as `evaluate`.
+    """
+    x = np.asarray(x, dtype=float)
+    inverse = supporting_inverse(factor(workload.gram()), workload, strategy)
+    weights = strategy.forward(x) * inverse_row_sums(strategy) ** 2
+    weighted_rows = apply_inverse(inverse, _weighted_gram(strategy, weights))
+    values, vectors = np.linalg.eigh(apply_inverse(inverse, weighted_rows.T) - np.diag(x))
+    variance = np.zeros(workload.queries)
+    step = max(1, (1 << 24) // workload.queries)
+    for first in range(0, len(values), step):
+        block = slice(first, first + step)
+        variance += np.square(workload.answer(vectors[:, block])) @ values[block]
+    return np.maximum(variance, 0.0)
+
+
+def _weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
+    """Return Q^T diag(weights) Q (n x n)."""
+    return strategy.backward(weights[:, None] * strategy.forward(np.eye(strategy.domain_size)))
+
+
+def supporting_inverse(F: np.ndarray, workload: Workload, strategy: Strategy) -> PseudoInverse:
+    """Return (M - 11^T/n)^+ after checking that F F^T = V lives in the row space of Q."""
+    if strategy.domain_size != workload.domain.size:
+        raise ValueError(
+            f"The strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
+            "both must speak of the same domain."
+        )
+    inverse = pseudo_inverse(strategy.centred_information())
+    _check_support(F - F.mean(axis=0), inverse)
+    return inverse
+
+
+def _check_support(F: np.ndarray, inverse: PseudoInverse) -> None:
+    lost = inverse.null.T @ F
+    if np.square(lost).sum() <= SUPPORT_TOLERANCE * max(np.square(F).sum(), np.finfo(float).tiny):
+        return
+    directions, sizes, _ = np.linalg.svd(lost, full_matrices=False)
+    count = int((sizes**2 > SUPPORT_TOLERANCE * np.square(F).sum()).sum())
+    example = inverse.null @ directions[:, 0]
+    plus, minus = int(example.argmax()), int(example.argmin())
+    raise UnsupportedWorkloadError(
+        f"The strategy cannot answer this workload: {count} of the {np.linalg.matrix_rank(F)} directions that "
+        f"the queries need are missing, first the one that tells user type {plus} from user type {minus}; "
+        "use a strategy whose rows span the queries, or leave those queries out."
+    )

@@ -1,0 +1,76 @@
+"""The weighted bound: the closed form with a free weight on every user type."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize
+
+from stratagem.bounds.nuclear import total_term
+from stratagem.linalg import centre
+from stratagem.workloads import Workload
+
+
+def weighted(workload: Workload, epsilon: float, max_steps: int = 60) -> float:
+    """Return the maximum over weights gamma >= 0 of ||W 1||^2/n + n S(gamma)^2/((kappa - 1) sum gamma) <= L(Q).
+
+    With Gamma = diag(gamma) - kappa gamma gamma^T/sum(gamma), every s in {1, E}^n has s^T Gamma s <= 0,
+    hence tr(Gamma M) <= 0; on 1^perp that reads tr(G Y) <= (kappa - 1) sum(gamma)/n and Cauchy-Schwarz
+    gives S = tr (V^(1/2) G V^(1/2))^(1/2). gamma = 1 is the closed form. log S^2/sum(gamma) is maximised by
+    L-BFGS over log gamma; any gamma with G >= 0 is a valid bound, so stopping early is safe.
+    """
+    n = workload.domain.size
+    kappa = math.cosh(epsilon / 2) ** 2
+    half = _centred_root(workload.gram())
+    if not half.any():
+        return total_term(workload)
+    evaluate = _Value(half, kappa)
+    solution = minimize(
+        lambda theta: evaluate(theta)[:2], np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": max_steps}
+    )
+    best = min(evaluate(theta)[0] for theta in (np.zeros(n), solution.x))
+    return total_term(workload) + n * math.exp(-best) / (kappa - 1)
+
+
+class _Value:
+    """-log(S(gamma)^2/sum gamma) with its gradient in log gamma; a high plateau where G is not >= 0."""
+
+    def __init__(self, half: np.ndarray, kappa: float) -> None:
+        self.half = half
+        """V_P^(1/2), n x n."""
+        self.kappa = kappa
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        gamma, kappa, half = np.exp(theta - theta.mean()), self.kappa, self.half
+        total = gamma.sum()
+        if not self.valid(gamma):
+            return 1e10, np.zeros_like(theta)
+        pulled = half @ gamma
+        values, vectors = np.linalg.eigh((half * gamma) @ half - np.outer(pulled, pulled) * (kappa / total))
+        keep = values > 4 * len(values) * np.finfo(float).eps * values[-1]
+        values, directions = values[keep], half @ vectors[:, keep]
+        S = np.sqrt(values).sum()
+        # dS = tr(H^(-1/2) dH)/2 = tr(B dGamma)/2 with B = half H^(-1/2) half
+        scaled = directions / values**0.25
+        B_gamma = scaled @ (scaled.T @ gamma)
+        slope = np.square(scaled).sum(axis=1) - kappa * (2 * B_gamma / total - gamma @ B_gamma / total**2)
+        value = math.log(total) - 2 * math.log(S)
+        return value, gamma * (1 / total - slope / S)
+
+    def valid(self, gamma: np.ndarray) -> bool:
+        """Return whether G = P Gamma P is positive semidefinite.
+
+        On 1^perp it is iff gamma^T X^+ gamma <= sum(gamma)/kappa for X = P diag(gamma) P, in closed form:
+        the maximum of (gamma^T v)^2 under v^T diag(gamma) v = 1, 1^T v = 0 is sum(gamma) - n^2/sum(1/gamma).
+        """
+        total = gamma.sum()
+        return self.kappa * (total - len(gamma) ** 2 / (1 / gamma).sum()) <= total * (1 - 1e-12)
+
+
+def _centred_root(V: np.ndarray) -> np.ndarray:
+    """Return (P V P)^(1/2); rounding noise is cut, which only lowers the bound."""
+    values, vectors = np.linalg.eigh(centre(V))
+    values = np.where(values > 4 * len(values) * np.finfo(float).eps * max(values[-1], 0), values, 0.0)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    return centre(root)

@@ -1,0 +1,43 @@
+"""Hadamard response."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import hadamard
+
+from stratagem.privacy import ratio
+from stratagem.strategies.matrix import MatrixStrategy
+
+
+def hadamard_response(domain_size: int, epsilon: float, blocks: int = 1) -> MatrixStrategy:
+    """Report a row on which the user's Hadamard column is +1, with E times the probability of the others.
+
+    With B blocks of b = 2^ceil(log2(n/B + 1)) rows, value u lives in block u // (b - 1) and owns column
+    1 + u % (b - 1) of the b x b Hadamard matrix (never the constant one): Q[y, u] is proportional to E
+    on the b/2 rows of its block where that column is +1 and to 1 on all others; m = B b.
+
+    Guarantee:
+        epsilon-LDP: all columns share the normaliser b/2 (E + 2B - 1), so a row holds two values of ratio E.
+
+    Raises:
+        ValueError: if `blocks` is not a power of two between 1 and n.
+
+    Reference:
+        Acharya, Sun, Zhang 2019, "Hadamard Response"; more than one block pays from epsilon = 1 upwards.
+    """
+    return MatrixStrategy(patterned(domain_size, epsilon, blocks))
+
+
+def patterned(domain_size: int, epsilon: float, blocks: int = 1) -> np.ndarray:
+    """Return the (B b) x n matrix of Hadamard response."""
+    if blocks < 1 or blocks & (blocks - 1) or blocks > domain_size:
+        raise ValueError(f"blocks is {blocks}; Hadamard response needs a power of two from 1 to {domain_size}.")
+    E = ratio(epsilon)
+    b = 1 << int(np.ceil(np.log2(domain_size / blocks + 1)))
+    high = hadamard(b)[:, 1:] > 0
+    Q = np.ones((blocks, b, domain_size))
+    for block in range(blocks):
+        members = slice(block * (b - 1), min((block + 1) * (b - 1), domain_size))
+        owned = max(0, members.stop - members.start)
+        Q[block, :, members][high[:, :owned]] = E
+    return Q.reshape(blocks * b, domain_size) / (b / 2 * (E + 2 * blocks - 1))

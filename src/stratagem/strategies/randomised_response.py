@@ -1,0 +1,32 @@
+"""Randomised response on n values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratagem.privacy import ratio
+from stratagem.strategies.matrix import MatrixStrategy
+
+
+def randomised_response(domain_size: int, epsilon: float) -> MatrixStrategy:
+    """Report the truth with probability E/(E + n - 1), every other value with 1/(E + n - 1).
+
+    Its histogram objective is tr(M^-1) = 1 + (n - 1) (E + n - 1)^2 / (E - 1)^2.
+
+    Guarantee:
+        epsilon-LDP: each row holds the two probabilities, whose ratio is E = exp(epsilon).
+
+    Reference:
+        Warner 1965; Kairouz, Bonawitz, Ramage 2016.
+
+    Example:
+        >>> randomised_response(4, 1.0).matrix[0].round(3).tolist()
+        [0.475, 0.175, 0.175, 0.175]
+    """
+    return MatrixStrategy(truthful(domain_size, epsilon))
+
+
+def truthful(domain_size: int, epsilon: float) -> np.ndarray:
+    """Return the n x n matrix of randomised response, E on the diagonal before normalisation."""
+    E = ratio(epsilon)
+    return (np.ones((domain_size, domain_size)) + (E - 1) * np.eye(domain_size)) / (E + domain_size - 1)

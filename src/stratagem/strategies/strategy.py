@@ -1,0 +1,91 @@
+"""The interface of a strategy: a randomiser that turns a user type into a report."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from stratagem.linalg import PseudoInverse, pseudo_inverse
+
+
+class Strategy(ABC):
+    """A locally private randomiser Q (m x n): Q[y, u] = Pr(report y | user type u), columns sum to one.
+
+    Only linear maps by Q are asked for, so that a strategy may be stored as a matrix, as bits or as a rule.
+    D = diag(Q 1) holds the row sums, M = Q^T D^-1 Q the information matrix (McKenna et al., VLDB 2020).
+    """
+
+    @property
+    @abstractmethod
+    def domain_size(self) -> int:
+        """Number n of user types."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """Number m of possible reports."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Measured privacy loss max_y log(max_u Q[y, u] / min_u Q[y, u]); infinite if a zero faces a positive.
+
+        Guarantee:
+            Computed from the probabilities alone; no constructor stores the epsilon that it was asked for.
+        """
+
+    @property
+    @abstractmethod
+    def row_sums(self) -> np.ndarray:
+        """Row sums d = Q 1 (m,)."""
+
+    @abstractmethod
+    def forward(self, X: np.ndarray) -> np.ndarray:
+        """Return Q X for X of shape (n,) or (n, k)."""
+
+    @abstractmethod
+    def backward(self, Y: np.ndarray) -> np.ndarray:
+        """Return Q^T Y for Y of shape (m,) or (m, k)."""
+
+    @abstractmethod
+    def centred_information(self) -> np.ndarray:
+        """Return M - 11^T/n = sum_y (q_y - d_y/n 1)(q_y - d_y/n 1)^T / d_y, n x n.
+
+        M 1 = 1 always holds; the rest is of order epsilon^2, so it is summed without forming M first.
+        """
+
+    @abstractmethod
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw one report for each user type in `values` (integers in 0..n-1). For simulation only."""
+
+    @abstractmethod
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the counts of reports (m,) when x[u] users have type u: a sum of n multinomials."""
+
+    @final
+    def information(self) -> np.ndarray:
+        """Return the information matrix M = Q^T D^-1 Q, n x n."""
+        return self.centred_information() + 1.0 / self.domain_size
+
+    @final
+    def reconstruct(self, counts: np.ndarray) -> np.ndarray:
+        """Return the unbiased estimate M^+ Q^T D^-1 counts of the data vector, (m,) -> (n,).
+
+        Unbiased on the row space of Q (Theorem 3.10 of McKenna et al., VLDB 2020, with uniform weights).
+        """
+        return apply_inverse(
+            pseudo_inverse(self.centred_information()), self.backward(inverse_row_sums(self) * counts)
+        )
+
+
+def apply_inverse(inverse: PseudoInverse, B: np.ndarray) -> np.ndarray:
+    """Return M^+ B where M = 11^T/n + C, C 1 = 0 and `inverse` is C^+; B has shape (n,) or (n, k)."""
+    return B.mean(axis=0) + inverse @ (B - B.mean(axis=0))
+
+
+def inverse_row_sums(strategy: Strategy) -> np.ndarray:
+    """Return 1/d (m,), zero where a report never occurs."""
+    d = strategy.row_sums
+    return np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)

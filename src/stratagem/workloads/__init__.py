@@ -1,0 +1,130 @@
+"""
+Workloads: what is asked of the data, as an algebra of linear queries.
+
+A domain is given as 64, "2^6", "age=100,sex=2", a dict of sizes, or a `Domain`.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from numpy.typing import ArrayLike
+
+from stratagem.workloads.all_range import AllRange
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.parity import Parity
+from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.product import Product
+from stratagem.workloads.stack import Stack
+from stratagem.workloads.total import Total
+from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.workload import Workload
+
+DomainLike = Domain | int | str | Mapping[str, int]
+
+
+def histogram(domain: DomainLike) -> Workload:
+    """
+    Count the users in every cell.
+
+    >>> histogram(8).queries
+    8
+    """
+    return Identity(Domain.of(domain))
+
+
+def total(domain: DomainLike) -> Workload:
+    """Count all users: one query."""
+    return Total(Domain.of(domain))
+
+
+def prefix(domain: DomainLike) -> Workload:
+    """
+    Count the users at or below each value of one ordered attribute.
+
+    >>> prefix(4).answer([5, 0, 2, 1]).tolist()
+    [5.0, 5.0, 7.0, 8.0]
+    """
+    return Prefix(Domain.of(domain))
+
+
+def all_range(domain: DomainLike, width: int | None = None) -> Workload:
+    """
+    Count the users in every range of at most `width` consecutive values, by default in every range.
+
+    >>> all_range(4096).queries
+    8390656
+    """
+    domain = Domain.of(domain)
+    return AllRange(domain, domain.sizes[0] if width is None else width)
+
+
+def marginals(domain: DomainLike, order: int) -> Workload:
+    """
+    Ask for the table of every set of exactly `order` attributes.
+
+    >>> marginals("2^100", 3).queries
+    1293600
+    """
+    return Marginals(Domain.of(domain), (order,))
+
+
+def all_marginals(domain: DomainLike) -> Workload:
+    """Ask for the table of every set of attributes, from the total to the full table."""
+    domain = Domain.of(domain)
+    return Marginals(domain, tuple(range(len(domain.sizes) + 1)))
+
+
+def parity(domain: DomainLike, order: int | None = None) -> Workload:
+    """Ask for every character of the domain that touches at most `order` attributes, by default for all."""
+    domain = Domain.of(domain)
+    return Parity(domain, len(domain.sizes) if order is None else order)
+
+
+def explicit(rows: ArrayLike, domain: DomainLike | None = None) -> Workload:
+    """
+    Ask the rows of a p x n matrix; a predicate is a row of 0 and 1.
+
+    >>> explicit([[1, 1, 0], [0, 1, 1]]).domain_size
+    3
+    """
+    return Explicit.of(rows, None if domain is None else Domain.of(domain))
+
+
+def kron(factors: Iterable[Workload]) -> Workload:
+    """
+    Ask every combination of one query from each factor, over the factors' attributes together.
+
+    >>> kron([prefix({"age": 100}), histogram({"sex": 2})]).queries
+    200
+    """
+    return Product(tuple(factors))
+
+
+def stack(parts: Iterable[Workload]) -> Workload:
+    """Ask the queries of every part, all over one domain."""
+    return Stack(tuple(parts))
+
+
+def weighted(workload: Workload, weight: float) -> Workload:
+    """Multiply every query by a weight."""
+    return Weighted(workload, weight)
+
+
+__all__ = [
+    "Domain",
+    "DomainLike",
+    "Workload",
+    "all_marginals",
+    "all_range",
+    "explicit",
+    "histogram",
+    "kron",
+    "marginals",
+    "parity",
+    "prefix",
+    "stack",
+    "total",
+    "weighted",
+]

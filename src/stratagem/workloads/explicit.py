@@ -1,0 +1,101 @@
+"""A workload given as its matrix."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.workload import Array, Workload
+
+ADVICE = "give one row a query and one column a cell, predicates as rows of 0 and 1"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Explicit(Workload):
+    """
+    Ask the rows of a matrix; a predicate is a row of 0 and 1 (or False and True).
+
+    `rows` has shape (p, n) and is kept as a read-only copy in float64.
+
+    Raises:
+        ValueError: for rows that are not two-dimensional, real, finite and nonzero, or do not fit.
+    """
+
+    rows: Array
+    domain: Domain
+
+    def __post_init__(self):
+        rows = _checked(self.rows)
+        if rows.shape[1] != self.domain.size:
+            raise ValueError(
+                f"an explicit workload was given {rows.shape[1]} columns for domain {self.domain}, but needs "
+                "one column for every cell: change the domain, or leave it out"
+            )
+        object.__setattr__(self, "rows", rows)
+
+    @staticmethod
+    def of(rows: ArrayLike, domain: Domain | None = None) -> "Explicit":
+        """Make the workload; without a domain, one attribute `value` with one cell a column."""
+        matrix = _checked(rows)
+        return Explicit(matrix, Domain.of(matrix.shape[1]) if domain is None else domain)
+
+    @property
+    def queries(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The sum of all squared entries."""
+        return float(np.vdot(self.rows, self.rows))
+
+    @property
+    def symmetry(self) -> None:
+        """None: the rows are not searched for one."""
+        return None
+
+    def _gram(self) -> Array:
+        return self.rows.T @ self.rows
+
+    def _answer(self, x: Array) -> Array:
+        return self.rows @ x
+
+    def _adjoint(self, y: Array) -> Array:
+        return self.rows.T @ y
+
+
+def _checked(rows: object) -> Array:
+    try:
+        array = np.asarray(rows)
+    except ValueError:
+        raise ValueError(f"an explicit workload was given rows of unequal length: {ADVICE}") from None
+    if array.dtype.kind not in "biuf" or array.ndim != 2 or array.size == 0:
+        raise ValueError(
+            f"an explicit workload was given {array.dtype} of shape {array.shape}, but needs real numbers of "
+            f"shape (p, n): {ADVICE}"
+        )
+    matrix = np.array(array, dtype=np.float64, order="C")
+    matrix.setflags(write=False)
+    _refuse_degenerate(matrix)
+    return matrix
+
+
+def _refuse_degenerate(matrix: Array) -> None:
+    if not np.isfinite(matrix).all():
+        raise ValueError(
+            "an explicit workload was given NaN or infinite entries, but all must be finite: replace them"
+        )
+    largest = float(np.abs(matrix).max())
+    if largest == 0:
+        raise ValueError(
+            "an explicit workload was given only zeros, but must ask something: "
+            "give at least one nonzero entry"
+        )
+    if not 1e-75 <= largest <= 1e75:
+        raise ValueError(
+            f"an explicit workload was given entries up to {largest:g}, but the largest must lie between "
+            "1e-75 and 1e75 for its square to be a float64: rescale the matrix"
+        )

@@ -1,0 +1,42 @@
+"""The histogram: one query for each cell."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from stratagem.workloads import check
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.workload import Array, Workload
+
+
+@final
+@dataclass(frozen=True)
+class Identity(Workload):
+    """Count the users in every cell: W = I, V = I, p = n."""
+
+    domain: Domain
+
+    @property
+    def queries(self) -> int:
+        """The number of cells, n."""
+        return self.domain.size
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The trace of I, n."""
+        return check.as_float(self.domain.size, "tr V")
+
+    @property
+    def symmetry(self) -> tuple[int, ...]:
+        """All translations of the domain."""
+        return self.domain.sizes
+
+    def _gram(self) -> Array:
+        return np.eye(self.domain.size)
+
+    def _answer(self, x: Array) -> Array:
+        return x
+
+    def _adjoint(self, y: Array) -> Array:
+        return y

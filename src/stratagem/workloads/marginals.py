@@ -1,0 +1,111 @@
+"""Marginals: contingency tables of every few attributes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, prod
+from typing import final
+
+import numpy as np
+
+from stratagem.workloads import check
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, translates
+from stratagem.workloads.workload import Array, Workload
+
+
+@final
+@dataclass(frozen=True)
+class Marginals(Workload):
+    """
+    Ask for the table of every set of exactly k attributes, for each k in `orders`.
+
+    V[u, v] = sum_k C(agree(u, v), k), agree the number of equal coordinates, and
+    p = sum_k e_k(sizes), e_k the elementary symmetric polynomial. Tables come by order, then by
+    attributes in lexicographic order; cells of a table in row-major order.
+
+    Raises:
+        ValueError: for no orders, or an order above the number of attributes.
+
+    Reference: Cormode, Kulkarni, Srivastava, Marginal release under local differential privacy, SIGMOD 2018.
+    """
+
+    domain: Domain
+    orders: tuple[int, ...]
+
+    def __post_init__(self):
+        orders = sorted({check.order(k, self.domain) for k in self.orders})
+        if not orders:
+            raise ValueError("marginals were given no orders, but need at least one: pass for example (2,)")
+        object.__setattr__(self, "orders", tuple(orders))
+
+    @property
+    def queries(self) -> int:
+        """The number of cells of all tables: the sum of e_k(sizes) over the orders k."""
+        e = elementary_symmetric(self.domain.sizes, self.orders[-1])
+        return sum(e[k] for k in self.orders)
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The number of tables times n."""
+        tables = sum(comb(len(self.domain.sizes), k) for k in self.orders)
+        return check.as_float(self.domain.size * tables, "tr V")
+
+    @property
+    def symmetry(self) -> tuple[int, ...]:
+        """All translations of the domain."""
+        return self.domain.sizes
+
+    def gram_row(self) -> Array:
+        """Return V[u, 0] for all cells u, shape (n,); V[u, v] is its value at u - v."""
+        agrees = axis_vectors([(np.arange(a) == 0) * 1.0 for a in self.domain.sizes])
+        e = elementary_symmetric(agrees, self.orders[-1])
+        row = np.zeros(self.domain.sizes)
+        for k in self.orders:
+            row += e[k]
+        return row.reshape(-1)
+
+    def _gram(self) -> Array:
+        return translates(self.gram_row(), self.domain.sizes)
+
+    def _answer(self, x: Array) -> Array:
+        tensor = x.reshape(*self.domain.sizes, x.shape[1])
+        tables = (table for k in self.orders for table in _tables(tensor, 0, k))
+        return np.concatenate([table.reshape(prod(table.shape[:-1]), x.shape[1]) for table in tables])
+
+    def _adjoint(self, y: Array) -> Array:
+        tables = self._split(y)
+        result = np.zeros((*self.domain.sizes, y.shape[1]))
+        for k in self.orders:
+            result += _spread(tables, (), self.domain.sizes, k)
+        return result.reshape(self.domain.size, y.shape[1])
+
+    def _split(self, y: Array) -> Iterator[Array]:
+        """Cut stacked answers into tables, each of shape (cells, k)."""
+        start = 0
+        for k in self.orders:
+            for sizes in combinations(self.domain.sizes, k):
+                stop = start + prod(sizes)
+                yield y[start:stop]
+                start = stop
+
+
+def _tables(tensor: Array, axis: int, keep: int) -> Iterator[Array]:
+    """Yield the tables that keep all axes before `axis` and `keep` of the rest, sharing partial sums."""
+    rest = tensor.ndim - 1 - axis
+    if keep in (0, rest):
+        yield tensor if keep == rest else tensor.sum(axis=tuple(range(axis, axis + rest)))
+        return
+    yield from _tables(tensor, axis + 1, keep - 1)
+    yield from _tables(tensor.sum(axis=axis), axis, keep)
+
+
+def _spread(tables: Iterator[Array], kept: tuple[int, ...], rest: tuple[int, ...], keep: int) -> Array:
+    """Add up the tables that `_tables` yields, in its order, broadcasting to (kept, rest, k)."""
+    if keep in (0, len(rest)):
+        table = next(tables)
+        ends = rest if keep else (1,) * len(rest)
+        return table.reshape(*kept, *ends, table.shape[-1])
+    with_first = _spread(tables, (*kept, rest[0]), rest[1:], keep - 1)
+    without = _spread(tables, kept, rest[1:], keep)
+    return with_first + np.expand_dims(without, len(kept))

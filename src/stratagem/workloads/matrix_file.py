@@ -1,0 +1,94 @@
+"""Matrices of queries in .npy and .csv files."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+
+from stratagem.workloads.workload import Array
+
+
+def read_matrix(path: Path) -> Array:
+    """
+    Read a p x n matrix of queries, one row a query, from a .npy or a .csv file.
+
+    A .csv file holds comma-separated numbers; empty lines are skipped, and so is a first line in
+    which no cell is a number (a header). Pickled objects in a .npy file are never loaded.
+
+    Raises:
+        ValueError: for another suffix, an unreadable file, or a cell that is not a finite number,
+            with its line.
+    """
+    readers = {".npy": _read_npy, ".csv": _read_csv}
+    if path.suffix.lower() not in readers:
+        raise ValueError(
+            f"{path} was given as a matrix, but only .npy and .csv are read: save the matrix as one of them"
+        )
+    try:
+        return readers[path.suffix.lower()](path)
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be read ({error.strerror or error}): give the path of a readable file"
+        ) from None
+
+
+def _read_npy(path: Path) -> Array:
+    try:
+        # A memory map refuses pickled objects, and a shape larger than the file before anything is allocated.
+        return np.array(np.lib.format.open_memmap(path, mode="r"))
+    except (ValueError, EOFError, TypeError, SyntaxError, AttributeError):
+        raise ValueError(
+            f"{path} is not an array of numbers in NumPy's .npy format: "
+            "write it with numpy.save(path, matrix)"
+        ) from None
+
+
+def _read_csv(path: Path) -> Array:
+    rows: list[list[float]] = []
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            for cells in reader:
+                if _skipped(cells, first=reader.line_num == 1):
+                    continue
+                rows.append([_number(cell, path, reader.line_num) for cell in cells])
+                _check_length(rows, path, reader.line_num)
+    except (UnicodeDecodeError, csv.Error):
+        raise ValueError(
+            f"{path} is not comma-separated text in UTF-8: "
+            "write numbers separated by commas, one query a line"
+        ) from None
+    if not rows:
+        raise ValueError(f"{path} holds no numbers, but needs at least one query: write one query a line")
+    return np.array(rows)
+
+
+def _skipped(cells: list[str], *, first: bool) -> bool:
+    header = first and all(_parsed(cell) is None for cell in cells)
+    return header or not any(cell.strip() for cell in cells)
+
+
+def _parsed(cell: str) -> float | None:
+    try:
+        return None if "_" in cell else float(cell)  # float reads 1_000 as 1000
+    except ValueError:
+        return None
+
+
+def _number(cell: str, path: Path, line: int) -> float:
+    number = _parsed(cell)
+    if number is None or not math.isfinite(number):
+        raise ValueError(
+            f"{path}, line {line}: {cell[:40]!r} is not a finite number: correct that cell (only the first "
+            "line may be a header, and then no cell of it is a number)"
+        )
+    return number
+
+
+def _check_length(rows: list[list[float]], path: Path, line: int) -> None:
+    if len(rows[-1]) != len(rows[0]):
+        raise ValueError(
+            f"{path}, line {line}: {len(rows[-1])} cells where the first query has {len(rows[0])}: "
+            "give every query one number a cell of the domain"
+        )

@@ -1,0 +1,83 @@
+"""Parities: the characters of the domain, up to a weight."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from stratagem.workloads import check, fourier
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.tensor import apply_along, axis_vectors, elementary_symmetric, translates
+from stratagem.workloads.workload import Array, Workload
+
+
+@final
+@dataclass(frozen=True)
+class Parity(Workload):
+    """
+    Ask for every real character of Z_a1 x ... x Z_ad that touches at most `order` attributes.
+
+    A query is a product over the attributes of one row of the real Fourier basis B (B^T B = a I, first
+    row all ones); its weight is the number of rows that are not the first. Queries are in row-major
+    order of the rows chosen, so binary attributes at full order give the Hadamard matrix.
+    V[u, v] = sum_{|S| <= order} prod_{i in S} (a_i [u_i = v_i] - 1), V = n I at full order;
+    p = sum_{l <= order} e_l(a_1 - 1, ..., a_d - 1) and tr V = n p.
+
+    Raises:
+        ValueError: for an order above the number of attributes.
+
+    Reference: McKenna, Maity, Mazumdar, Miklau, VLDB 2020, section 6 (binary attributes).
+    """
+
+    domain: Domain
+    order: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "order", check.order(self.order, self.domain))
+
+    @property
+    def queries(self) -> int:
+        """The number of characters: e_0 + ... + e_order of (a_1 - 1, ..., a_d - 1)."""
+        return sum(elementary_symmetric((a - 1 for a in self.domain.sizes), self.order))
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The trace of V: n p, because V[u, u] = p for every cell."""
+        return check.as_float(self.domain.size * self.queries, "tr V")
+
+    @property
+    def symmetry(self) -> tuple[int, ...]:
+        """All translations of the domain."""
+        return self.domain.sizes
+
+    def gram_row(self) -> Array:
+        """Return V[u, 0] for all cells u, shape (n,); V[u, v] is its value at u - v."""
+        factors = axis_vectors([a * (np.arange(a) == 0) - 1.0 for a in self.domain.sizes])
+        row = np.zeros(self.domain.sizes)
+        for e in elementary_symmetric(factors, self.order):
+            row += e
+        return row.reshape(-1)
+
+    def _gram(self) -> Array:
+        return translates(self.gram_row(), self.domain.sizes)
+
+    def _answer(self, x: Array) -> Array:
+        tensor = x.reshape(*self.domain.sizes, x.shape[1])
+        for axis in range(len(self.domain.sizes)):
+            tensor = apply_along(fourier.transform, tensor, axis)
+        return tensor.reshape(x.shape)[self._chosen()]
+
+    def _adjoint(self, y: Array) -> Array:
+        tensor = np.zeros((self.domain.size, y.shape[1]))
+        tensor[self._chosen()] = y
+        tensor = tensor.reshape(*self.domain.sizes, y.shape[1])
+        for axis in range(len(self.domain.sizes)):
+            tensor = apply_along(fourier.adjoint, tensor, axis)
+        return tensor.reshape(self.domain.size, y.shape[1])
+
+    def _chosen(self) -> np.ndarray:
+        """Mark the characters of weight at most the order, shape (n,)."""
+        weight = np.zeros(self.domain.sizes, dtype=np.int64)
+        for touched in axis_vectors([np.arange(a) > 0 for a in self.domain.sizes]):
+            weight += touched
+        return weight.reshape(-1) <= self.order

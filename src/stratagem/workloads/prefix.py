@@ -1,0 +1,53 @@
+"""Prefixes of one ordered attribute: the distribution function."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from stratagem.workloads import check
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.workload import Array, Workload
+
+
+@final
+@dataclass(frozen=True)
+class Prefix(Workload):
+    """
+    Count the users at or below each value: (W x)_i = x_0 + ... + x_i, p = n.
+
+    V[i, j] = n - max(i, j) and tr V = n (n + 1) / 2, with i, j = 0, ..., n - 1.
+
+    Raises:
+        ValueError: for a domain of several attributes.
+    """
+
+    domain: Domain
+
+    def __post_init__(self):
+        check.one_attribute(self.domain, "prefix")
+
+    @property
+    def queries(self) -> int:
+        """The number of cells, n."""
+        return self.domain.size
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The trace of V: n (n + 1) / 2."""
+        return float(self.domain.size * (self.domain.size + 1) // 2)
+
+    @property
+    def symmetry(self) -> None:
+        """None is known: the first value is in all prefixes, the last in one."""
+        return None
+
+    def _gram(self) -> Array:
+        left = float(self.domain.size) - np.arange(self.domain.size)
+        return np.minimum.outer(left, left)
+
+    def _answer(self, x: Array) -> Array:
+        return np.cumsum(x, axis=0)
+
+    def _adjoint(self, y: Array) -> Array:
+        return np.cumsum(y[::-1], axis=0)[::-1]

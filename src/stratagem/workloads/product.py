@@ -1,0 +1,103 @@
+"""Kronecker products: a query on each of several attributes at once."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.tensor import apply_along
+from stratagem.workloads.workload import Array, Workload
+
+
+@final
+@dataclass(frozen=True)
+class Product(Workload):
+    """
+    Ask every combination of one query from each factor: W = W_1 kron ... kron W_k, V likewise.
+
+    The domain joins the factors' attributes in order; a name already taken gets the first free
+    suffix _2, _3, ... Queries are in row-major order, the last factor's vary fastest.
+
+    Raises:
+        ValueError: for no factors, or a factor that is not a workload.
+    """
+
+    factors: tuple[Workload, ...]
+    domain: Domain = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "factors", workloads(self.factors, "a Kronecker product"))
+        object.__setattr__(self, "domain", _join(factor.domain for factor in self.factors))
+
+    @property
+    def queries(self) -> int:
+        """The product over the factors."""
+        return math.prod(factor.queries for factor in self.factors)
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The product over the factors."""
+        return math.prod(factor.frobenius_squared for factor in self.factors)
+
+    @property
+    def symmetry(self) -> tuple[int, ...] | None:
+        """The translations of all factors, when every factor has its own."""
+        known = all(factor.symmetry is not None for factor in self.factors)
+        return self.domain.sizes if known else None
+
+    def _gram(self) -> Array:
+        gram = np.ones((1, 1))
+        for factor in self.factors:
+            gram = np.kron(gram, factor.gram())
+        return gram.astype(np.float64, copy=False)
+
+    def _answer(self, x: Array) -> Array:
+        tensor = x.reshape(*(factor.domain_size for factor in self.factors), x.shape[1])
+        for i in self._by_growth():
+            tensor = apply_along(self.factors[i].answer, tensor, i)
+        return tensor.reshape(self.queries, x.shape[1])
+
+    def _adjoint(self, y: Array) -> Array:
+        tensor = y.reshape(*(factor.queries for factor in self.factors), y.shape[1])
+        for i in reversed(self._by_growth()):
+            tensor = apply_along(self.factors[i].adjoint, tensor, i)
+        return tensor.reshape(self.domain.size, y.shape[1])
+
+    def _by_growth(self) -> list[int]:
+        """Order the factors so that the tensor stays as small as it can on the way."""
+        growth = [factor.queries / factor.domain_size for factor in self.factors]
+        return sorted(range(len(growth)), key=growth.__getitem__)
+
+
+def workloads(parts: Iterable[object], what: str) -> tuple[Workload, ...]:
+    """
+    Return the parts as a tuple when there is at least one and each is a workload.
+
+    Raises:
+        ValueError: otherwise.
+    """
+    given = tuple(parts)
+    checked = tuple(part for part in given if isinstance(part, Workload))
+    if not checked or len(checked) != len(given):
+        kinds = ", ".join(type(part).__name__ for part in given) or "nothing"
+        raise ValueError(f"{what} was given {kinds}, but needs one or more workloads: pass them as a list")
+    return checked
+
+
+def _join(domains: Iterable[Domain]) -> Domain:
+    sizes: dict[str, int] = {}
+    for domain in domains:
+        for name, size in zip(domain.attributes, domain.sizes, strict=True):
+            sizes[_free(name, sizes)] = size
+    return Domain.of(sizes)
+
+
+def _free(name: str, taken: dict[str, int]) -> str:
+    candidate, number = name, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate

@@ -1,0 +1,66 @@
+"""Stacks: the queries of several workloads, one after the other."""
+
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.product import workloads
+from stratagem.workloads.workload import Array, Workload
+
+
+@final
+@dataclass(frozen=True)
+class Stack(Workload):
+    """
+    Ask the queries of every part, in order: W = [W_1; ...; W_k], V = V_1 + ... + V_k.
+
+    Raises:
+        ValueError: for no parts, a part that is not a workload, or parts over different domains.
+    """
+
+    parts: tuple[Workload, ...]
+    domain: Domain = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "parts", workloads(self.parts, "a stack"))
+        object.__setattr__(self, "domain", self.parts[0].domain)
+        for part in self.parts:
+            if part.domain != self.domain:
+                raise ValueError(
+                    f"a stack was given parts over the domains {self.domain} and {part.domain}, but all "
+                    "parts share one domain: use kron with total for attributes not asked about"
+                )
+
+    @property
+    def queries(self) -> int:
+        """The sum over the parts."""
+        return sum(part.queries for part in self.parts)
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The sum over the parts."""
+        return sum(part.frobenius_squared for part in self.parts)
+
+    @property
+    def symmetry(self) -> tuple[int, ...] | None:
+        """The translations of the domain, when every part has them."""
+        return self.domain.sizes if all(part.symmetry is not None for part in self.parts) else None
+
+    def _gram(self) -> Array:
+        gram = self.parts[0].gram()
+        for part in self.parts[1:]:
+            gram += part.gram()
+        return gram
+
+    def _answer(self, x: Array) -> Array:
+        return np.concatenate([part.answer(x) for part in self.parts])
+
+    def _adjoint(self, y: Array) -> Array:
+        result = np.zeros((self.domain.size, y.shape[1]))
+        start = 0
+        for part in self.parts:
+            result += part.adjoint(y[start : start + part.queries])
+            start += part.queries
+        return result

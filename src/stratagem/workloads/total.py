@@ -1,0 +1,42 @@
+"""The total: one query that counts everybody."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from stratagem.workloads import check
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.workload import Array, Workload
+
+
+@final
+@dataclass(frozen=True)
+class Total(Workload):
+    """Count all users: W = 1^T, V = 1 1^T, p = 1."""
+
+    domain: Domain
+
+    @property
+    def queries(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The number of cells, n."""
+        return check.as_float(self.domain.size, "tr V")
+
+    @property
+    def symmetry(self) -> tuple[int, ...]:
+        """All translations of the domain."""
+        return self.domain.sizes
+
+    def _gram(self) -> Array:
+        return np.ones((self.domain.size, self.domain.size))
+
+    def _answer(self, x: Array) -> Array:
+        return x.sum(axis=0, keepdims=True)
+
+    def _adjoint(self, y: Array) -> Array:
+        return np.repeat(y, self.domain.size, axis=0)

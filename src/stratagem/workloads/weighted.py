@@ -1,0 +1,66 @@
+"""A workload whose queries count more, or less."""
+
+import math
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import final
+
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.product import workloads
+from stratagem.workloads.workload import Array, Workload
+
+SMALLEST, LARGEST = 1e-75, 1e75  # the square stays far from the ends of float64
+
+
+@final
+@dataclass(frozen=True)
+class Weighted(Workload):
+    """
+    Multiply every query by a weight: weight W, so V by weight^2.
+
+    Raises:
+        ValueError: for a weight that is zero, not finite, or outside 1e-75..1e75 in absolute value.
+    """
+
+    workload: Workload
+    weight: float
+    domain: Domain = field(init=False, repr=False)
+
+    def __post_init__(self):
+        (workload,) = workloads([self.workload], "a weight")
+        object.__setattr__(self, "weight", _weight(self.weight))
+        object.__setattr__(self, "domain", workload.domain)
+
+    @property
+    def queries(self) -> int:
+        """The number of queries, unchanged."""
+        return self.workload.queries
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The trace of V times weight^2."""
+        return self.weight**2 * self.workload.frobenius_squared
+
+    @property
+    def symmetry(self) -> tuple[int, ...] | None:
+        """Unchanged."""
+        return self.workload.symmetry
+
+    def _gram(self) -> Array:
+        return self.weight**2 * self.workload.gram()
+
+    def _answer(self, x: Array) -> Array:
+        return self.weight * self.workload.answer(x)
+
+    def _adjoint(self, y: Array) -> Array:
+        return self.weight * self.workload.adjoint(y)
+
+
+def _weight(value: object) -> float:
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not SMALLEST <= abs(number) <= LARGEST:
+        raise ValueError(
+            f"the weight is {value!r}, but must be a number between {SMALLEST} and {LARGEST} or its "
+            "negative: leave out the queries that should not count"
+        )
+    return number

@@ -1,0 +1,127 @@
+"""What every workload of linear queries can do, without its matrix ever being built."""
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stratagem.workloads import check
+from stratagem.workloads.domain import Domain
+
+Array = NDArray[np.float64]
+
+MATRIX_LIMIT = 2**27  # 1 GiB of float64
+GRAM_LIMIT = 2**29  # 4 GiB: n up to 23,170
+ANSWER_LIMIT = 2**30
+
+
+class Workload(ABC):
+    """
+    A matrix W of p linear queries over the n cells of a domain, known by what it does.
+
+    Optimisation needs only the Gram matrix V = W^T W. A leaf sets `domain` and fills in the
+    abstract members; its hooks `_answer` and `_adjoint` always get a two-dimensional array.
+
+    Reference: McKenna, Maity, Mazumdar, Miklau, VLDB 2020, section 3.
+    """
+
+    domain: Domain
+
+    @property
+    @abstractmethod
+    def queries(self) -> int:
+        """The number p of queries, the rows of W."""
+
+    @property
+    @abstractmethod
+    def frobenius_squared(self) -> float:
+        """The squared Frobenius norm ||W||_F^2 = tr V."""
+
+    @property
+    @abstractmethod
+    def symmetry(self) -> tuple[int, ...] | None:
+        """
+        Sizes (a1, ..., ad) of the product of cyclic groups whose translations leave V unchanged.
+
+        The group acts on the cells coordinate by coordinate, so V[u, v] depends on u - v alone;
+        None when no such group is known.
+        """
+
+    @abstractmethod
+    def _gram(self) -> Array: ...
+
+    @abstractmethod
+    def _answer(self, x: Array) -> Array:
+        """Map an array of shape (n, k) to W x of shape (p, k)."""
+
+    @abstractmethod
+    def _adjoint(self, y: Array) -> Array:
+        """Map an array of shape (p, k) to W^T y of shape (n, k)."""
+
+    @final
+    @property
+    def domain_size(self) -> int:
+        """The number n of cells, the columns of W."""
+        return self.domain.size
+
+    @final
+    def gram(self) -> Array:
+        """
+        Return the Gram matrix V = W^T W, shape (n, n), float64.
+
+        Raises:
+            ValueError: when V would hold more than 2^29 numbers.
+        """
+        advice = "use symmetry, answer and adjoint instead, or a smaller domain"
+        check.entries(self.domain_size**2, GRAM_LIMIT, "the Gram matrix", advice)
+        return self._gram()
+
+    @final
+    def answer(self, x: ArrayLike) -> Array:
+        """
+        Return the answers W x: shape (n,) gives (p,), shape (n, k) gives (p, k).
+
+        Raises:
+            ValueError: when x has another shape, is not real, or the answers exceed 2^30 numbers.
+        """
+        columns, shape = _columns(x, self.domain_size, "the data", f"cell of domain {self.domain}")
+        advice = "use a workload with fewer queries, or its Gram matrix"
+        check.entries(self.queries * columns.shape[1], ANSWER_LIMIT, "the answers", advice)
+        return self._answer(columns).reshape(self.queries, *shape)
+
+    @final
+    def adjoint(self, y: ArrayLike) -> Array:
+        """
+        Return W^T y: shape (p,) gives (n,), shape (p, k) gives (n, k).
+
+        Raises:
+            ValueError: when y has another shape, is not real, or the result exceeds 2^30 numbers.
+        """
+        columns, shape = _columns(y, self.queries, "the answers", "query of the workload")
+        check.entries(self.domain_size * columns.shape[1], ANSWER_LIMIT, "the result", "use a smaller domain")
+        return self._adjoint(columns).reshape(self.domain_size, *shape)
+
+    @final
+    def matrix(self) -> Array:
+        """
+        Return W itself, shape (p, n), for small workloads.
+
+        Raises:
+            ValueError: when W would hold more than 2^27 numbers.
+        """
+        n = self.domain_size
+        advice = "use gram, answer and adjoint instead"
+        check.entries(max(self.queries, n) * n, MATRIX_LIMIT, "the workload matrix", advice)
+        return self.answer(np.eye(n))
+
+
+def _columns(values: ArrayLike, rows: int, what: str, unit: str) -> tuple[Array, tuple[int, ...]]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or array.shape[0] != rows:
+        raise ValueError(
+            f"{what} were given as {array.dtype} of shape {array.shape}, but must be real numbers of shape "
+            f"({check.count_text(rows)},) or ({check.count_text(rows)}, k): give one number a {unit}"
+        )
+    columns = array[:, None] if array.ndim == 1 else array
+    return columns.astype(np.float64), array.shape[1:]
