@@ -1,1 +1,129 @@
-"""Stratagem: local-differential-privacy mechanisms for any workload, with a certificate of how good they are."""
+"""Stratagem: local-differential-privacy mechanisms for any workload, with a certificate of how good they are.
+
+    import stratagem as st
+    solution = st.optimise(st.prefix(64), epsilon=1.0)
+
+Names are imported where they are first used, so that `import stratagem` itself takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
+    from stratagem.bounds import Bounds, lower_bounds
+    from stratagem.catalogue import load_workload as load
+    from stratagem.comparison import Comparison, compare
+    from stratagem.optimisation import optimise
+    from stratagem.simulation import Simulation, simulate
+    from stratagem.solution import Solution
+    from stratagem.solvers import Auto, ProjectedGradient, Status, Step
+    from stratagem.strategies import (
+        MatrixStrategy,
+        Strategy,
+        hadamard_response,
+        hierarchical,
+        randomised_response,
+    )
+    from stratagem.workloads import (
+        Domain,
+        Workload,
+        all_marginals,
+        all_range,
+        explicit,
+        histogram,
+        kron,
+        marginals,
+        parity,
+        prefix,
+        stack,
+        total,
+        weighted,
+    )
+
+_HOMES = {
+    "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
+    "stratagem.bounds": ("Bounds", "lower_bounds"),
+    "stratagem.comparison": ("Comparison", "compare"),
+    "stratagem.optimisation": ("optimise",),
+    "stratagem.simulation": ("Simulation", "simulate"),
+    "stratagem.solution": ("Solution",),
+    "stratagem.solvers": ("Auto", "ProjectedGradient", "Status", "Step"),
+    "stratagem.strategies": (
+        "MatrixStrategy",
+        "Strategy",
+        "hadamard_response",
+        "hierarchical",
+        "randomised_response",
+    ),
+    "stratagem.workloads": (
+        "Domain",
+        "Workload",
+        "all_marginals",
+        "all_range",
+        "explicit",
+        "histogram",
+        "kron",
+        "marginals",
+        "parity",
+        "prefix",
+        "stack",
+        "total",
+        "weighted",
+    ),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names} | {"load": "stratagem.catalogue"}
+
+__all__ = [
+    "Accuracy",
+    "Auto",
+    "Bounds",
+    "Comparison",
+    "Domain",
+    "MatrixStrategy",
+    "ProjectedGradient",
+    "Simulation",
+    "Solution",
+    "Status",
+    "Step",
+    "Strategy",
+    "UnsupportedWorkloadError",
+    "Workload",
+    "all_marginals",
+    "all_range",
+    "compare",
+    "evaluate",
+    "explicit",
+    "hadamard_response",
+    "hierarchical",
+    "histogram",
+    "kron",
+    "load",
+    "lower_bounds",
+    "marginals",
+    "optimise",
+    "parity",
+    "per_query_variance",
+    "prefix",
+    "randomised_response",
+    "simulate",
+    "stack",
+    "total",
+    "weighted",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its home and remember it."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'stratagem' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), "load_workload" if name == "load" else name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -6,31 +6,46 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve
+from jax.scipy.linalg import solve_triangular
+
+
+LEAF = 16
+"""Block handed to LAPACK, small enough to stay on one thread; larger matrices stop at n/64."""
 
 
 class Evaluation(NamedTuple):
     """The value of L at Q and what the gradient needs of it."""
 
     value: jax.Array
-    factor: jax.Array
-    """Cholesky factor of M (n x n)."""
-    solved: jax.Array
-    """M^-1 V (n x n)."""
+    inverse: jax.Array
+    """K = C^-1 (n x n), C the Cholesky factor of M, so that M^-1 = K^T K."""
+    half: jax.Array
+    """K F (n x r)."""
 
 
-def evaluate(Q: jax.Array, V: jax.Array) -> Evaluation:
-    """Return L(Q) = tr(M^-1 V), M = Q^T D^-1 Q: one product of 2 m n^2 operations and a Cholesky solve.
+def evaluate(Q: jax.Array, F: jax.Array) -> Evaluation:
+    """Return L(Q) = tr(M^-1 V) = ||K F||_F^2 for V = F F^T and M = Q^T D^-1 Q = (K^T K)^-1.
 
-    A ridge of a few ulp keeps M, whose eigenvalues lie in [0, 1], positive definite; where rounding beats
-    it the value is not a number, which every line search rejects.
+    One product of 2 m n^2 operations and a few of n^3. A ridge of a few ulp keeps M, whose eigenvalues
+    lie in [0, 1], positive definite; where rounding beats it the value is not a number, which every line
+    search rejects.
     """
-    scaled = Q / jnp.sqrt(Q.sum(axis=1, keepdims=True))
     n = Q.shape[1]
     ridge = n * jnp.finfo(Q.dtype).eps
-    factor = jnp.linalg.cholesky(scaled.T @ scaled + ridge * jnp.eye(n, dtype=Q.dtype), symmetrize_input=False)
-    solved = cho_solve((factor, True), V)
-    return Evaluation(jnp.trace(solved), factor, solved)
+    M = information(Q)
+    inverse = inverse_cholesky(M + ridge * jnp.eye(n, dtype=Q.dtype), max(LEAF, n // 64))
+    half = inverse @ F
+    return Evaluation(jnp.square(half).sum(), inverse, half)
+
+
+def information(Q: jax.Array, parts: int = 4) -> jax.Array:
+    """Return M = Q^T D^-1 Q (n x n), block by block above the diagonal: 5/8 of the work of a full product."""
+    scaled = Q / jnp.sqrt(Q.sum(axis=1, keepdims=True))
+    blocks = jnp.split(scaled, [len(Q.T) * k // parts for k in range(1, parts)], axis=1)
+    rows: list[list[jax.Array]] = []
+    for i, left in enumerate(blocks):
+        rows.append([rows[j][i].T for j in range(i)] + [left.T @ right for right in blocks[i:]])
+    return jnp.block(rows)
 
 
 def gradient(Q: jax.Array, evaluation: Evaluation) -> jax.Array:
@@ -38,27 +53,45 @@ def gradient(Q: jax.Array, evaluation: Evaluation) -> jax.Array:
 
     One more product of 2 m n^2 operations; automatic differentiation needs two to three.
     """
-    G = cho_solve((evaluation.factor, True), evaluation.solved.T)
-    d = Q.sum(axis=1, keepdims=True)
-    A = Q @ G / d
-    return (A * Q).sum(axis=1, keepdims=True) / d - 2 * A
+    solved = evaluation.inverse.T @ evaluation.half
+    A = Q @ (solved @ solved.T)
+    inverse = 1 / Q.sum(axis=1, keepdims=True)
+    return inverse * (inverse * (A * Q).sum(axis=1, keepdims=True) - 2 * A)
+
+
+def inverse_cholesky(M: jax.Array, leaf: int = LEAF) -> jax.Array:
+    """Return K = C^-1 (lower triangular) for M = C C^T, by halves: products all the way down to small leaves.
+
+    Products run at full speed on every device; LAPACK on the whole matrix would fight the compiler's own
+    threads for the cores, which costs more than the factorisation itself (twice the step at n = 512).
+    """
+    n = len(M)
+    if n <= leaf:
+        factor = jnp.linalg.cholesky(M, symmetrize_input=False)
+        return solve_triangular(factor, jnp.eye(n, dtype=M.dtype), lower=True)
+    h = n // 2
+    upper = inverse_cholesky(M[:h, :h], leaf)
+    below = M[h:, :h] @ upper.T
+    lower = inverse_cholesky(M[h:, h:] - below @ below.T, leaf)
+    corner = -(lower @ below) @ upper
+    return jnp.block([[upper, jnp.zeros((h, n - h), dtype=M.dtype)], [corner, lower]])
 
 
 @jax.custom_vjp
-def loss(Q: jax.Array, V: jax.Array) -> jax.Array:
-    """Return L(Q) for jax.grad, which then costs one product instead of two to three."""
-    return evaluate(Q, V).value
+def loss(Q: jax.Array, F: jax.Array) -> jax.Array:
+    """Return L(Q) for V = F F^T; under jax.grad it costs one product more instead of two to three."""
+    return evaluate(Q, F).value
 
 
-def _forward(Q, V):
-    evaluation = evaluate(Q, V)
+def _forward(Q, F):
+    evaluation = evaluate(Q, F)
     return evaluation.value, (Q, evaluation)
 
 
 def _backward(residuals, cotangent):
     Q, evaluation = residuals
-    inverse = cho_solve((evaluation.factor, True), jnp.eye(Q.shape[1], dtype=Q.dtype))
-    return cotangent * gradient(Q, evaluation), cotangent * inverse
+    along_F = 2 * evaluation.inverse.T @ evaluation.half
+    return cotangent * gradient(Q, evaluation), cotangent * along_F
 
 
 loss.defvjp(_forward, _backward)

@@ -1,0 +1,44 @@
+"""The default: choose a solver and its size by the problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stratagem.solvers.projected_gradient import ProjectedGradient
+from stratagem.solvers.solver import Problem, Solver
+from stratagem.strategies import MatrixStrategy
+
+ENTRIES = 1 << 16
+"""Entries of Q up to which sixteen outputs for each user type are affordable (n = 64); then fewer, down to two."""
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Choose the solver, its number of outputs and its start.
+
+    More outputs bring the projected gradient closer to the bound and cost time in proportion, so small
+    domains get sixteen for each user type and large ones two. Random starts end in poor strategies at high
+    epsilon, symmetric ones at low epsilon, so it starts from the best published baseline and at random.
+    """
+
+    reference: ClassVar[str] = "chooses among the others by the problem"
+
+    outputs: int | None = None
+    """Number m of rows; default by the domain size."""
+    restarts: int = 2
+    seed: int = 0
+    gap: float = 0.0
+
+    def select(self, problem: Problem, baseline: MatrixStrategy) -> Solver:
+        """Return the solver that fits the problem."""
+        n = problem.workload.domain_size
+        outputs = self.outputs or max(2, n * round(min(16, max(2, (ENTRIES / n**2) ** 0.5 * 4))))
+        return ProjectedGradient(
+            outputs=outputs,
+            start=baseline,
+            restarts=self.restarts,
+            seed=self.seed,
+            gap=self.gap,
+            momentum=0.5 if n <= 256 else 0.0,
+        )

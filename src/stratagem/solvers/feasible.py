@@ -1,0 +1,52 @@
+"""From nearly feasible arrays to exactly feasible strategies, and from a strategy to a start."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from stratagem.privacy import ratio
+from stratagem.solvers.projection import feasible_thresholds, project
+from stratagem.strategies import MatrixStrategy
+
+NOISE = 1e-2
+"""Relative noise on the entries of a warm start, enough to leave a symmetric saddle point."""
+
+
+def as_strategy(Q: np.ndarray, z: np.ndarray, epsilon: float) -> MatrixStrategy:
+    """Return the strategy nearest to Q (m x n) with rows in [z, E z], proportional rows merged.
+
+    Guarantee:
+        Measured epsilon at most `epsilon` and columns that sum to one within 1e-12: the projection works
+        with a ratio 1e-14 below exp(epsilon), and the last normalisation moves entries by a few 1e-16.
+    """
+    with jax.enable_x64(True):
+        E = jnp.asarray(ratio(epsilon))
+        thresholds = feasible_thresholds(jnp.asarray(z, dtype=float), E)
+        Q = np.asarray(project(jnp.asarray(Q, dtype=float), thresholds, E))
+    Q = merged(Q)
+    return MatrixStrategy(Q / Q.sum(axis=0))
+
+
+def merged(Q: np.ndarray) -> np.ndarray:
+    """Return Q with proportional rows added up: neither M nor the privacy of the rows changes."""
+    Q = Q[Q.max(axis=1) > 0]
+    shapes = np.round(Q / Q.max(axis=1, keepdims=True), 9)
+    _, group = np.unique(shapes, axis=0, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    firsts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    return np.add.reduceat(Q[order], firsts)
+
+
+def spread_rows(
+    strategy: MatrixStrategy, outputs: int, E: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a start (R, z) near a strategy: its rows repeated to at least `outputs`, with a little noise.
+
+    z is the geometric mean of the thresholds max/E and min that its rows allow.
+    """
+    copies = max(1, -(-outputs // strategy.outputs))
+    rows = np.repeat(strategy.matrix[strategy.row_sums > 0] / copies, copies, axis=0)
+    z = np.sqrt(rows.max(axis=1) / E * np.maximum(rows.min(axis=1), rows.max(axis=1) / E))
+    return rows * (1 + NOISE * rng.standard_normal(rows.shape)), z

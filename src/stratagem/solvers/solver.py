@@ -1,0 +1,168 @@
+"""What a solver is, and the one loop that runs every solver."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from stratagem.strategies import Strategy
+from stratagem.workloads import Workload
+
+
+class Status(StrEnum):
+    """How a search ended; the text says what it means and what to do."""
+
+    OPTIMAL = "The requested gap is met: no epsilon-LDP strategy is better by more than that."
+    CONVERGED = "Converged: more steps would not help; try more outputs, more restarts or another start."
+    STEPS_EXHAUSTED = "Stopped at max_steps while still improving; raise it, or warm-start from this strategy."
+    TIME_EXHAUSTED = "Stopped at max_seconds while still improving; raise it, or warm-start from this strategy."
+    STOPPED = "Stopped by the callback; this is the best strategy so far."
+    INTERRUPTED = "Interrupted; this is the best strategy so far, warm-start from it to go on."
+    BASELINE = "No search beat this published mechanism; try more outputs or more restarts."
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be solved: a workload and a privacy budget, with the bound to hold results against."""
+
+    workload: Workload
+    epsilon: float
+    lower_bound: float
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """V = W^T W (n x n)."""
+        return self.workload.gram()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When the loop stops. Nothing here can affect privacy."""
+
+    max_steps: int
+    restarts: int
+    """Starts in all, at least 1."""
+    tolerance: float
+    """A start is finished when `patience` steps together improve the objective by less than this ratio."""
+    patience: int
+    max_seconds: float
+    gap: float
+    """Stop as soon as objective / lower bound - 1 is at most this."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The record of one step, as given to callbacks and kept in the history."""
+
+    start: int
+    step: int
+    objective: float
+    best: float
+    gap: float
+    """best / lower bound - 1."""
+    seconds: float
+
+
+Callback = Callable[[Step], bool | None]
+"""Receives every step; a true answer stops the search."""
+
+
+class State(Protocol):
+    """Where a search stands."""
+
+    @property
+    def objective(self) -> float:
+        """L of the present strategy, as the solver computes it."""
+        ...
+
+    @property
+    def stuck(self) -> bool:
+        """Whether no further step can improve it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Solver(ABC):
+    """An algorithm: a start, a step, and the strategy of a state; the loop belongs to `search`."""
+
+    reference: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def limits(self) -> Limits:
+        """When to stop."""
+
+    @abstractmethod
+    def begin(self, problem: Problem, start: int) -> Any:
+        """Return the state of start number `start` (0, 1, ...), deterministic by the solver's seed."""
+
+    @abstractmethod
+    def advance(self, problem: Problem, state: Any) -> Any:
+        """Return the state one step on, with an objective that is no larger."""
+
+    @abstractmethod
+    def finish(self, problem: Problem, state: Any) -> Strategy:
+        """Return the strategy of a state: columns sum to one, measured epsilon within the budget."""
+
+
+@dataclass
+class Search:
+    """What the loop knows: the best state so far and how it came about."""
+
+    best: State | None = None
+    status: Status = Status.CONVERGED
+    history: list[Step] = field(default_factory=list)
+
+
+def search(solver: Solver, problem: Problem, on_step: Callback | None = None) -> Search:
+    """Run a solver from each of its starts and keep the best state; Ctrl-C ends the search, not the program."""
+    found, began = Search(), time.perf_counter()
+    try:
+        for start in range(solver.limits.restarts):
+            found.status = _descend(solver, problem, start, found, began, on_step)
+            if found.status not in (Status.CONVERGED, Status.STEPS_EXHAUSTED):
+                break
+    except KeyboardInterrupt:
+        found.status = Status.INTERRUPTED
+    return found
+
+
+def _descend(
+    solver: Solver, problem: Problem, start: int, found: Search, began: float, on_step: Callback | None
+) -> Status:
+    """Walk one start to its end and say why it ended."""
+    limits, trace = solver.limits, []
+    state = solver.begin(problem, start)
+    for step in range(limits.max_steps + 1):
+        if found.best is None or state.objective < found.best.objective:
+            found.best = state
+        trace.append(state.objective)
+        best = found.best.objective
+        gap = best / problem.lower_bound - 1
+        found.history.append(Step(start, step, trace[-1], best, gap, time.perf_counter() - began))
+        if on_step is not None and on_step(found.history[-1]):
+            return Status.STOPPED
+        if gap <= limits.gap:
+            return Status.OPTIMAL
+        if state.stuck or _stalled(trace, limits):
+            return Status.CONVERGED
+        if found.history[-1].seconds > limits.max_seconds:
+            return Status.TIME_EXHAUSTED
+        if step < limits.max_steps:
+            state = solver.advance(problem, state)
+    return Status.STEPS_EXHAUSTED
+
+
+def _stalled(trace: list[float], limits: Limits) -> bool:
+    """Return whether the last `patience` steps together gained less than `tolerance`."""
+    return (
+        len(trace) > limits.patience
+        and trace[-1 - limits.patience] - trace[-1] < limits.tolerance * trace[-1]
+    )
