@@ -86,13 +86,15 @@ def evaluate(workload: Workload, strategy: Strategy) -> Accuracy:
     return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
 
 
-def objective(workload: Workload, strategy: Strategy) -> float:
+def objective(workload: Workload, strategy: Strategy, F: np.ndarray | None = None) -> float:
     """Return L(Q) = tr(M^+ V), the sum over types of the average-case variance plus tr V.
+
+    Whoever compares many strategies on one workload passes F = factor(V) to compute it once.
 
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
-    F = factor(workload.gram())
+    F = factor(workload.gram()) if F is None else F
     return float(np.sum(F * apply_inverse(supporting_inverse(F, workload, strategy), F)))
 
 
@@ -131,20 +133,22 @@ def supporting_inverse(F: np.ndarray, workload: Workload, strategy: Strategy) ->
             "both must speak of the same domain."
         )
     inverse = pseudo_inverse(strategy.centred_information())
-    _check_support(F - F.mean(axis=0), inverse)
+    _check_support(F, inverse)
     return inverse
 
 
 def _check_support(F: np.ndarray, inverse: PseudoInverse) -> None:
-    lost = inverse.null.T @ F
-    if np.square(lost).sum() <= SUPPORT_TOLERANCE * max(np.square(F).sum(), np.finfo(float).tiny):
+    needed = F - F.mean(axis=0)
+    lost = inverse.null.T @ needed
+    negligible = SUPPORT_TOLERANCE * np.square(F).sum()
+    if np.square(lost).sum() <= negligible:
         return
     directions, sizes, _ = np.linalg.svd(lost, full_matrices=False)
-    count = int((sizes**2 > SUPPORT_TOLERANCE * np.square(F).sum()).sum())
+    count = int((sizes**2 > negligible).sum())
     example = inverse.null @ directions[:, 0]
     plus, minus = int(example.argmax()), int(example.argmin())
     raise UnsupportedWorkloadError(
-        f"The strategy cannot answer this workload: {count} of the {np.linalg.matrix_rank(F)} directions that "
-        f"the queries need are missing, first the one that tells user type {plus} from user type {minus}; "
+        f"The strategy cannot answer this workload: {count} of the {np.linalg.matrix_rank(needed)} directions "
+        f"that the queries need are missing, first the one that tells user type {plus} from user type {minus}; "
         "use a strategy whose rows span the queries, or leave those queries out."
     )

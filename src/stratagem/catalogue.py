@@ -25,8 +25,7 @@ class Entry:
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """
-    Return the names in a catalogue, sorted: the file names without .toml.
+    """Return the names in a catalogue, sorted: the file names without .toml.
 
     >>> "prefix" in names("workloads")
     True
@@ -38,8 +37,7 @@ def names(kind: str) -> tuple[str, ...]:
 
 
 def entry(kind: str, name: str) -> Entry:
-    """
-    Return one entry of a catalogue.
+    """Return one entry of a catalogue.
 
     Raises:
         ValueError: for an unknown name, with the nearest ones.
@@ -50,8 +48,7 @@ def entry(kind: str, name: str) -> Entry:
 
 
 def read_entry(path: Path, source: str) -> Entry:
-    """
-    Read a TOML file as an entry; `source` is how errors name it.
+    """Read a TOML file as an entry; `source` is how errors name it.
 
     Raises:
         ValueError: for a file that is not TOML, or a title or reference that is not text.
@@ -71,8 +68,7 @@ def load_workload(
     order: int | None = None,
     width: int | None = None,
 ) -> Workload:
-    """
-    Return a workload from its name in the catalogue, or from the path of a .toml, .npy or .csv file.
+    """Return a workload from its name in the catalogue, or from the path of a .toml, .npy or .csv file.
 
     An entry that names a family needs a domain and may take an order or a width; one that fixes its
     domain takes none of them, nor does a matrix of queries (except a domain that names its columns).
@@ -110,8 +106,7 @@ def _from_matrix(path: Path, request: Request) -> Workload:
 
 
 def folder(kind: str) -> Path:
-    """
-    Return the folder of a catalogue: inside the installed package, or at the root of a checkout.
+    """Return the folder of a catalogue: inside the installed package, or at the root of a checkout.
 
     Raises:
         ValueError: for an unknown kind.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from stratagem.accuracy import UnsupportedWorkloadError, objective
+from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds
 from stratagem.privacy import check
+from stratagem.ranking import rank_baselines
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Problem, Solver, Status, search
-from stratagem.strategies import BASELINES, MatrixStrategy
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
@@ -40,7 +40,8 @@ def optimise(
     epsilon, began = check(epsilon), time.perf_counter()
     bounds = lower_bounds(workload, epsilon)
     problem = Problem(workload, epsilon, bounds.best)
-    baseline_name, baseline = best_baseline(workload, epsilon)
+    baselines = rank_baselines(workload, epsilon)
+    baseline, baseline_name = baselines[0].strategy, str(baselines[0])
     chosen = (solver or Auto()).select(problem, baseline) if isinstance(solver, Auto | None) else solver
     found = search(chosen, problem, on_step)
     strategy, name, status = baseline, baseline_name, Status.BASELINE
@@ -52,25 +53,10 @@ def optimise(
         status = found.status
     seconds = time.perf_counter() - began
     solution = Solution(
-        workload, epsilon, strategy, bounds, str(status), name, seconds, tuple(found.history)
+        workload, epsilon, strategy, bounds, str(status), name, seconds, tuple(found.history), baselines
     )
     _certify(solution)
     return solution
-
-
-def best_baseline(workload: Workload, epsilon: float) -> tuple[str, MatrixStrategy]:
-    """Return the name (with parameters) and strategy of the published mechanism with the least objective."""
-    best: tuple[float, str, MatrixStrategy] | None = None
-    for baseline in BASELINES:
-        for parameters, strategy in baseline.candidates(workload.domain_size, epsilon):
-            try:
-                value = objective(workload, strategy)
-            except UnsupportedWorkloadError:
-                continue
-            if best is None or value < best[0]:
-                best = value, f"{baseline.name} ({parameters})" if parameters else baseline.name, strategy
-    assert best is not None, "randomised response supports every workload"
-    return best[1], best[2]
 
 
 def _certify(solution: Solution) -> None:

@@ -55,8 +55,7 @@ class Query:
     weight: float = 1.0
 
     def workload(self, domain: Domain, source: str) -> Workload:
-        """
-        Return the Kronecker product of the primitives, total on every attribute not named.
+        """Return the Kronecker product of the primitives, total on every attribute not named.
 
         Raises:
             ValueError: for an attribute outside the domain or an unknown primitive.
@@ -88,8 +87,7 @@ class FamilyRecipe:
     width: int | None = None
 
     def workload(self, request: Request, source: str) -> Workload:
-        """
-        Return the family's workload on the caller's domain; the caller's options win over the file's.
+        """Return the family's workload on the caller's domain; the caller's options win over the file's.
 
         Raises:
             ValueError: for no domain, an unknown family, or an option that it does not take.
@@ -118,8 +116,7 @@ class QueryRecipe:
     query: list[Mapping[str, Any]]
 
     def workload(self, request: Request, source: str) -> Workload:
-        """
-        Return the stack of the queries.
+        """Return the stack of the queries.
 
         Raises:
             ValueError: for another domain than the file's, any option, or queries that do not fit the domain.
@@ -137,8 +134,7 @@ class QueryRecipe:
 
 
 def refuse_options(given: Mapping[str, int], taken: tuple[str, ...], source: str) -> None:
-    """
-    Refuse options that a workload does not take.
+    """Refuse options that a workload does not take.
 
     Raises:
         ValueError: naming the first such option and those that are taken.

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from stratagem.accuracy import Accuracy, evaluate
 from stratagem.bounds import Bounds
+from stratagem.ranking import Contender
 from stratagem.solvers.solver import Step
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
@@ -27,6 +28,8 @@ class Solution:
     """Name of the solver, or of the published mechanism that no search beat."""
     seconds: float
     history: tuple[Step, ...] = ()
+    baselines: tuple[Contender, ...] = ()
+    """Every published mechanism at its best on this problem, least objective first."""
 
     @cached_property
     def accuracy(self) -> Accuracy:

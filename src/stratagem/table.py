@@ -12,8 +12,7 @@ T = TypeVar("T")
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """
-    Read a TOML file.
+    """Read a TOML file.
 
     Raises:
         ValueError: for a file that cannot be read or is not TOML, with the place where it stops being so.
@@ -30,8 +29,7 @@ def read_table(path: Path) -> dict[str, Any]:
 
 
 def build(cls: type[T], table: object, source: str, also: Iterable[str] = ()) -> T:
-    """
-    Make a dataclass from a table whose keys are exactly its fields; a field with a default may be left out.
+    """Make a dataclass from a table whose keys are exactly its fields; a field with a default may be left out.
 
     `also` names the keys that the same table may hold for others, to be listed as known.
 
@@ -49,8 +47,7 @@ def build(cls: type[T], table: object, source: str, also: Iterable[str] = ()) ->
 
 
 def check_known(table: Mapping[str, object], known: Iterable[str], source: str) -> None:
-    """
-    Refuse a table with a key that nobody reads.
+    """Refuse a table with a key that nobody reads.
 
     Raises:
         ValueError: naming the key and listing the known ones.

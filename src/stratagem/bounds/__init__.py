@@ -1,4 +1,4 @@
-"""Lower bounds on the objective of every epsilon-LDP strategy: each a function (workload, epsilon) -> number."""
+"""Lower bounds on every epsilon-LDP strategy's objective, each a function (workload, epsilon) -> number."""
 
 from __future__ import annotations
 

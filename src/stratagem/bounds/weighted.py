@@ -26,9 +26,7 @@ def weighted(workload: Workload, epsilon: float, max_steps: int = 60) -> float:
     if not half.any():
         return total_term(workload)
     evaluate = _Value(half, kappa)
-    solution = minimize(
-        lambda theta: evaluate(theta)[:2], np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": max_steps}
-    )
+    solution = minimize(evaluate, np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": max_steps})
     best = min(evaluate(theta)[0] for theta in (np.zeros(n), solution.x))
     return total_term(workload) + n * math.exp(-best) / (kappa - 1)
 

@@ -10,7 +10,7 @@ from stratagem.solvers.solver import Problem, Solver
 from stratagem.strategies import MatrixStrategy
 
 ENTRIES = 1 << 16
-"""Entries of Q up to which sixteen outputs for each user type are affordable (n = 64); then fewer, down to two."""
+"""Entries of Q with sixteen outputs for each user type at n = 64; larger domains get fewer, down to two."""
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,15 @@ class Auto:
     """Choose the solver, its number of outputs and its start.
 
     More outputs bring the projected gradient closer to the bound and cost time in proportion, so small
-    domains get sixteen for each user type and large ones two. Random starts end in poor strategies at high
-    epsilon, symmetric ones at low epsilon, so it starts from the best published baseline and at random.
+    domains get sixteen for each user type and large ones two. Small domains also get more restarts.
     """
 
     reference: ClassVar[str] = "chooses among the others by the problem"
 
     outputs: int | None = None
     """Number m of rows; default by the domain size."""
-    restarts: int = 2
+    restarts: int | None = None
+    """Number of starts; default eight up to n = 16, else two."""
     seed: int = 0
     gap: float = 0.0
 
@@ -37,8 +37,7 @@ class Auto:
         return ProjectedGradient(
             outputs=outputs,
             start=baseline,
-            restarts=self.restarts,
+            restarts=self.restarts or (8 if n <= 16 else 2),
             seed=self.seed,
             gap=self.gap,
-            momentum=0.5 if n <= 256 else 0.0,
         )

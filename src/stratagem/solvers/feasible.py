@@ -10,6 +10,8 @@ from stratagem.privacy import ratio
 from stratagem.solvers.projection import feasible_thresholds, project
 from stratagem.strategies import MatrixStrategy
 
+RENEWED = 0.25
+"""Share of the rows that a restart renews."""
 NOISE = 1e-2
 """Relative noise on the entries of a warm start, enough to leave a symmetric saddle point."""
 
@@ -50,3 +52,19 @@ def spread_rows(
     rows = np.repeat(strategy.matrix[strategy.row_sums > 0] / copies, copies, axis=0)
     z = np.sqrt(rows.max(axis=1) / E * np.maximum(rows.min(axis=1), rows.max(axis=1) / E))
     return rows * (1 + NOISE * rng.standard_normal(rows.shape)), z
+
+
+def renewed_rows(
+    Q: np.ndarray, z: np.ndarray, E: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a start (R, z) near Q with its lightest rows replaced by random rows of ordinary weight.
+
+    A search that has settled on two-level rows seldom changes them any more; fresh rows let it try others.
+    """
+    d = Q.sum(axis=1)
+    light = np.argsort(d)[: max(1, int(RENEWED * len(d)), int((d < 1e-3 * d.mean()).sum()))]
+    R, z = np.array(Q, dtype=float), np.array(z, dtype=float)
+    z[light] = 0.5 * z.mean() * rng.random(len(light))
+    R[light] = z[light, None] * (1 + (E - 1) * rng.random((len(light), Q.shape[1])))
+    total = R.sum(axis=0).mean()
+    return R / total, z / total

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 
-
 LEAF = 16
 """Block handed to LAPACK, small enough to stay on one thread; larger matrices stop at n/64."""
 

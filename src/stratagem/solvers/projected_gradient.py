@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -15,17 +15,22 @@ import numpy as np
 import optax
 
 from stratagem.privacy import ratio
-from stratagem.solvers.feasible import as_strategy, spread_rows
+from stratagem.solvers.feasible import as_strategy, renewed_rows, spread_rows
 from stratagem.solvers.loss import Evaluation, evaluate, gradient
 from stratagem.solvers.projection import Method, feasible_thresholds, project_with_forces
 from stratagem.solvers.solver import Limits, Problem, Solver
+from stratagem.solvers.weights import reweigh
 from stratagem.strategies import MatrixStrategy
 
 DECREASE = 1e-4
 """Armijo constant: a step must gain this share of ||Q' - Q||_F^2 / step."""
-MAX_HALVINGS = 40
-GROWTH = 1.2
+MAX_HALVINGS = 25
+GROWTH = 1.5
 """A step that succeeds at once tries this much more next time; the coupling half as much more."""
+REWEIGH_EVERY = 25
+"""Steps between two reweighings, each worth some ten products."""
+WORTHWHILE = 1e-4
+"""Relative gain for which a reweighing is worth another step."""
 REACH = 2.0
 """A threshold z_y at most doubles or halves in one step."""
 
@@ -60,11 +65,11 @@ class ProjectedGradient(Solver):
     start: MatrixStrategy | None = None
     """Warm start of the first start, its rows repeated with a little noise to fill `outputs`."""
     restarts: int = 1
-    """Number of starts; all are random but a warm first one."""
+    """Number of starts: the warm one if given, a random one, then the best so far with light rows renewed."""
     seed: int = 0
     max_steps: int = 3000
     max_seconds: float = math.inf
-    tolerance: float = 1e-5
+    tolerance: float = 1e-4
     patience: int = 25
     gap: float = 0.0
     momentum: float = 0.0
@@ -96,24 +101,29 @@ class ProjectedGradient(Solver):
             self.max_steps, self.restarts, self.tolerance, self.patience, self.max_seconds, self.gap
         )
 
-    def begin(self, problem: Problem, start: int) -> Point:
-        """Project a random matrix, or the warm start with noise, and evaluate it."""
+    def begin(self, problem: Problem, start: int, best: Any) -> Point:
+        """Project the warm start with noise, a random matrix, or the best so far with light rows renewed."""
         rng = np.random.default_rng([self.seed, start])
         E, n = ratio(problem.epsilon), problem.workload.domain_size
-        if self.start is None or start > 0:
-            m = self.outputs or 4 * n
+        m = self.outputs or 4 * n
+        if start == 0 and self.start is not None:
+            R, z = spread_rows(self.start, m, E, rng)
+        elif start == 0 or (start == 1 and self.start is not None):
             R, z = rng.random((m, n)), np.full(m, (1 + 1 / E) / (2 * m))
         else:
-            R, z = spread_rows(self.start, self.outputs or 4 * n, E, rng)
+            R, z = renewed_rows(np.asarray(best.Q), np.asarray(best.z), E, rng)
         with _precision(self.precision):
             arrays = (R, z, regularised_factor(problem.gram, self.precision), E)
             R, z, F, E = (jnp.asarray(array, dtype=self.precision) for array in arrays)
             return _begin(R, z, F, E, self.momentum, self.projection)
 
     def advance(self, problem: Problem, state: Point) -> Point:
-        """Take one safeguarded step of Q and z."""
+        """Take one safeguarded step; now and then, or when stuck, give the rows their best weights."""
         with _precision(self.precision):
-            return _advance(state, self.momentum, self.projection)
+            state = _advance(state, self.momentum, self.projection)
+            if state.stuck or int(state.steps) % REWEIGH_EVERY == 0:
+                state = _reweighed(state)
+            return state
 
     def finish(self, problem: Problem, state: Point) -> MatrixStrategy:
         """Return the exactly feasible strategy in float64, proportional rows merged."""
@@ -134,6 +144,7 @@ class Point(NamedTuple):
     """Step of the thresholds relative to that of Q; shrinks whenever they spoil a step."""
     update: optax.OptState
     accepted: jax.Array
+    steps: jax.Array
     F: jax.Array
     """V = F F^T, regularised."""
     E: jax.Array
@@ -158,7 +169,7 @@ class _Trial(NamedTuple):
     force: jax.Array
     evaluation: Evaluation
     accepted: jax.Array
-    count: jax.Array
+    tries: jax.Array
 
 
 @contextmanager
@@ -180,14 +191,21 @@ def regularised_factor(V: np.ndarray, precision: str) -> np.ndarray:
 
 def _rule(momentum: float, n: int, E: jax.Array) -> optax.GradientTransformation:
     """Return the update rule: thresholds n E times slower than entries, then Nesterov momentum."""
-    thresholds = optax.stateless(lambda updates, _: (updates[0], updates[1] / (n * E)))
+
+    def slow_thresholds(updates: Any, _: Any) -> Any:
+        along_Q, along_z = updates
+        return along_Q, along_z / (n * E)
+
+    thresholds = optax.stateless(slow_thresholds)
     if momentum == 0:
         return thresholds
     return optax.chain(thresholds, optax.trace(decay=momentum, nesterov=True))
 
 
 @partial(jax.jit, static_argnames=("momentum", "projection"))
-def _begin(R: jax.Array, z: jax.Array, F: jax.Array, E: jax.Array, momentum: float, projection: Method) -> Point:
+def _begin(
+    R: jax.Array, z: jax.Array, F: jax.Array, E: jax.Array, momentum: float, projection: Method
+) -> Point:
     z = feasible_thresholds(z, E)
     Q, _ = project_with_forces(R, z, E, projection)
     evaluation = evaluate(Q, F)
@@ -195,20 +213,32 @@ def _begin(R: jax.Array, z: jax.Array, F: jax.Array, E: jax.Array, momentum: flo
     # a first step that moves the entries, about 1/m each, by a hundredth
     step = 1e-2 / (len(z) * jnp.abs(G - G.mean(axis=0)).mean() + jnp.finfo(Q.dtype).tiny)
     update = _rule(momentum, Q.shape[1], E).init((Q, z))
-    accepted = jnp.isfinite(evaluation.value)
-    return Point(Q, z, evaluation, jnp.zeros_like(z), step, jnp.ones_like(step), update, accepted, F, E)
+    return Point(
+        Q=Q,
+        z=z,
+        evaluation=evaluation,
+        slope=jnp.zeros_like(z),
+        step=step,
+        coupling=jnp.ones_like(step),
+        update=update,
+        accepted=jnp.isfinite(evaluation.value),
+        steps=jnp.asarray(0),
+        F=F,
+        E=E,
+    )
 
 
 @partial(jax.jit, static_argnames=("momentum", "projection"))
 def _advance(point: Point, momentum: float, projection: Method) -> Point:
-    Q, z, before, slope, step, coupling, state, _, F, E = point
+    Q, z, before, slope, step, coupling, state, _, steps, F, E = point
     G = gradient(Q, before)
     rule = _rule(momentum, Q.shape[1], E)
-    (along_Q, along_z), advanced = rule.update((G, slope), state)
+    updates, advanced = rule.update((G, slope), state)
+    along_Q, along_z = cast(tuple[jax.Array, jax.Array], updates)
 
     def attempt(trial: _Trial) -> _Trial:
-        bold = trial.count == 0
-        length = jnp.where(trial.count < 2, step, 0.5 * trial.step)
+        bold = trial.tries == 0
+        length = jnp.where(trial.tries < 2, step, 0.5 * trial.step)
         moved = jnp.clip(z - step * coupling * along_z, z / REACH, z * REACH)
         thresholds = feasible_thresholds(jnp.where(bold, moved, z), E)
         target = Q - length * jnp.where(bold, along_Q, G)
@@ -218,22 +248,40 @@ def _advance(point: Point, momentum: float, projection: Method) -> Point:
         # a target so far away that rounding unbalances the columns is refused like any bad step
         balanced = jnp.abs(candidate.sum(axis=0) - 1).max() < 1e3 * jnp.finfo(Q.dtype).eps
         accepted = balanced & (after.value < before.value - gain)
-        return _Trial(length, candidate, thresholds, force, after, accepted, trial.count + 1)
+        return _Trial(length, candidate, thresholds, force, after, accepted, trial.tries + 1)
 
     first = _Trial(step, Q, z, slope, before, jnp.asarray(False), jnp.asarray(0))
-    last = jax.lax.while_loop(lambda trial: ~trial.accepted & (trial.count < MAX_HALVINGS), attempt, first)
-    bold = last.count == 1
-    growth = jnp.where(bold, GROWTH, jnp.where(last.count == 2, 1.0, 0.8))
-    value = jnp.where(last.accepted, last.evaluation.value, before.value)
+    last = jax.lax.while_loop(lambda trial: ~trial.accepted & (trial.tries < MAX_HALVINGS), attempt, first)
+    bold = last.tries == 1
+    growth = jnp.where(bold, GROWTH, jnp.where(last.tries == 2, 1.0, 0.8))
+    kept = jax.lax.cond(last.accepted, lambda: (last.Q, last.z, last.evaluation), lambda: (Q, z, before))
     return Point(
-        Q=last.Q,
-        z=last.z,
-        evaluation=last.evaluation._replace(value=value),
+        Q=kept[0],
+        z=kept[1],
+        evaluation=kept[2],
         slope=last.force / last.step,
-        step=last.step * growth,
+        step=jnp.where(last.accepted, last.step * growth, step),
         coupling=jnp.where(bold, jnp.minimum(jnp.sqrt(GROWTH) * coupling, 1e3), 0.25 * coupling),
         update=jax.tree.map(partial(jnp.where, bold), advanced, rule.init((Q, z))),
         accepted=last.accepted,
+        steps=steps + 1,
         F=F,
         E=E,
     )
+
+
+@jax.jit
+def _reweighed(point: Point) -> Point:
+    """Return the point with the rows scaled by their best weights, if that lowers the objective."""
+    Q, before = point.Q, point.evaluation
+    g = jnp.square(Q @ (before.inverse.T @ before.half)).sum(axis=1) / Q.sum(axis=1)
+    theta = reweigh(Q, g)
+    scaled = theta[:, None] * Q
+    after = evaluate(scaled, point.F)
+    balanced = jnp.abs(scaled.sum(axis=0) - 1).max() < 1e3 * jnp.finfo(Q.dtype).eps
+    better = balanced & (after.value < before.value)
+    Q, z, evaluation = jax.lax.cond(
+        better, lambda: (scaled, theta * point.z, after), lambda: (Q, point.z, before)
+    )
+    accepted = point.accepted | (better & (before.value - after.value > WORTHWHILE * after.value))
+    return point._replace(Q=Q, z=z, evaluation=evaluation, accepted=accepted)

@@ -135,5 +135,5 @@ def _sorted(R: jax.Array, z: jax.Array, E: jax.Array) -> jax.Array:
     multiplier = (jnp.take_along_axis(points, segment, axis=0) + (target - height) / jnp.maximum(slope, 1))[0]
     # one Newton step takes back the rounding of the long cumulative sums
     T = R + multiplier
-    free = ((T > z) & (T < E * z)).sum(axis=0)
+    free = ((z < T) & (E * z > T)).sum(axis=0)
     return multiplier - (jnp.clip(T, z, E * z).sum(axis=0) - 1) / jnp.maximum(free, 1)

@@ -21,8 +21,12 @@ class Status(StrEnum):
 
     OPTIMAL = "The requested gap is met: no epsilon-LDP strategy is better by more than that."
     CONVERGED = "Converged: more steps would not help; try more outputs, more restarts or another start."
-    STEPS_EXHAUSTED = "Stopped at max_steps while still improving; raise it, or warm-start from this strategy."
-    TIME_EXHAUSTED = "Stopped at max_seconds while still improving; raise it, or warm-start from this strategy."
+    STEPS_EXHAUSTED = (
+        "Stopped at max_steps while still improving; raise it, or warm-start from this strategy."
+    )
+    TIME_EXHAUSTED = (
+        "Stopped at max_seconds while still improving; raise it, or warm-start from this strategy."
+    )
     STOPPED = "Stopped by the callback; this is the best strategy so far."
     INTERRUPTED = "Interrupted; this is the best strategy so far, warm-start from it to go on."
     BASELINE = "No search beat this published mechanism; try more outputs or more restarts."
@@ -100,8 +104,11 @@ class Solver(ABC):
         """When to stop."""
 
     @abstractmethod
-    def begin(self, problem: Problem, start: int) -> Any:
-        """Return the state of start number `start` (0, 1, ...), deterministic by the solver's seed."""
+    def begin(self, problem: Problem, start: int, best: Any) -> Any:
+        """Return the state of start number `start` (0, 1, ...), deterministic by the solver's seed.
+
+        `best` is the best state of the starts before, None for the first.
+        """
 
     @abstractmethod
     def advance(self, problem: Problem, state: Any) -> Any:
@@ -120,9 +127,15 @@ class Search:
     status: Status = Status.CONVERGED
     history: list[Step] = field(default_factory=list)
 
+    def keep(self, state: State) -> float:
+        """Keep the state if it is the best so far; return the best objective."""
+        if self.best is None or state.objective < self.best.objective:
+            self.best = state
+        return self.best.objective
+
 
 def search(solver: Solver, problem: Problem, on_step: Callback | None = None) -> Search:
-    """Run a solver from each of its starts and keep the best state; Ctrl-C ends the search, not the program."""
+    """Run a solver from each of its starts and keep the best state; Ctrl-C ends only the search."""
     found, began = Search(), time.perf_counter()
     try:
         for start in range(solver.limits.restarts):
@@ -139,12 +152,10 @@ def _descend(
 ) -> Status:
     """Walk one start to its end and say why it ended."""
     limits, trace = solver.limits, []
-    state = solver.begin(problem, start)
+    state = solver.begin(problem, start, found.best)
     for step in range(limits.max_steps + 1):
-        if found.best is None or state.objective < found.best.objective:
-            found.best = state
+        best = found.keep(state)
         trace.append(state.objective)
-        best = found.best.objective
         gap = best / problem.lower_bound - 1
         found.history.append(Step(start, step, trace[-1], best, gap, time.perf_counter() - began))
         if on_step is not None and on_step(found.history[-1]):

@@ -31,7 +31,9 @@ def hadamard_response(domain_size: int, epsilon: float, blocks: int = 1) -> Matr
 def patterned(domain_size: int, epsilon: float, blocks: int = 1) -> np.ndarray:
     """Return the (B b) x n matrix of Hadamard response."""
     if blocks < 1 or blocks & (blocks - 1) or blocks > domain_size:
-        raise ValueError(f"blocks is {blocks}; Hadamard response needs a power of two from 1 to {domain_size}.")
+        raise ValueError(
+            f"blocks is {blocks}; Hadamard response needs a power of two from 1 to {domain_size}."
+        )
     E = ratio(epsilon)
     b = 1 << int(np.ceil(np.log2(domain_size / blocks + 1)))
     high = hadamard(b)[:, 1:] > 0

@@ -35,7 +35,7 @@ class MatrixStrategy(Strategy):
         if Q.ndim != 2 or 0 in Q.shape:
             raise ValueError(f"A strategy matrix needs reports x user types; this array has shape {Q.shape}.")
         if not np.isfinite(Q).all() or (Q < 0).any():
-            raise ValueError("A strategy matrix holds probabilities; this one has negative or non-finite entries.")
+            raise ValueError("A strategy matrix holds probabilities, but an entry is negative or non-finite.")
         error = float(np.abs(Q.sum(axis=0) - 1).max())
         if error > 1e-9:
             raise ValueError(
@@ -92,7 +92,8 @@ class MatrixStrategy(Strategy):
         types, starts = np.unique(values[order], return_index=True)
         for u, users in zip(types, np.split(order, starts[1:]), strict=True):
             cumulative = np.cumsum(self.matrix[:, u])
-            reports[users] = np.searchsorted(cumulative, rng.random(len(users)) * cumulative[-1], side="right")
+            points = rng.random(len(users)) * cumulative[-1]
+            reports[users] = np.searchsorted(cumulative, points, side="right")
         return np.minimum(reports, self.outputs - 1)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -115,7 +116,8 @@ def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:
         ValueError: if one of them is outside 0..n-1 or not an integer.
     """
     array = np.asarray(values)
-    if array.ndim != 1 or (array.size and (array.min() < 0 or array.max() >= domain_size or (array % 1).any())):
+    inside = (array >= 0) & (array < domain_size) & (array % 1 == 0)
+    if array.ndim != 1 or not inside.all():
         raise ValueError(f"User types must be a list of integers from 0 to {domain_size - 1}.")
     return array.astype(np.int64)
 
@@ -128,5 +130,7 @@ def check_counts(x: np.ndarray, domain_size: int) -> np.ndarray:
     """
     array = np.asarray(x)
     if array.shape != (domain_size,) or (array < 0).any() or (array % 1 != 0).any():
-        raise ValueError(f"A data vector needs {domain_size} nonnegative whole numbers, one for each user type.")
+        raise ValueError(
+            f"A data vector needs {domain_size} nonnegative whole numbers, one for each user type."
+        )
     return array.astype(np.int64)

@@ -1,5 +1,4 @@
-"""
-Workloads: what is asked of the data, as an algebra of linear queries.
+"""Workloads: what is asked of the data, as an algebra of linear queries.
 
 A domain is given as 64, "2^6", "age=100,sex=2", a dict of sizes, or a `Domain`.
 """
@@ -25,8 +24,7 @@ DomainLike = Domain | int | str | Mapping[str, int]
 
 
 def histogram(domain: DomainLike) -> Workload:
-    """
-    Count the users in every cell.
+    """Count the users in every cell.
 
     >>> histogram(8).queries
     8
@@ -40,8 +38,7 @@ def total(domain: DomainLike) -> Workload:
 
 
 def prefix(domain: DomainLike) -> Workload:
-    """
-    Count the users at or below each value of one ordered attribute.
+    """Count the users at or below each value of one ordered attribute.
 
     >>> prefix(4).answer([5, 0, 2, 1]).tolist()
     [5.0, 5.0, 7.0, 8.0]
@@ -50,8 +47,7 @@ def prefix(domain: DomainLike) -> Workload:
 
 
 def all_range(domain: DomainLike, width: int | None = None) -> Workload:
-    """
-    Count the users in every range of at most `width` consecutive values, by default in every range.
+    """Count the users in every range of at most `width` consecutive values, by default in every range.
 
     >>> all_range(4096).queries
     8390656
@@ -61,8 +57,7 @@ def all_range(domain: DomainLike, width: int | None = None) -> Workload:
 
 
 def marginals(domain: DomainLike, order: int) -> Workload:
-    """
-    Ask for the table of every set of exactly `order` attributes.
+    """Ask for the table of every set of exactly `order` attributes.
 
     >>> marginals("2^100", 3).queries
     1293600
@@ -83,8 +78,7 @@ def parity(domain: DomainLike, order: int | None = None) -> Workload:
 
 
 def explicit(rows: ArrayLike, domain: DomainLike | None = None) -> Workload:
-    """
-    Ask the rows of a p x n matrix; a predicate is a row of 0 and 1.
+    """Ask the rows of a p x n matrix; a predicate is a row of 0 and 1.
 
     >>> explicit([[1, 1, 0], [0, 1, 1]]).domain_size
     3
@@ -93,8 +87,7 @@ def explicit(rows: ArrayLike, domain: DomainLike | None = None) -> Workload:
 
 
 def kron(factors: Iterable[Workload]) -> Workload:
-    """
-    Ask every combination of one query from each factor, over the factors' attributes together.
+    """Ask every combination of one query from each factor, over the factors' attributes together.
 
     >>> kron([prefix({"age": 100}), histogram({"sex": 2})]).queries
     200

@@ -14,8 +14,7 @@ from stratagem.workloads.workload import Array, Workload
 @final
 @dataclass(frozen=True)
 class AllRange(Workload):
-    """
-    Count the users in every range of at most `width` consecutive values; width = n asks for all ranges.
+    """Count the users in every range of at most `width` consecutive values; width = n asks for all ranges.
 
     Queries are grouped by length 1, ..., width, and within a length go from left to right, so
     p = width n - width (width - 1) / 2. With T(k) = (k + 1)(k + 2) / 2 for k >= 0 and 0 below,

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
 
 def integer(value: object, what: str, low: int, high: int, advice: str) -> int:
-    """
-    Return `value` as a Python int when it is a whole number with low <= value <= high.
+    """Return `value` as a Python int when it is a whole number with low <= value <= high.
 
     Raises:
         ValueError: for anything else, booleans included; `advice` is the end of the sentence.
@@ -26,8 +25,7 @@ def integer(value: object, what: str, low: int, high: int, advice: str) -> int:
 
 
 def order(value: object, domain: "Domain") -> int:
-    """
-    Return the order (how many attributes a query may touch), 0 <= order <= attributes of the domain.
+    """Return the order (how many attributes a query may touch), 0 <= order <= attributes of the domain.
 
     Raises:
         ValueError: when the domain has fewer attributes than the order asks for.
@@ -37,8 +35,7 @@ def order(value: object, domain: "Domain") -> int:
 
 
 def one_attribute(domain: "Domain", what: str) -> int:
-    """
-    Return the size of the only attribute of `domain`.
+    """Return the size of the only attribute of `domain`.
 
     Raises:
         ValueError: when there are several, because an order along the cells would be arbitrary.
@@ -53,8 +50,7 @@ def one_attribute(domain: "Domain", what: str) -> int:
 
 
 def as_float(count: int, what: str) -> float:
-    """
-    Return a count as a float.
+    """Return a count as a float.
 
     Raises:
         ValueError: when it exceeds the largest float64, about 1.8e308.
@@ -69,8 +65,7 @@ def as_float(count: int, what: str) -> float:
 
 
 def entries(count: int, limit: int, what: str, advice: str) -> None:
-    """
-    Refuse to allocate more than `limit` numbers at once.
+    """Refuse to allocate more than `limit` numbers at once.
 
     Raises:
         ValueError: when count > limit.

@@ -15,8 +15,7 @@ FORMS = "write a domain as 64, as 2^6 (six binary attributes) or as age=100,sex=
 
 @dataclass(frozen=True)
 class Domain:
-    """
-    All combinations of values of named attributes; a cell is one combination.
+    """All combinations of values of named attributes; a cell is one combination.
 
     Cells are numbered in row-major (C) order: the last attribute varies fastest.
     `size` is the number of cells, a Python int without any limit.
@@ -44,8 +43,7 @@ class Domain:
 
     @staticmethod
     def of(value: "Domain | int | str | Mapping[str, int]") -> "Domain":
-        """
-        Read a domain from a number of cells, a mapping from names to sizes, or text.
+        """Read a domain from a number of cells, a mapping from names to sizes, or text.
 
         An int n gives one attribute named `value`; the text `2^6` gives a1, ..., a6.
 

@@ -15,8 +15,7 @@ ADVICE = "give one row a query and one column a cell, predicates as rows of 0 an
 @final
 @dataclass(frozen=True, eq=False)
 class Explicit(Workload):
-    """
-    Ask the rows of a matrix; a predicate is a row of 0 and 1 (or False and True).
+    """Ask the rows of a matrix; a predicate is a row of 0 and 1 (or False and True).
 
     `rows` has shape (p, n) and is kept as a read-only copy in float64.
 

@@ -6,8 +6,7 @@ from stratagem.workloads.workload import Array
 
 
 def transform(x: Array) -> Array:
-    """
-    Return B x along the first axis, B the a x a real Fourier basis with B^T B = a I.
+    """Return B x along the first axis, B the a x a real Fourier basis with B^T B = a I.
 
     Rows of B: 1; then sqrt(2) cos(2 pi j u / a), sqrt(2) sin(2 pi j u / a) for j = 1, 2, ... below a/2;
     then (-1)^u when a is even. For a = 2 this is [[1, 1], [1, -1]].

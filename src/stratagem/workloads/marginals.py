@@ -17,8 +17,7 @@ from stratagem.workloads.workload import Array, Workload
 @final
 @dataclass(frozen=True)
 class Marginals(Workload):
-    """
-    Ask for the table of every set of exactly k attributes, for each k in `orders`.
+    """Ask for the table of every set of exactly k attributes, for each k in `orders`.
 
     V[u, v] = sum_k C(agree(u, v), k), agree the number of equal coordinates, and
     p = sum_k e_k(sizes), e_k the elementary symmetric polynomial. Tables come by order, then by

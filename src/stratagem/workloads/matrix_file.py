@@ -10,8 +10,7 @@ from stratagem.workloads.workload import Array
 
 
 def read_matrix(path: Path) -> Array:
-    """
-    Read a p x n matrix of queries, one row a query, from a .npy or a .csv file.
+    """Read a p x n matrix of queries, one row a query, from a .npy or a .csv file.
 
     A .csv file holds comma-separated numbers; empty lines are skipped, and so is a first line in
     which no cell is a number (a header). Pickled objects in a .npy file are never loaded.

@@ -14,8 +14,7 @@ from stratagem.workloads.workload import Array, Workload
 @final
 @dataclass(frozen=True)
 class Parity(Workload):
-    """
-    Ask for every real character of Z_a1 x ... x Z_ad that touches at most `order` attributes.
+    """Ask for every real character of Z_a1 x ... x Z_ad that touches at most `order` attributes.
 
     A query is a product over the attributes of one row of the real Fourier basis B (B^T B = a I, first
     row all ones); its weight is the number of rows that are not the first. Queries are in row-major

@@ -13,8 +13,7 @@ from stratagem.workloads.workload import Array, Workload
 @final
 @dataclass(frozen=True)
 class Prefix(Workload):
-    """
-    Count the users at or below each value: (W x)_i = x_0 + ... + x_i, p = n.
+    """Count the users at or below each value: (W x)_i = x_0 + ... + x_i, p = n.
 
     V[i, j] = n - max(i, j) and tr V = n (n + 1) / 2, with i, j = 0, ..., n - 1.
 

@@ -15,8 +15,7 @@ from stratagem.workloads.workload import Array, Workload
 @final
 @dataclass(frozen=True)
 class Product(Workload):
-    """
-    Ask every combination of one query from each factor: W = W_1 kron ... kron W_k, V likewise.
+    """Ask every combination of one query from each factor: W = W_1 kron ... kron W_k, V likewise.
 
     The domain joins the factors' attributes in order; a name already taken gets the first free
     suffix _2, _3, ... Queries are in row-major order, the last factor's vary fastest.
@@ -73,8 +72,7 @@ class Product(Workload):
 
 
 def workloads(parts: Iterable[object], what: str) -> tuple[Workload, ...]:
-    """
-    Return the parts as a tuple when there is at least one and each is a workload.
+    """Return the parts as a tuple when there is at least one and each is a workload.
 
     Raises:
         ValueError: otherwise.

@@ -37,8 +37,7 @@ MAX_DEPTH = 50  # nesting, far below Python's recursion limit
 
 
 def to_data(workload: Workload) -> dict[str, Any]:
-    """
-    Return the workload as a dict of JSON values: its kind and the fields of its class.
+    """Return the workload as a dict of JSON values: its kind and the fields of its class.
 
     Numbers keep every bit; a matrix is its shape and the base64 text of little-endian float64.
 
@@ -49,8 +48,7 @@ def to_data(workload: Workload) -> dict[str, Any]:
 
 
 def from_data(data: object) -> Workload:
-    """
-    Return the workload that `to_data` wrote; nothing in the data is ever executed.
+    """Return the workload that `to_data` wrote; nothing in the data is ever executed.
 
     Raises:
         ValueError: for an unknown kind, a missing or unknown key, or values that no workload has.

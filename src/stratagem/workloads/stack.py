@@ -13,8 +13,7 @@ from stratagem.workloads.workload import Array, Workload
 @final
 @dataclass(frozen=True)
 class Stack(Workload):
-    """
-    Ask the queries of every part, in order: W = [W_1; ...; W_k], V = V_1 + ... + V_k.
+    """Ask the queries of every part, in order: W = [W_1; ...; W_k], V = V_1 + ... + V_k.
 
     Raises:
         ValueError: for no parts, a part that is not a workload, or parts over different domains.

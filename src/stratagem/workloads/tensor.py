@@ -23,8 +23,7 @@ def axis_vectors(vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def elementary_symmetric(factors: Iterable[Any], top: int) -> list[Any]:
-    """
-    Return e_0, ..., e_top: e_k is the sum over all k-subsets S of the factors of prod_{i in S} factor_i.
+    """Return e_0, ..., e_top: e_k is the sum over all k-subsets S of the factors of prod_{i in S} factor_i.
 
     Factors may be Python ints (exact at any size) or arrays that broadcast.
     """

@@ -15,8 +15,7 @@ SMALLEST, LARGEST = 1e-75, 1e75  # the square stays far from the ends of float64
 @final
 @dataclass(frozen=True)
 class Weighted(Workload):
-    """
-    Multiply every query by a weight: weight W, so V by weight^2.
+    """Multiply every query by a weight: weight W, so V by weight^2.
 
     Raises:
         ValueError: for a weight that is zero, not finite, or outside 1e-75..1e75 in absolute value.

@@ -17,8 +17,7 @@ ANSWER_LIMIT = 2**30
 
 
 class Workload(ABC):
-    """
-    A matrix W of p linear queries over the n cells of a domain, known by what it does.
+    """A matrix W of p linear queries over the n cells of a domain, known by what it does.
 
     Optimisation needs only the Gram matrix V = W^T W. A leaf sets `domain` and fills in the
     abstract members; its hooks `_answer` and `_adjoint` always get a two-dimensional array.
@@ -41,8 +40,7 @@ class Workload(ABC):
     @property
     @abstractmethod
     def symmetry(self) -> tuple[int, ...] | None:
-        """
-        Sizes (a1, ..., ad) of the product of cyclic groups whose translations leave V unchanged.
+        """Sizes (a1, ..., ad) of the product of cyclic groups whose translations leave V unchanged.
 
         The group acts on the cells coordinate by coordinate, so V[u, v] depends on u - v alone;
         None when no such group is known.
@@ -67,8 +65,7 @@ class Workload(ABC):
 
     @final
     def gram(self) -> Array:
-        """
-        Return the Gram matrix V = W^T W, shape (n, n), float64.
+        """Return the Gram matrix V = W^T W, shape (n, n), float64.
 
         Raises:
             ValueError: when V would hold more than 2^29 numbers.
@@ -79,8 +76,7 @@ class Workload(ABC):
 
     @final
     def answer(self, x: ArrayLike) -> Array:
-        """
-        Return the answers W x: shape (n,) gives (p,), shape (n, k) gives (p, k).
+        """Return the answers W x: shape (n,) gives (p,), shape (n, k) gives (p, k).
 
         Raises:
             ValueError: when x has another shape, is not real, or the answers exceed 2^30 numbers.
@@ -92,8 +88,7 @@ class Workload(ABC):
 
     @final
     def adjoint(self, y: ArrayLike) -> Array:
-        """
-        Return W^T y: shape (p,) gives (n,), shape (p, k) gives (n, k).
+        """Return W^T y: shape (p,) gives (n,), shape (p, k) gives (n, k).
 
         Raises:
             ValueError: when y has another shape, is not real, or the result exceeds 2^30 numbers.
@@ -104,8 +99,7 @@ class Workload(ABC):
 
     @final
     def matrix(self) -> Array:
-        """
-        Return W itself, shape (p, n), for small workloads.
+        """Return W itself, shape (p, n), for small workloads.
 
         Raises:
             ValueError: when W would hold more than 2^27 numbers.

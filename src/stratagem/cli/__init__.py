@@ -1,0 +1,76 @@
+"""The command line: what a person types, each command in a file of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import typer
+
+from stratagem.cli import bound, compare, export, listing, optimise, simulate
+from stratagem.cli.output import fail
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Design local-differential-privacy mechanisms for any workload, and prove how good they are.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("list")(listing.listing)
+app.command()(optimise.optimise)
+app.command()(bound.bound)
+app.command()(compare.compare)
+app.command()(simulate.simulate)
+app.command()(export.export)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and exit: 0 done, 2 wrong usage, 130 interrupted before there was anything to keep."""
+    with _interruptions() as seen:
+        try:
+            _run(sys.argv[1:] if arguments is None else arguments)
+            status = 0
+        except SystemExit as stop:
+            status = stop.code
+        if seen:
+            # the compiler's threads may still be at work; tearing the interpreter down under them crashes it
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status if isinstance(status, int) else 0)
+    sys.exit(status)
+
+
+def _run(arguments: list[str]) -> None:
+    """Run one command; every mistake of the user ends in one sentence."""
+    try:
+        app(arguments or ["--help"], prog_name="stratagem", standalone_mode=False)
+    except typer.TyperException as error:
+        fail(f"{error.format_message().rstrip('.')}; see stratagem --help")
+    except OSError as error:
+        fail(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): give another path")
+    except ValueError as error:
+        fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        fail("interrupted before there was a result to keep", INTERRUPTED)
+
+
+@contextmanager
+def _interruptions() -> Iterator[list[int]]:
+    """Collect the SIGINTs of this block, each still raised as KeyboardInterrupt."""
+    seen: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)

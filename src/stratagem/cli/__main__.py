@@ -1,0 +1,5 @@
+"""`python -m stratagem.cli` is `stratagem`."""
+
+from stratagem.cli import main
+
+main()

@@ -1,0 +1,138 @@
+"""The command `optimise`: a workload and a budget in, a strategy with its certificate out."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stratagem.cli.compare import write_comparison
+from stratagem.cli.option import (
+    DOMAIN,
+    EPSILON,
+    JSON,
+    ORDER,
+    OUTPUTS,
+    RESTARTS,
+    SEED,
+    SOLVER,
+    WIDTH,
+    WORKLOAD,
+    read_workload,
+)
+from stratagem.cli.output import write, write_json
+from stratagem.cli.progress import progress
+
+if TYPE_CHECKING:
+    from stratagem.solution import Solution
+
+
+def optimise(
+    workload: WORKLOAD,
+    epsilon: EPSILON,
+    domain: DOMAIN = None,
+    order: ORDER = None,
+    width: WIDTH = None,
+    solver: SOLVER = "auto",
+    outputs: OUTPUTS = None,
+    restarts: RESTARTS = None,
+    seed: SEED = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Save as .npz (everything), .csv or .mat (the matrix)."),
+    ] = None,
+    json: JSON = False,
+) -> None:
+    """Find a strategy close to the best possible one, and say how close. Ctrl-C keeps the best so far."""
+    from stratagem.optimisation import optimise as run
+    from stratagem.preset import load_solver
+    from stratagem.privacy import check
+
+    check(epsilon)
+    asked = read_workload(workload, domain, order, width)
+    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed)
+    _check_out(out)
+    with progress("optimising") as on_step:
+        solution = run(asked, epsilon, chosen, on_step)
+    _save(solution, workload, out)
+    if json:
+        write_json(_data(solution, workload, out))
+    else:
+        _describe(solution, workload, out)
+
+
+def _check_out(out: Path | None) -> None:
+    """Refuse a file that could not be written, before the work."""
+    from stratagem.strategy_file import WRITERS
+    from stratagem.target import check_target
+
+    if out is not None:
+        check_target(out, tuple(WRITERS))
+
+
+def _save(solution: Solution, name: str, out: Path | None) -> None:
+    from stratagem.strategies import MatrixStrategy
+    from stratagem.strategy_file import StoredStrategy, save
+
+    if out is not None:
+        assert isinstance(solution.strategy, MatrixStrategy)
+        save(out, StoredStrategy(solution.strategy, solution.epsilon, solution.workload, name))
+
+
+def _data(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
+    from stratagem.comparison import ALPHA
+
+    return {
+        "workload": name,
+        "domain": str(solution.workload.domain),
+        "epsilon": solution.epsilon,
+        "epsilon_realised": solution.strategy.epsilon,
+        "outputs": solution.strategy.outputs,
+        "objective": solution.objective,
+        "lower_bound": solution.lower_bound,
+        "bound": solution.bounds.name,
+        "gap": solution.gap,
+        "average_variance": solution.accuracy.average_variance,
+        "worst_case_variance": solution.accuracy.worst_case_variance,
+        "sample_complexity": solution.samples_for(ALPHA),
+        "status": solution.status,
+        "solver": solution.solver,
+        "seconds": solution.seconds,
+        "file": None if out is None else str(out),
+    }
+
+
+def _describe(solution: Solution, name: str, out: Path | None) -> None:
+    """Say what was found, how good it is and what to type next."""
+    from stratagem.comparison import Comparison
+
+    workload = solution.workload
+    write(
+        f"{name} over domain {workload.domain}: {workload.queries:,} queries, "
+        f"{workload.domain_size:,} user types, epsilon {solution.epsilon:g}\n"
+    )
+    write_comparison(Comparison.of(solution))
+    write(
+        f"\nfound: {solution.strategy.outputs} reports, measured epsilon {solution.strategy.epsilon:.10g}, "
+        f"at most {100 * solution.gap:.2f} % above the best possible strategy, in {solution.seconds:.1f} s"
+    )
+    write(solution.status)
+    write(f"saved: {out}" if out is not None else "not saved")
+    write(f"next:  {_next(solution, name, out)}")
+
+
+def _next(solution: Solution, name: str, out: Path | None) -> str:
+    """Return a command that goes on from here."""
+    if out is None:
+        again = (
+            f"stratagem optimise {shlex.quote(name)} --domain {shlex.quote(str(solution.workload.domain))}"
+        )
+        return f"{again} --epsilon {solution.epsilon:g} -o {Path(name).stem}.npz"
+    if out.suffix.lower() != ".npz":
+        return "save it as .npz too (-o FILE.npz), and stratagem simulate runs it on data"
+    columns = " ".join(f"--column {attribute}=COLUMN" for attribute in solution.workload.domain.attributes)
+    if len(solution.workload.domain.sizes) == 1:
+        columns = "--column COLUMN --edges START:STOP:STEP"
+    return f"stratagem simulate {shlex.quote(str(out))} --data DATA.csv {columns}"

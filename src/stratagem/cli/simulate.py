@@ -1,0 +1,128 @@
+"""The command `simulate`: real data in, error against the truth out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stratagem.cli.option import JSON, STRATEGY_FILE
+from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.progress import progress
+from stratagem.cli.source import read_sources
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from stratagem.data import Data
+    from stratagem.simulation import Simulation
+    from stratagem.strategy_file import StoredStrategy
+
+
+def simulate(
+    file: STRATEGY_FILE,
+    data: Annotated[Path, typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file.")],
+    column: Annotated[
+        list[str],
+        typer.Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated."),
+    ],
+    edges: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1).", show_default=False
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None, typer.Option(help="a,b,...: the texts of values 0, 1, ...", show_default=False)
+    ] = None,
+    repetitions: Annotated[int, typer.Option(min=2, help="How often all users report.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")] = 0,
+    queries: Annotated[int, typer.Option(min=1, help="Answers to show, evenly spread.")] = 10,
+    json: JSON = False,
+) -> None:
+    """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
+    from stratagem.data import read
+    from stratagem.simulation import simulate as run
+    from stratagem.strategy_file import load
+
+    stored = load(file)
+    domain = stored.workload.domain
+    with progress("simulating"):
+        users = read(data, domain, read_sources(domain, column, edges or [], labels or []))
+        result = run(stored.workload, stored.strategy, users.x, repetitions=repetitions, seed=seed)
+    shown = _spread(len(result.truth), queries)
+    if json:
+        write_json(_data(stored, users, result, shown))
+    else:
+        _describe(stored, users, result, shown)
+
+
+def _spread(count: int, shown: int) -> np.ndarray:
+    """Return at most `shown` of the numbers 0..count-1, evenly spread, both ends among them."""
+    import numpy as np
+
+    return np.unique(np.linspace(0, count - 1, shown).round().astype(int))
+
+
+def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: np.ndarray) -> dict[str, object]:
+    errors = result.standard_errors
+    answers = [
+        {
+            "query": int(i),
+            "true": float(result.truth[i]),
+            "estimate": float(result.estimates[i]),
+            "standard_error": None if errors is None else float(errors[i]),
+        }
+        for i in shown
+    ]
+    return {
+        "workload": stored.name,
+        "domain": str(stored.workload.domain),
+        "epsilon": stored.epsilon,
+        "users": result.users,
+        "outside": users.outside,
+        "queries": len(result.truth),
+        "repetitions": len(result.observed),
+        "observed": float(result.observed.mean()),
+        "predicted": result.predicted,
+        "ratio": result.ratio,
+        "ratio_standard_error": result.ratio_error,
+        "normalised_variance": result.normalised,
+        "answers": answers,
+    }
+
+
+def _describe(stored: StoredStrategy, users: Data, result: Simulation, shown: np.ndarray) -> None:
+    outside = ", ".join(f"{reason} {count:,}" for reason, count in users.outside.items())
+    total = result.users + sum(users.outside.values())
+    write(f"{stored.name} over domain {stored.workload.domain}, epsilon {stored.epsilon:g}")
+    write(
+        f"{result.users:,} of {total:,} rows counted{f'; outside the domain: {outside}' if outside else ''}\n"
+    )
+    write_table(
+        ("query", "true", "estimate", "off by", "predicted standard error"), _rows(result, shown), words=0
+    )
+    write(
+        f"\n{len(shown)} of {len(result.truth):,} queries shown, from repetition 1 of {len(result.observed)}"
+    )
+    root = (result.predicted / len(result.truth)) ** 0.5
+    write(
+        f"predicted error of an answer (root mean square): {root:,.1f} users, "
+        f"{100 * root / result.users:.2f} % of all"
+    )
+    write(f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)")
+
+
+def _rows(result: Simulation, shown: np.ndarray) -> list[tuple[str, ...]]:
+    errors = result.standard_errors
+    return [
+        (
+            str(i),
+            f"{result.truth[i]:,.6g}",
+            f"{result.estimates[i]:,.1f}",
+            f"{result.estimates[i] - result.truth[i]:+,.1f}",
+            "" if errors is None else f"{errors[i]:,.1f}",
+        )
+        for i in shown
+    ]

@@ -1,0 +1,143 @@
+"""A strategy beside every published baseline and every bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stratagem.accuracy import Accuracy
+from stratagem.bounds import Bounds
+from stratagem.optimisation import optimise
+from stratagem.solution import Solution
+from stratagem.solvers import Auto, Callback, Solver
+from stratagem.strategies import Strategy
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALPHA = 0.01
+"""Normalised variance at which sample complexities are stated."""
+HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "outputs")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mechanism of a comparison."""
+
+    mechanism: str
+    """Name of the baseline, or "optimised"."""
+    parameters: str
+    """Tuned parameters in words; for the optimised strategy, the solver that found it."""
+    objective: float
+    """L(Q) = tr(M^+ V)."""
+    worst_case_variance: float
+    """Total variance added by one user of the least favourable type."""
+    sample_complexity: float
+    """Users needed for worst-case normalised variance 0.01."""
+    epsilon: float
+    """Measured from the probabilities."""
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mechanisms on one workload and epsilon, least objective first, with the bounds nobody can beat."""
+
+    workload: Workload
+    epsilon: float
+    rows: tuple[Row, ...]
+    bounds: Bounds
+
+    @staticmethod
+    def of(solution: Solution) -> Comparison:
+        """Set a solution beside the baselines that it was measured against."""
+        rows = [_row("optimised", solution.solver, solution.strategy, solution.accuracy)]
+        for one in solution.baselines:
+            rows.append(_row(one.mechanism, one.parameters, one.strategy, one.accuracy))
+        ranked = tuple(sorted(rows, key=lambda row: row.objective))
+        return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds)
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table's cells as text, one tuple a mechanism, in the order of HEADINGS."""
+        return [
+            (
+                row.mechanism,
+                row.parameters,
+                number_text(row.objective),
+                f"{100 * (row.objective / self.bounds.best - 1):+.1f} %",
+                number_text(row.worst_case_variance),
+                number_text(row.sample_complexity),
+                str(row.outputs),
+            )
+            for row in self.rows
+        ]
+
+    def footer(self) -> str:
+        """Return the bounds in one line, the best of them marked."""
+        known = self.bounds.known().items()
+        bounds = ", ".join(
+            f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
+            for name, value in known
+        )
+        return f"lower bounds: {bounds}"
+
+    def __str__(self) -> str:
+        """Lay the mechanisms out as an aligned table, the bounds below."""
+        table = [HEADINGS, *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        return "\n".join([*(_line(cells, widths) for cells in table), self.footer()])
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the objectives over the best bound; write an .svg, .png or .pdf if a path is given.
+
+        Raises:
+            ValueError: without matplotlib, or for a path that cannot be written.
+        """
+        from stratagem.plots import plot_comparison
+
+        return plot_comparison(self, path)
+
+
+def compare(
+    workload: Workload, epsilon: float, solver: Solver | Auto | None = None, on_step: Callback | None = None
+) -> Comparison:
+    """Optimise a strategy and set it beside every baseline, each tuned to its best, and every bound.
+
+    A baseline that cannot answer the workload is left out.
+
+    Raises:
+        ValueError: as `optimise`.
+
+    Example:
+        >>> import stratagem as st
+        >>> comparison = compare(st.prefix(8), epsilon=1.0)
+        >>> comparison.rows[0].mechanism
+        'optimised'
+    """
+    return Comparison.of(optimise(workload, epsilon, solver, on_step))
+
+
+def number_text(value: float) -> str:
+    """Write a number for reading: whole from a thousand on, a power of ten from 10^12 on."""
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
+def _row(mechanism: str, parameters: str, strategy: Strategy, accuracy: Accuracy) -> Row:
+    return Row(
+        mechanism,
+        parameters,
+        accuracy.objective,
+        accuracy.worst_case_variance,
+        accuracy.samples_for(ALPHA),
+        strategy.epsilon,
+        strategy.outputs,
+    )
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    """Align words to the left and numbers to the right."""
+    words = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
+    numbers = [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
+    return "  ".join(words + numbers).rstrip()

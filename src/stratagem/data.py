@@ -1,0 +1,139 @@
+"""Real data: columns of a CSV or Parquet file as a data vector."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.binning import Binning
+from stratagem.table import nearest
+from stratagem.workloads import Domain
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+PARQUET_MAGIC = b"PAR1"
+CSV_SCAN = (
+    "read_csv(?, all_varchar = true, header = true, skip = 0, comment = '', quote = '\"', escape = '\"')"
+)
+"""Only the delimiter is guessed: left to guess more, DuckDB drops lines that look like comments or titles."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the values of one attribute come from."""
+
+    column: str
+    binning: Binning
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """How many users have each type, and how many have none."""
+
+    x: np.ndarray
+    """Users of each cell (n,), integers."""
+    outside: dict[str, int] = field(default_factory=dict)
+    """Users outside the domain by reason, by the first attribute that puts them there."""
+
+    @property
+    def users(self) -> int:
+        """Users inside the domain."""
+        return int(self.x.sum())
+
+
+def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Data:
+    """Count the rows of a file in the cells of a domain; every row inside or outside is accounted for.
+
+    Raises:
+        ValueError: for a file that is not CSV or Parquet, a missing column, an attribute without a source,
+            a column that its binning cannot read, or no row inside the domain.
+    """
+    if missing := [name for name in domain.attributes if name not in sources]:
+        raise ValueError(f"attribute {missing[0]!r} was given no column: add --column {missing[0]}=NAME")
+    chosen = [sources[name] for name in domain.attributes]
+    rows = _grouped(Path(path), [source.column for source in chosen])
+    data = _count(rows, domain, chosen)
+    if data.users == 0:
+        reasons = (
+            ", ".join(f"{reason}: {count}" for reason, count in data.outside.items()) or "it has no rows"
+        )
+        raise ValueError(
+            f"{path} has no row inside the domain ({reasons}): check --column, --edges and --labels"
+        )
+    return data
+
+
+def _count(rows: list[tuple], domain: Domain, sources: list[Source]) -> Data:
+    """Place the distinct rows, each with its multiplicity last."""
+    counts = np.array([row[-1] for row in rows], dtype=np.int64)
+    cell, reason = np.zeros(len(rows), dtype=np.int64), [""] * len(rows)
+    for position, (source, size) in enumerate(zip(sources, domain.sizes, strict=True)):
+        placed = source.binning.cells([row[position] for row in rows], source.column)
+        cell = cell * size + np.maximum(placed.cell, 0)
+        new = (f"{source.column} {why}" if why else "" for why in placed.reason)
+        reason = [old or why for old, why in zip(reason, new, strict=True)]
+    outside: Counter[str] = Counter()
+    for why, count in zip(reason, counts.tolist(), strict=True):
+        if why:
+            outside[why] += count
+    inside = np.array([not why for why in reason], dtype=bool)
+    x = np.zeros(domain.size, dtype=np.int64)
+    np.add.at(x, cell[inside], counts[inside])
+    return Data(x, dict(outside.most_common()))
+
+
+def _grouped(path: Path, columns: list[str]) -> list[tuple]:
+    """Return the distinct rows of the columns as text, NULL as None, each with its count."""
+    import duckdb
+
+    scan = _scan(path)
+    connection = duckdb.connect()
+    try:
+        _check_columns(connection, scan, path, columns)
+        chosen = ", ".join(f'CAST("{_quoted(name)}" AS VARCHAR)' for name in columns)
+        return connection.execute(
+            f"SELECT {chosen}, count(*) FROM {scan} GROUP BY ALL", [str(path)]
+        ).fetchall()
+    except duckdb.Error as error:
+        kind, reason = scan.split("(")[0].removeprefix("read_"), str(error).splitlines()[0][:200]
+        raise ValueError(
+            f"{path} cannot be read as {kind.upper()} ({reason}): give a CSV file with a header, or Parquet"
+        ) from None
+    finally:
+        connection.close()
+
+
+def _scan(path: Path) -> str:
+    """Return DuckDB's table function for the file, chosen by its first bytes, then by its name."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
+    if head.startswith(PARQUET_MAGIC):
+        return "read_parquet(?)"
+    name = path.name.lower()
+    if not name.endswith(TEXT_SUFFIXES) or (b"\0" in head and not name.endswith(".gz")):
+        raise ValueError(
+            f"{path} is neither Parquet nor text named {', '.join(TEXT_SUFFIXES)}: convert it to one of these"
+        )
+    return CSV_SCAN
+
+
+def _check_columns(connection: DuckDBPyConnection, scan: str, path: Path, columns: list[str]) -> None:
+    described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", [str(path)]).fetchall()
+    found = [row[0] for row in described]
+    absent = [name for name in columns if name not in found]
+    if absent:
+        raise ValueError(f"{path} has no column {absent[0]!r}: {nearest(absent[0], found[:50])}")
+
+
+def _quoted(name: str) -> str:
+    return name.replace('"', '""')

@@ -1,0 +1,64 @@
+"""Every published baseline at its best on a workload, evaluated once for all who compare with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, objective
+from stratagem.linalg import factor
+from stratagem.strategies import BASELINES, Baseline, MatrixStrategy
+from stratagem.workloads import Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A published mechanism, tuned for a workload and epsilon."""
+
+    mechanism: str
+    parameters: str
+    """The tuned parameters in words, empty where there are none."""
+    strategy: MatrixStrategy
+    objective: float
+    workload: Workload
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Exact variances of the strategy on the workload."""
+        return evaluate(self.workload, self.strategy)
+
+    def __str__(self) -> str:
+        """Name the mechanism with its parameters."""
+        return f"{self.mechanism} ({self.parameters})" if self.parameters else self.mechanism
+
+
+def rank_baselines(workload: Workload, epsilon: float) -> tuple[Contender, ...]:
+    """Return the best candidate of every baseline that supports the workload, least objective first.
+
+    Never empty: randomised response has full rank, so it supports every workload.
+
+    Example:
+        >>> import stratagem as st
+        >>> [contender.mechanism for contender in rank_baselines(st.prefix(64), 1.0)]
+        ['hierarchical', 'hadamard-response', 'randomised-response']
+    """
+    F = factor(workload.gram())
+    best = (_best(baseline, workload, epsilon, F) for baseline in BASELINES)
+    ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
+    assert ranked, "randomised response supports every workload"
+    return tuple(ranked)
+
+
+def _best(baseline: Baseline, workload: Workload, epsilon: float, F: np.ndarray) -> Contender | None:
+    """Return the candidate with the least objective, None where the baseline supports nothing here."""
+    best: Contender | None = None
+    for parameters, strategy in baseline.candidates(workload.domain_size, epsilon):
+        try:
+            value = objective(workload, strategy, F)
+        except UnsupportedWorkloadError:
+            continue
+        if best is None or value < best.objective:
+            best = Contender(baseline.name, parameters, strategy, value, workload)
+    return best

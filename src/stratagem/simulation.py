@@ -1,0 +1,110 @@
+"""A strategy at work on real data: true answers, estimates, and whether the errors are those predicted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
+from stratagem.linalg import factor
+from stratagem.strategies import Strategy
+from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
+from stratagem.workloads import Workload
+
+PER_QUERY_LIMIT = 1 << 30
+"""Queries x user types up to which every query's own standard error is computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Repeated collections of reports from the same users, held against the exact prediction."""
+
+    users: int
+    """Number N of users."""
+    truth: np.ndarray
+    """True answers W x (p,)."""
+    estimates: np.ndarray
+    """Estimated answers (p,) of the first repetition."""
+    standard_errors: np.ndarray | None
+    """Exact standard deviation of every estimate (p,); None with very many queries."""
+    predicted: float
+    """Exact total variance sum_u x_u t_u of the p answers, in squared counts."""
+    observed: np.ndarray
+    """Total squared error ||W (x_hat - x)||^2 of each repetition."""
+
+    @property
+    def ratio(self) -> float:
+        """Mean observed over predicted total squared error; 1 in expectation."""
+        return float(self.observed.mean()) / self.predicted
+
+    @property
+    def ratio_error(self) -> float:
+        """Standard error of `ratio`, from the spread of the repetitions."""
+        return float(self.observed.std(ddof=1)) / math.sqrt(len(self.observed)) / self.predicted
+
+    @property
+    def normalised(self) -> float:
+        """Predicted variance of an answer as a fraction of the users, averaged over queries."""
+        return self.predicted / (len(self.truth) * self.users**2)
+
+
+def simulate(
+    workload: Workload, strategy: Strategy, x: np.ndarray, *, repetitions: int = 100, seed: int = 0
+) -> Simulation:
+    """Let x[u] users of each type u report, `repetitions` times, and estimate the answers each time.
+
+    Reports are drawn as counts, which has the same distribution as one report a user.
+
+    Raises:
+        ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
+
+    Example:
+        >>> import numpy as np, stratagem as st
+        >>> run = simulate(st.prefix(4), st.randomised_response(4, 1.0), np.array([500, 300, 150, 50]))
+        >>> abs(run.ratio - 1) < 4 * run.ratio_error
+        True
+    """
+    _check(repetitions, seed, x)
+    accuracy = evaluate(workload, strategy)
+    x = np.asarray(x)
+    counts = draw(strategy, x, repetitions, seed)
+    estimated = estimate_data(workload, strategy, counts)
+    feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
+    return Simulation(
+        users=int(x.sum()),
+        truth=workload.answer(x),
+        estimates=workload.answer(estimated[:, 0]),
+        standard_errors=np.sqrt(per_query_variance(workload, strategy, x)) if feasible else None,
+        predicted=accuracy.total_variance(x),
+        observed=squared_errors(workload, estimated, x),
+    )
+
+
+def draw(strategy: Strategy, x: np.ndarray, repetitions: int, seed: int) -> np.ndarray:
+    """Return independent counts of reports (m x repetitions); repetition r depends on (seed, r) alone."""
+    columns = [strategy.histogram(x, np.random.default_rng([seed, r])) for r in range(repetitions)]
+    return np.stack(columns, axis=1)
+
+
+def estimate_data(workload: Workload, strategy: Strategy, counts: np.ndarray) -> np.ndarray:
+    """Return the estimates M^+ Q^T D^-1 counts of the data vector (n x k), one factorisation for all k."""
+    inverse = supporting_inverse(factor(workload.gram()), workload, strategy)
+    return apply_inverse(inverse, strategy.backward(inverse_row_sums(strategy)[:, None] * counts))
+
+
+def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return ||W (x_hat - x)||^2 of every column x_hat (n x k), through V = F F^T."""
+    return np.square(factor(workload.gram()).T @ (estimated - x[:, None])).sum(axis=0)
+
+
+def _check(repetitions: int, seed: int, x: np.ndarray) -> None:
+    if repetitions < 2:
+        raise ValueError(
+            f"{repetitions} repetitions were given, but their spread needs at least 2: give more"
+        )
+    if seed < 0:
+        raise ValueError(f"the seed is {seed}, but must not be negative: give 0, 1, 2, ...")
+    if np.sum(x) <= 0:
+        raise ValueError("the data vector counts no users, but at least one is needed: give data")

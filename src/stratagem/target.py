@@ -1,0 +1,46 @@
+"""Files to write: checked before the work, complete or absent after it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+def check_target(path: str | Path, suffixes: tuple[str, ...]) -> Path:
+    """Return the path of a file that can be written, so that no long work is lost to a wrong name.
+
+    Raises:
+        ValueError: for another suffix, a folder that does not exist, or a path that is a folder.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(
+            f"{path} was given to write, but its suffix must be one of {', '.join(suffixes)}: rename it"
+        )
+    if path.is_dir():
+        raise ValueError(f"{path} was given to write, but is a folder: name a file")
+    if not path.parent.is_dir():
+        raise ValueError(
+            f"{path} was given to write, but the folder {path.parent} does not exist: create it first"
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(
+            f"{path} was given to write, but {path.parent} is not writable: choose another folder"
+        )
+    return path
+
+
+@contextmanager
+def written_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the name `path` only once it is complete; a failure leaves nothing behind."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with partial.open("xb") as file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

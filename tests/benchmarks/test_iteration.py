@@ -1,0 +1,94 @@
+"""What one iteration of the projected gradient costs, as a ratio to its two unavoidable products.
+
+Run with: pytest tests/benchmarks --benchmark-only
+"""
+
+import resource
+import subprocess
+import sys
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.solvers import Problem
+
+
+def _seconds(function, *arguments, repeats=7):
+    jax.block_until_ready(function(*arguments))
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        jax.block_until_ready(function(*arguments))
+        times.append(time.perf_counter() - began)
+    return float(np.median(times))
+
+
+@pytest.mark.parametrize("n", [512, 1024])
+def test_one_iteration_costs_at_most_twice_its_products(n, benchmark):
+    """Median over 15 steps, retries of the line search included, against products timed before and after."""
+    problem, solver = Problem(st.prefix(n), 1.0, 1.0), st.ProjectedGradient()
+    state = solver.begin(problem, 0, None)
+    for _ in range(3):
+        state = solver.advance(problem, state)
+
+    def products():
+        with jax.enable_x64(True):
+            Q, d, G = state.Q, state.Q.sum(axis=1, keepdims=True), jnp.asarray(problem.gram)
+            information = jax.jit(lambda Q, d: Q.T @ (Q / d))
+            return _seconds(information, Q, d) + _seconds(jax.jit(jnp.matmul), Q, G)
+
+    before = products()
+
+    def step():
+        nonlocal state
+        state = solver.advance(problem, state)
+        jax.block_until_ready(state.Q)
+
+    benchmark.pedantic(step, rounds=15, iterations=1)
+    ratio = benchmark.stats.stats.median / (0.5 * (before + products()))
+    benchmark.extra_info["ratio to the two products"] = ratio
+    assert ratio <= 2
+
+
+LARGE = """
+import resource, stratagem as st
+from stratagem.solvers import Problem, search
+problem = Problem(st.prefix(4096), 1.0, 1.0)
+solver = st.ProjectedGradient(outputs=2 * 4096, precision="float32", max_steps=20)
+found = search(solver, problem)
+assert len(found.history) == 21 and found.history[-1].objective < found.history[0].objective
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_4096_types_in_float32_stay_under_12_gigabytes(benchmark):
+    def run():
+        done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, check=True)
+        return int(done.stdout.split()[-1])
+
+    kilobytes = benchmark.pedantic(run, rounds=1, iterations=1)
+    benchmark.extra_info["peak memory in GiB"] = kilobytes / 2**20
+    assert kilobytes < 12 * 2**20
+
+
+def test_a_default_run_at_64_takes_seconds(benchmark):
+    st.optimise(st.prefix(64), 1.0)
+    solution = benchmark.pedantic(st.optimise, args=(st.prefix(64), 1.0), rounds=3, iterations=1)
+    benchmark.extra_info["gap"] = solution.gap
+    assert benchmark.stats.stats.median < 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 4 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("command", "limit"), [(["-c", "import stratagem"], 0.5), (["-m", "stratagem.cli", "--help"], 1.0)]
+)
+def test_starting_is_quick(command, limit, benchmark):
+    def start():
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+
+    benchmark.pedantic(start, rounds=5, iterations=1)
+    assert benchmark.stats.stats.median < limit

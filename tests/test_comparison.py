@@ -1,0 +1,98 @@
+"""Comparisons: every baseline at its best, the optimised strategy among them, every bound below."""
+
+import builtins
+
+import pytest
+
+import stratagem as st
+from stratagem.ranking import rank_baselines
+from stratagem.strategies import BASELINES
+
+WORKLOADS = {
+    "prefix": st.prefix(16),
+    "histogram": st.histogram(8),
+    "marginals": st.marginals("2^4", 2),
+    "total": st.total(8),
+}
+QUICK = st.Auto(outputs=32, restarts=1)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return st.compare(WORKLOADS["prefix"], 1.0, QUICK)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_each_baseline_appears_at_its_best(name, epsilon):
+    workload = WORKLOADS[name]
+    ranked = rank_baselines(workload, epsilon)
+    assert [one.objective for one in ranked] == sorted(one.objective for one in ranked)
+    for baseline in BASELINES:
+        candidates = list(baseline.candidates(workload.domain_size, epsilon))
+        best = min(st.evaluate(workload, strategy).objective for _, strategy in candidates)
+        mine = next(one for one in ranked if one.mechanism == baseline.name)
+        assert mine.objective == pytest.approx(best, rel=1e-12)
+        assert mine.accuracy.objective == pytest.approx(best, rel=1e-12)
+
+
+def test_rows_are_sorted_and_lie_between_bounds_and_baselines(comparison):
+    objectives = [row.objective for row in comparison.rows]
+    assert objectives == sorted(objectives)
+    assert comparison.rows[0].mechanism == "optimised"
+    assert all(
+        row.objective >= bound for row in comparison.rows for bound in comparison.bounds.known().values()
+    )
+    assert all(row.epsilon <= 1.0 for row in comparison.rows)
+    assert {row.mechanism for row in comparison.rows} == {"optimised", *(one.name for one in BASELINES)}
+
+
+def test_rows_agree_with_an_evaluation(comparison):
+    row = next(row for row in comparison.rows if row.mechanism == "randomised-response")
+    accuracy = st.evaluate(WORKLOADS["prefix"], st.randomised_response(16, 1.0))
+    assert row.worst_case_variance == pytest.approx(accuracy.worst_case_variance)
+    assert row.sample_complexity == pytest.approx(accuracy.samples_for(0.01))
+    assert row.outputs == 16
+
+
+def test_it_prints_as_an_aligned_table_with_every_bound(comparison):
+    heading, *lines, footer = str(comparison).splitlines()
+    assert len(lines) == len(comparison.rows)
+    assert len({len(line) for line in (heading, *lines)}) == 1
+    assert all(name in footer for name in comparison.bounds.known())
+
+
+@pytest.mark.parametrize(("suffix", "magic"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
+def test_it_plots(comparison, tmp_path, suffix, magic):
+    path = tmp_path / f"plot{suffix}"
+    comparison.plot(path)
+    assert path.read_bytes().startswith(magic)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_plot_without_a_path_is_a_figure(comparison):
+    (axes,) = comparison.plot().axes
+    assert [label.get_text().split("\n")[0] for label in axes.get_yticklabels()] == [
+        row.mechanism for row in comparison.rows
+    ]
+    assert axes.get_xscale() == "log"
+
+
+def test_a_plot_of_another_kind_is_refused(comparison, tmp_path):
+    with pytest.raises(ValueError, match=r"\.svg, \.png, \.pdf"):
+        comparison.plot(tmp_path / "plot.docx")
+    with pytest.raises(ValueError, match="does not exist"):
+        comparison.plot(tmp_path / "absent" / "plot.svg")
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(comparison, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ValueError, match=r"pip install stratagem\[plots\]"):
+        comparison.plot()

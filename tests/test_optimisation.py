@@ -1,0 +1,104 @@
+"""The verb `optimise`: every workload crossed with every budget, and workloads that break other tools."""
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.accuracy import objective
+from stratagem.strategies import BASELINES
+from tables import WORKLOADS, assert_private
+
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0)
+
+
+def assert_certified(solution: st.Solution, epsilon: float) -> None:
+    """Private, unbiased on the workload, above every bound, no worse than any baseline."""
+    workload, strategy = solution.workload, solution.strategy
+    assert_private(strategy, epsilon)
+    for name, bound in solution.bounds.known().items():
+        assert solution.objective >= bound * (1 - 1e-9), name
+    n = workload.domain_size
+    for baseline in BASELINES:
+        for _, candidate in baseline.candidates(n, epsilon):
+            try:
+                assert solution.objective <= objective(workload, candidate) * (1 + 1e-9)
+            except st.UnsupportedWorkloadError:
+                continue
+    counts = strategy.forward(np.eye(n))
+    some = np.unique(np.linspace(0, n - 1, 5).astype(int))
+    estimates = np.column_stack([strategy.reconstruct(counts[:, u]) for u in some])
+    W = workload.matrix() if workload.queries * n < 1e7 else workload.gram()
+    scale = np.abs(W).max() * (1 + np.abs(estimates).max())
+    assert np.allclose(W @ estimates, W[:, some], atol=1e-7 * scale)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_workload_at_every_budget(name, epsilon):
+    solver = st.ProjectedGradient(max_steps=60)
+    assert_certified(st.optimise(WORKLOADS[name](64), epsilon, solver=solver), epsilon)
+
+
+def _repeated(n: int) -> st.Workload:
+    return st.explicit(np.eye(n)[:, [0, *range(n - 1)]])
+
+
+AWKWARD = {
+    "total": lambda: st.total(12),
+    "one user type": lambda: st.histogram(1),
+    "two user types": lambda: st.prefix(2),
+    "one type repeated": lambda: _repeated(9),
+    "rank one": lambda: st.explicit([[1.0, 2.0, -3.0, 0.5, 0.0]]),
+    "random predicates": lambda: st.explicit(np.random.default_rng(5).integers(0, 2, (20, 24))),
+    "n = 37": lambda: st.all_range(37),
+    "n = 100": lambda: st.prefix(100),
+    "mixed categories": lambda: st.marginals({"age": 5, "sex": 2, "region": 3}, 2),
+    "weighted stack": lambda: st.stack([st.prefix(10), st.weighted(st.histogram(10), 100.0)]),
+    "prefix x prefix": lambda: st.kron([st.prefix({"a": 5}), st.prefix({"b": 4})]),
+    "short ranges": lambda: st.all_range(30, width=3),
+    "unused type": lambda: st.explicit([[1, 0, 0, 0], [1, 1, 0, 0]]),
+    "tiny weights": lambda: st.weighted(st.prefix(8), 1e-6),
+    "huge weights": lambda: st.weighted(st.prefix(8), 1e6),
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_workloads(name, epsilon):
+    solution = st.optimise(AWKWARD[name](), epsilon, solver=st.ProjectedGradient(max_steps=100))
+    assert_certified(solution, epsilon)
+
+
+def test_the_default_solver_is_close_to_the_bound():
+    solution = st.optimise(st.prefix(64), epsilon=1.0)
+    assert_certified(solution, 1.0)
+    assert solution.gap <= 0.02
+    assert solution.samples_for(0.01) == pytest.approx(solution.accuracy.worst_case_variance / 0.64)
+    assert f"{100 * solution.gap:.2f} %" in str(solution)
+
+
+def test_a_result_that_contradicts_a_bound_is_an_error(monkeypatch):
+    """Negative control of the certificate: raise the bound above the truth and the result is refused."""
+    from stratagem import optimisation
+
+    honest = optimisation.lower_bounds
+
+    def inflated(workload, epsilon):
+        bounds = honest(workload, epsilon)
+        return st.Bounds(bounds.svd, 2 * bounds.closed, bounds.integer, bounds.weighted)
+
+    monkeypatch.setattr(optimisation, "lower_bounds", inflated)
+    with pytest.raises(ArithmeticError, match="below the closed bound"):
+        st.optimise(st.prefix(8), 1.0, solver=st.ProjectedGradient(max_steps=20))
+
+
+def test_one_user_type_needs_no_bound_larger_than_its_cost():
+    solution = st.optimise(st.histogram(1), 1.0)
+    assert solution.objective == pytest.approx(1.0)
+    assert solution.gap == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), None])
+def test_bad_epsilon(epsilon):
+    with pytest.raises(ValueError, match="epsilon is"):
+        st.optimise(st.prefix(4), epsilon)

@@ -1,0 +1,53 @@
+"""The public surface: names, lazy imports, executed docstrings, no side effects."""
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import stratagem as st
+
+MODULES = [info.name for info in pkgutil.walk_packages(st.__path__, "stratagem.")]
+
+
+@pytest.mark.parametrize("name", st.__all__)
+def test_every_public_name_exists_and_is_documented(name):
+    assert getattr(st, name).__doc__
+    assert name in dir(st)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'wizard'"):
+        _ = st.wizard
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name):
+    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert results.failed == 0
+
+
+def test_importing_the_package_loads_nothing_heavy_and_switches_nothing():
+    code = (
+        "import sys, stratagem; heavy = {'jax', 'numpy', 'scipy', 'matplotlib', 'duckdb'} & set(sys.modules); "
+        "assert not heavy, heavy; stratagem.ProjectedGradient; import jax; assert not jax.config.jax_enable_x64"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+LAYERS = ["workloads", "strategies", "accuracy", "bounds", "solvers", "solution"]
+"""Rooms from the bottom up; none may import from a room above it."""
+
+
+@pytest.mark.parametrize(
+    ("room", "forbidden"), [(room, LAYERS[k + 1 :]) for k, room in enumerate(LAYERS[:-1])]
+)
+def test_imports_point_downwards(room, forbidden):
+    code = (
+        f"import sys, stratagem.{room}; "
+        f"above = [m for m in {forbidden!r} if 'stratagem.' + m in sys.modules]; assert not above, above"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

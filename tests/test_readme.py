@@ -1,0 +1,72 @@
+"""The README is executed: its Python, its commands, its claims about its own size."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stratagem.cli import main
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, flags=re.DOTALL)
+
+
+def test_it_is_short():
+    assert len(TEXT.splitlines()) <= 120
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_its_python_runs(code):
+    exec(compile(code, "README.md", "exec"), {})
+
+
+def commands() -> list[str]:
+    return [line for block in blocks("sh") for line in block.splitlines()]
+
+
+def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    setup, data, simulate, tests = commands()
+    environment, install, optimise = setup.split(" && ")
+    assert environment == "python3 -m venv .venv"
+    assert "pip install" in install
+    with pytest.raises(SystemExit) as stop:
+        main(shlex.split(optimise)[1:])
+    assert stop.value.code == 0
+    printed = capsys.readouterr().out
+    assert "above the best possible strategy" in printed
+    assert all(name in printed for name in ("hierarchical", "hadamard-response", "randomised-response"))
+    subprocess.run([sys.executable, *shlex.split(data)[1:]], check=True)
+    with pytest.raises(SystemExit) as stop:
+        main(shlex.split(simulate)[1:])
+    assert stop.value.code == 0
+    assert "336,776" in capsys.readouterr().out
+    assert tests.split(" && ")[-1] == ".venv-test/bin/pytest"
+
+
+def test_the_continuous_integration_runs_the_same_test_command():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "grep -m1 -F '.venv-test/bin/pytest' README.md" in script
+    assert sum(".venv-test/bin/pytest" in line for line in TEXT.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"stratagem (\w+) ", TEXT))))
+def test_every_command_it_names_exists(name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([name, "--help"])
+    assert stop.value.code == 0
+    assert name in capsys.readouterr().out
+
+
+def test_the_bounds_are_as_much_tighter_as_it_says():
+    import stratagem as st
+
+    bounds = st.lower_bounds(st.histogram(64), 1.0)
+    assert 9 < bounds.closed / bounds.svd < 11
