@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PLACES = set(
-    [".ci", ".git", ".gitignore", "LICENSE", "README.md", "notebooks", "pyproject.toml", "solvers", "src", "tests", "workloads"]
-)
+PLACES = {
+    ".ci",
+    ".gitignore",
+    "LICENSE",
+    "README.md",
+    "notebooks",
+    "pyproject.toml",
+    "solvers",
+    "src",
+    "tests",
+    "workloads",
+}
 
 
 def need(tool: str) -> None:
