@@ -92,6 +92,13 @@ def test_a_result_that_contradicts_a_bound_is_an_error(monkeypatch):
         st.optimise(st.prefix(8), 1.0, solver=st.ProjectedGradient(max_steps=20))
 
 
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_too_few_outputs_fall_back_to_a_baseline(outputs):
+    solution = st.optimise(st.prefix(8), 1.0, solver=st.ProjectedGradient(outputs=outputs, max_steps=20))
+    assert_certified(solution, 1.0)
+    assert solution.status == st.Status.BASELINE
+
+
 def test_one_user_type_needs_no_bound_larger_than_its_cost():
     solution = st.optimise(st.histogram(1), 1.0)
     assert solution.objective == pytest.approx(1.0)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 
-from stratagem.accuracy import objective
+from stratagem.accuracy import UnsupportedWorkloadError, objective
 from stratagem.bounds import lower_bounds
 from stratagem.privacy import check
 from stratagem.ranking import rank_baselines
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Problem, Solver, Status, search
+from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
@@ -47,7 +49,7 @@ def optimise(
     strategy, name, status = baseline, baseline_name, Status.BASELINE
     if found.best is not None:
         searched = chosen.finish(problem, found.best)
-        if objective(workload, searched) <= objective(workload, baseline):
+        if _cost(workload, searched) <= baselines[0].objective:
             strategy, name, status = searched, type(chosen).__name__, found.status
     if found.status in (Status.INTERRUPTED, Status.STOPPED):
         status = found.status
@@ -57,6 +59,14 @@ def optimise(
     )
     _certify(solution)
     return solution
+
+
+def _cost(workload: Workload, strategy: Strategy) -> float:
+    """Return the objective, infinite where the strategy has too few outputs to answer the workload."""
+    try:
+        return objective(workload, strategy)
+    except UnsupportedWorkloadError:
+        return math.inf
 
 
 def _certify(solution: Solution) -> None:

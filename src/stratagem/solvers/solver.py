@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -129,7 +130,7 @@ class Search:
 
     def keep(self, state: State) -> float:
         """Keep the state if it is the best so far; return the best objective."""
-        if self.best is None or state.objective < self.best.objective:
+        if self.best is None or math.isnan(self.best.objective) or state.objective < self.best.objective:
             self.best = state
         return self.best.objective
 
