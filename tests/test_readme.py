@@ -57,7 +57,7 @@ def test_the_continuous_integration_runs_the_same_test_command():
     assert sum(".venv-test/bin/pytest" in line for line in TEXT.splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"stratagem (\w+) ", TEXT))))
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`stratagem (\w+) ", TEXT))))
 def test_every_command_it_names_exists(name, capsys):
     with pytest.raises(SystemExit) as stop:
         main([name, "--help"])

@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> None:
     """Run one command; every mistake of the user ends in one sentence."""
     try:
-        app(arguments or ["--help"], prog_name="stratagem", standalone_mode=False)
+        status = app(arguments or ["--help"], prog_name="stratagem", standalone_mode=False)
     except typer.TyperException as error:
         fail(f"{error.format_message().rstrip('.')}; see stratagem --help")
     except OSError as error:
@@ -57,6 +57,8 @@ def _run(arguments: list[str]) -> None:
     except ValueError as error:
         fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
+    if status == INTERRUPTED:  # typer turns some interruptions into this value
         fail("interrupted before there was a result to keep", INTERRUPTED)
 
 

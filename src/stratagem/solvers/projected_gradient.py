@@ -18,8 +18,8 @@ from stratagem.privacy import ratio
 from stratagem.solvers.feasible import as_strategy, renewed_rows, spread_rows
 from stratagem.solvers.loss import Evaluation, evaluate, gradient
 from stratagem.solvers.projection import Method, feasible_thresholds, project_with_forces
+from stratagem.solvers.reweighing import reweigh
 from stratagem.solvers.solver import Limits, Problem, Solver
-from stratagem.solvers.weights import reweigh
 from stratagem.strategies import MatrixStrategy
 
 DECREASE = 1e-4
