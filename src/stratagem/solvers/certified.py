@@ -26,7 +26,7 @@ from stratagem.strategies import TwoLevelStrategy
 
 DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
-TARGET_STEPS = 12
+TARGET_STEPS = 6
 """Steps of the weighted bound: a target for random fields needs no more."""
 SEED = 0.1
 """Probability given to the patterns that a round adds."""
@@ -63,14 +63,14 @@ class Certified(Solver):
     tolerance: float = 3e-4
     patience: int = 3
     gap: float = 0.0
-    updates: int = 12
-    """Weight updates in a round."""
+    updates: int | None = None
+    """Weight updates in a round; default 40 up to n = 64, then 2560/n, at least 6."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        whole = {"max_steps": self.max_steps, "patience": self.patience, "updates": self.updates}
-        if self.outputs is not None:
-            whole["outputs"] = self.outputs
+        whole = {"max_steps": self.max_steps, "patience": self.patience}
+        optional = {"outputs": self.outputs, "updates": self.updates}
+        whole |= {name: value for name, value in optional.items() if value is not None}
         for name, value in whole.items():
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} is {value!r}; give a whole number of at least 1.")
@@ -96,7 +96,7 @@ class Certified(Solver):
         target = weighted_dual(problem.workload, problem.epsilon, TARGET_STEPS)
         tools = Tools(numbers, target, field_factor(target.information), E, rng)
         patterns = self._first(problem, tools)
-        design = numbers.improved(patterns, np.ones(len(patterns)), None, self.updates)
+        design = numbers.improved(patterns, np.ones(len(patterns)), None, self._updates(n))
         return Round(self._limited(tools, design), total, tools)
 
     def advance(self, problem: Problem, state: Round) -> Round:
@@ -108,7 +108,7 @@ class Certified(Solver):
         patterns = np.concatenate([design.patterns, new])
         share = SEED / max(1, len(new)) if len(new) else 0.0
         p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
-        improved = self._limited(tools, tools.numbers.improved(patterns, p, design, self.updates))
+        improved = self._limited(tools, tools.numbers.improved(patterns, p, design, self._updates(len(design.nu))))
         return replace(state, design=improved)
 
     def finish(self, problem: Problem, state: Round) -> TwoLevelStrategy:
@@ -117,6 +117,10 @@ class Certified(Solver):
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
         return exact(state.design, ratio(problem.epsilon))
+
+    def _updates(self, n: int) -> int:
+        """Return the number of weight updates in a round."""
+        return self.updates or int(np.clip(2560 // n, 6, 40))
 
     def _rows(self, n: int) -> int:
         """Return the number of rows to work with."""
@@ -130,7 +134,7 @@ class Certified(Solver):
         count = max(self._rows(n), 8 * n)
         families = [np.eye(n, dtype=bool), published_patterns(n), tools.fields(count)]
         if len(domain.sizes) > 1:
-            families.append(juntas(domain.sizes, tools.E, count // 8, tools.rng))
+            families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
         return distinct(np.concatenate(families))
 
     def _undervalued(self, tools: Tools, design: Design) -> np.ndarray:
@@ -154,7 +158,7 @@ class Certified(Solver):
         kept = replace(design, patterns=design.patterns[keep], p=design.p[keep])
         if needed <= len(keep):
             return kept
-        improved = tools.numbers.improved(kept.patterns, kept.p, kept, max(4, self.updates // 2))
+        improved = tools.numbers.improved(kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4))
         return self._limited(tools, improved) if len(keep) > limit else improved
 
 
