@@ -131,12 +131,12 @@ def supporting_inverse(F: np.ndarray, workload: Workload, strategy: Strategy) ->
             "both must speak of the same domain."
         )
     inverse = pseudo_inverse(strategy.centred_information())
-    _check_support(F - F.mean(axis=0), inverse)
+    _check_support(F, inverse)
     return inverse
 
 
 def _check_support(F: np.ndarray, inverse: PseudoInverse) -> None:
-    lost = inverse.null.T @ F
+    lost = inverse.null.T @ (F - F.mean(axis=0))
     if np.square(lost).sum() <= SUPPORT_TOLERANCE * max(np.square(F).sum(), np.finfo(float).tiny):
         return
     directions, sizes, _ = np.linalg.svd(lost, full_matrices=False)

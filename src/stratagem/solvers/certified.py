@@ -28,6 +28,8 @@ DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
 TARGET_STEPS = 6
 """Steps of the weighted bound: a target for random fields needs no more."""
+NOISE = 1e-12
+"""Share of tr V below which what is left of a workload beside the total is rounding."""
 SEED = 0.1
 """Probability given to the patterns that a round adds."""
 NEGLIGIBLE = 1e-6
@@ -89,15 +91,16 @@ class Certified(Solver):
             raise ValueError(f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type.")
         F = factor(centre(problem.gram))
         total = float(problem.gram.sum()) / n
-        if n == 1 or F.shape[1] == 0:
-            return Round(None, total, None)
+        scale = float(np.square(F).sum())
+        if n == 1 or scale <= NOISE * np.trace(problem.gram):
+            return Round(None, total, 0.0, None)
         E, rng = ratio(problem.epsilon), np.random.default_rng([self.seed, start])
-        numbers = Arithmetic(F, E - 1, "float64" if n <= DOUBLE else "float32")
+        numbers = Arithmetic(F / math.sqrt(scale), E - 1, "float64" if n <= DOUBLE else "float32")
         target = weighted_dual(problem.workload, problem.epsilon, TARGET_STEPS)
         tools = Tools(numbers, target, field_factor(target.information), E, rng)
         patterns = self._first(problem, tools)
         design = numbers.improved(patterns, np.ones(len(patterns)), None, self._updates(n))
-        return Round(self._limited(tools, design), total, tools)
+        return Round(self._limited(tools, design), total, scale, tools)
 
     def advance(self, problem: Problem, state: Round) -> Round:
         """Add undervalued patterns, improve all weights, drop idle rows."""
@@ -186,12 +189,14 @@ class Round:
     """None if every strategy is optimal because the workload asks for the total alone."""
     total: float
     """1^T V 1/n, what the total costs under every strategy."""
+    scale: float
+    """tr V_c: the design works with V_c divided by it."""
     tools: Tools | None
 
     @property
     def objective(self) -> float:
         """L(Q) of the design."""
-        return self.total + (self.design.value if self.design else 0.0)
+        return self.total + (self.scale * self.design.value if self.design else 0.0)
 
     @property
     def stuck(self) -> bool:

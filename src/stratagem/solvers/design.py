@@ -32,7 +32,7 @@ class Design:
     nu: np.ndarray
     """Multipliers (n,) of sum p x = 0."""
     value: float
-    """tr(C^-1 V_c), C = M - 11^T/n: the objective less the cost of the total."""
+    """tr(C^-1 V_c), C = M - 11^T/n, for the V_c of the arithmetic."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ class _Balance(NamedTuple):
     p: jax.Array
     dual: jax.Array
     residual: jax.Array
-    count: jax.Array
+    steps: jax.Array
 
 
 def balance(
@@ -130,17 +130,17 @@ def balance(
             p,
             jnp.where(better, dual, state.dual),
             jnp.where(better, size(*residuals(p)), 0.0),
-            state.count + 1,
+            state.steps + 1,
         )
 
     _, p, dual = at(mu, nu)
-    # start from nu = 0, which is always inside, whenever the old multipliers leave the domain
+    # nu = 0 with its best mu is always inside: start there unless the old multipliers do better
     scale = jnp.sqrt(a).sum() ** 2
-    inside = jnp.isfinite(dual)
-    mu, nu = jnp.where(inside, mu, scale), jnp.where(inside, nu, 0)
+    warm = dual > scale
+    mu, nu = jnp.where(warm, mu, scale), jnp.where(warm, nu, 0)
     _, p, dual = at(mu, nu)
     start = _Balance(mu, nu, p, dual, size(*residuals(p)), jnp.asarray(0))
-    return jax.lax.while_loop(lambda s: (s.residual > tolerance) & (s.count < 8), step, start)
+    return jax.lax.while_loop(lambda s: (s.residual > tolerance) & (s.steps < 8), step, start)
 
 
 @jax.jit
