@@ -44,7 +44,11 @@ def weighted_dual(workload: Workload, epsilon: float, max_steps: int = 60) -> We
         return WeightedDual(total_term(workload), np.ones(n), np.zeros((n, n)))
     evaluate = _Value(half, kappa)
     solution = minimize(
-        lambda theta: evaluate(theta)[:2], np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": max_steps}
+        lambda theta: evaluate(theta)[:2],
+        np.zeros(n),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_steps},
     )
     theta = min((np.zeros(n), solution.x), key=lambda theta: evaluate(theta)[0])
     value = total_term(workload) + n * math.exp(-evaluate(theta)[0]) / (kappa - 1)

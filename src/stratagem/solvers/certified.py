@@ -88,7 +88,9 @@ class Certified(Solver):
         """Build the first patterns and their weights."""
         n = problem.workload.domain_size
         if self.outputs is not None and self.outputs < n:
-            raise ValueError(f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type.")
+            raise ValueError(
+                f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
+            )
         F = factor(centre(problem.gram))
         total = float(problem.gram.sum()) / n
         scale = float(np.square(F).sum())
@@ -111,7 +113,9 @@ class Certified(Solver):
         patterns = np.concatenate([design.patterns, new])
         share = SEED / max(1, len(new)) if len(new) else 0.0
         p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
-        improved = self._limited(tools, tools.numbers.improved(patterns, p, design, self._updates(len(design.nu))))
+        improved = self._limited(
+            tools, tools.numbers.improved(patterns, p, design, self._updates(len(design.nu)))
+        )
         return replace(state, design=improved)
 
     def finish(self, problem: Problem, state: Round) -> TwoLevelStrategy:
@@ -161,7 +165,9 @@ class Certified(Solver):
         kept = replace(design, patterns=design.patterns[keep], p=design.p[keep])
         if needed <= len(keep):
             return kept
-        improved = tools.numbers.improved(kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4))
+        improved = tools.numbers.improved(
+            kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4)
+        )
         return self._limited(tools, improved) if len(keep) > limit else improved
 
 

@@ -16,6 +16,8 @@ from stratagem.solvers.weights import Weights, improve, inform
 from stratagem.strategies.two_level import TwoLevelStrategy, pack
 
 Precision = Literal["float64", "float32"]
+LEAST = 512
+"""Rows below which padding costs nothing."""
 CHUNK = 1 << 24
 """Entries of pattern batches that one call of the local search works on."""
 
@@ -63,14 +65,16 @@ class Arithmetic:
     def improved(self, patterns: np.ndarray, p: np.ndarray, near: Design | None, steps: int) -> Design:
         """Return the design after `steps` weight updates from any positive p (m,), balanced or not."""
         m = len(patterns)
-        padded = 1 << (m - 1).bit_length()
+        padded = padding(m)
         with double():
             X, F = self.rows(patterns, padded), jnp.asarray(self.F)
             weight = jnp.asarray(np.pad(p / p.sum(), (0, padded - m)))
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
-            start = Weights(weight, weight, jnp.asarray(np.inf), jnp.asarray(mu), jnp.asarray(nu), jnp.asarray(0))
+            start = Weights(
+                weight, weight, jnp.asarray(np.inf), jnp.asarray(mu), jnp.asarray(nu), jnp.asarray(0)
+            )
             found = improve(X, F, start, steps)
-            value = float(_value(X, found.p, F))
+            value = float(inform(X, found.p, F).value)
             return Design(patterns, np.asarray(found.p)[:m], float(found.mu), np.asarray(found.nu), value)
 
     def priced(self, design: Design, starts: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +83,7 @@ class Arithmetic:
         batch = max(1, CHUNK // self.n)
         found, worth = [], []
         with double():
-            X = self.rows(design.patterns, 1 << (m - 1).bit_length())
+            X = self.rows(design.patterns, padding(m))
             p = jnp.asarray(np.pad(design.p, (0, len(X) - m)))
             root = inform(X, p, jnp.asarray(self.F)).root
             numbers = (root @ root.T, design.mu, design.nu - design.nu.mean(), self.c)
@@ -92,7 +96,9 @@ class Arithmetic:
         return np.concatenate(found), np.concatenate(worth)
 
 
-_value = jax.jit(lambda X, p, F: inform(X, p, F).value)
+def padding(m: int) -> int:
+    """Return the number of rows that compiled code sees: few different sizes, since each is compiled anew."""
+    return max(LEAST, 1 << (m - 1).bit_length())
 
 
 @contextmanager

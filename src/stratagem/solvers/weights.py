@@ -7,7 +7,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
-from jax.scipy.sparse.linalg import cg
+
+from stratagem.solvers.balance import Separable, balance
 
 RIDGE = {"float64": 1e-11, "float32": 1e-7}
 """Multiple of tr C/n added to C: keeps it positive definite where no query looks."""
@@ -45,6 +46,7 @@ class Information(NamedTuple):
     """J = C^-1 F/sqrt(n) (n x r), so that h_s = ||J^T x_s||^2."""
 
 
+@jax.jit
 def inform(X: jax.Array, p: jax.Array, F: jax.Array) -> Information:
     """Return the information matrix of p, factorised in double precision; X (m x n), F F^T = V_c (n x r)."""
     n = X.shape[1]
@@ -58,89 +60,6 @@ def inform(X: jax.Array, p: jax.Array, F: jax.Array) -> Information:
 def energies(X: jax.Array, root: jax.Array) -> jax.Array:
     """Return h_s = x_s^T C^-1 V_c C^-1 x_s/n (m,), the gain of the objective per weight of row s."""
     return jnp.square(X @ root.astype(X.dtype)).sum(axis=1).astype(root.dtype)
-
-
-class _Balance(NamedTuple):
-    mu: jax.Array
-    nu: jax.Array
-    p: jax.Array
-    dual: jax.Array
-    residual: jax.Array
-    steps: jax.Array
-
-
-def balance(
-    X: jax.Array, a: jax.Array, factor: jax.Array, mu: jax.Array, nu: jax.Array, tolerance: float
-) -> _Balance:
-    """Minimise sum_s a_s/p_s subject to sum p = 1, sum p x = 0: p_s = sqrt(a_s/(mu + nu^T x_s)).
-
-    (mu, nu) maximises the concave 2 sum_s sqrt(a_s (mu + nu^T x_s)) - mu by Newton steps, each solved by
-    conjugate gradients with C^-1 as preconditioner, which is the Hessian up to scale at an optimal design.
-    """
-    n = X.shape[1]
-
-    def apply(v):
-        return (X @ v.astype(X.dtype)).astype(v.dtype)
-
-    def adjoint(w):
-        return (X.T @ w.astype(X.dtype)).astype(w.dtype)
-
-    def at(mu, nu):
-        t = mu + apply(nu)
-        valid = jnp.all((t > 0) | (a == 0))
-        p = jnp.where(a > 0, jnp.sqrt(a / jnp.where(a > 0, t, 1)), 0)
-        dual = jnp.where(valid, 2 * (p * t).sum() - mu, -jnp.inf)
-        return t, p, dual
-
-    def residuals(p):
-        return p.sum() - 1, adjoint(p)
-
-    def size(r, R):
-        return jnp.sqrt(r**2 + R @ cho_solve((factor, True), R) / n)
-
-    def step(state):
-        t = state.mu + apply(state.nu)
-        curvature = jnp.where(a > 0, state.p / jnp.where(a > 0, t, 1), 0) / 2
-        r, R = residuals(state.p)
-
-        def hessian(v):
-            w = curvature * (v[0] + apply(v[1]))
-            return w.sum(), adjoint(w)
-
-        def precondition(v):
-            return 2 * state.mu * v[0], 2 * state.mu / n * cho_solve((factor, True), v[1])
-
-        (along_mu, along_nu), _ = cg(hessian, (r, R), M=precondition, maxiter=12, tol=1e-2)
-
-        def shorten(trial):
-            return trial[0] / 2, at(state.mu + trial[0] / 2 * along_mu, state.nu + trial[0] / 2 * along_nu)
-
-        def worse(trial):
-            return (trial[1][2] < state.dual - 1e-12 * jnp.abs(state.dual)) & (trial[0] > 1e-4)
-
-        one = jnp.ones_like(state.mu)
-        length, (_, p, dual) = jax.lax.while_loop(
-            worse, shorten, (one, at(state.mu + along_mu, state.nu + along_nu))
-        )
-        better = dual >= state.dual - 1e-12 * jnp.abs(state.dual)
-        length, p = jnp.where(better, length, 0), jnp.where(better, p, state.p)
-        return _Balance(
-            state.mu + length * along_mu,
-            state.nu + length * along_nu,
-            p,
-            jnp.where(better, dual, state.dual),
-            jnp.where(better, size(*residuals(p)), 0.0),
-            state.steps + 1,
-        )
-
-    _, p, dual = at(mu, nu)
-    # nu = 0 with its best mu is always inside: start there unless the old multipliers do better
-    scale = jnp.sqrt(a).sum() ** 2
-    warm = dual > scale
-    mu, nu = jnp.where(warm, mu, scale), jnp.where(warm, nu, 0)
-    _, p, dual = at(mu, nu)
-    start = _Balance(mu, nu, p, dual, size(*residuals(p)), jnp.asarray(0))
-    return jax.lax.while_loop(lambda s: (s.residual > tolerance) & (s.steps < 8), step, start)
 
 
 @jax.jit
@@ -158,7 +77,7 @@ def improve(X: jax.Array, F: jax.Array, start: Weights, steps: int) -> Weights:
         ahead = ahead / ahead.sum()
         info = inform(X, ahead, F)
         a = ahead**2 * energies(X, info.root)
-        new = balance(X, a, info.factor, now.mu, now.nu, tolerance)
+        new = balance(Separable(X, a, info.factor), now.mu, now.nu, tolerance)
         good = (new.dual <= now.value) | (now.age == 0)
         p = jnp.where(good, new.p, now.p)
         return Weights(

@@ -119,7 +119,9 @@ class TwoLevelStrategy(Strategy):
         types, starts = np.unique(values[order], return_index=True)
         for u, users in zip(types, np.split(order, starts[1:]), strict=True):
             cumulative = np.cumsum(self._columns(np.array([u]))[0])
-            reports[users] = np.searchsorted(cumulative, rng.random(len(users)) * cumulative[-1], side="right")
+            reports[users] = np.searchsorted(
+                cumulative, rng.random(len(users)) * cumulative[-1], side="right"
+            )
         return np.minimum(reports, self.outputs - 1)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
