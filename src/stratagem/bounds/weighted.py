@@ -25,7 +25,7 @@ class WeightedDual:
 
 
 def weighted(workload: Workload, epsilon: float, max_steps: int = 60) -> float:
-    """Return the maximum over weights gamma >= 0 of ||W 1||^2/n + n S(gamma)^2/((kappa - 1) sum gamma) <= L(Q).
+    """Return the maximum over gamma >= 0 of ||W 1||^2/n + n S(gamma)^2/((kappa - 1) sum gamma) <= L(Q).
 
     With Gamma = diag(gamma) - kappa gamma gamma^T/sum(gamma), every s in {1, E}^n has s^T Gamma s <= 0,
     hence tr(Gamma M) <= 0; on 1^perp that reads tr(G Y) <= (kappa - 1) sum(gamma)/n and Cauchy-Schwarz
@@ -76,7 +76,7 @@ class _Value:
         return value, gamma * (1 / total - slope / S)
 
     def information(self, theta: np.ndarray) -> np.ndarray:
-        """Return B = half H^(-1/2) half (n x n), the information matrix that attains the bound up to scale."""
+        """Return B = half H^(-1/2) half (n x n), the information matrix that attains the bound, unscaled."""
         _, scaled = self.root(np.exp(theta - theta.mean()))
         return scaled @ scaled.T
 

@@ -11,7 +11,7 @@ from jax.scipy.sparse.linalg import cg
 
 ROUNDING = 1e-12
 MOST = 8
-"""Newton steps of one update; what is left is made good by the next, which starts from the same multipliers."""
+"""Newton steps of one update; the next starts from the same multipliers and makes the rest good."""
 
 
 class Separable(NamedTuple):
@@ -79,7 +79,7 @@ def _newton(problem: Separable, now: Balance) -> Balance:
         return _at(problem, now.mu + length * along_mu, now.nu + length * along_nu, now.steps + 1)
 
     floor = now.dual - ROUNDING * jnp.abs(now.dual)
-    length, last = jax.lax.while_loop(
+    _, last = jax.lax.while_loop(
         lambda trial: ~(trial[1].dual >= floor) & (trial[0] > 1e-4),
         lambda trial: (trial[0] / 2, step(trial[0] / 2)),
         (jnp.ones_like(now.mu), step(jnp.ones_like(now.mu))),
@@ -89,7 +89,7 @@ def _newton(problem: Separable, now: Balance) -> Balance:
 
 
 def _direction(problem: Separable, now: Balance) -> tuple[jax.Array, jax.Array]:
-    """Solve the Newton system 1/2 sum_s p_s/t_s (1, x_s)(1, x_s)^T v = (sum p - 1, sum p x), t = mu + nu^T x."""
+    """Solve 1/2 sum_s p_s/t_s (1, x_s)(1, x_s)^T v = (sum p - 1, sum p x), t = mu + nu^T x."""
     t = now.mu + problem.along(now.nu)
     curvature = jnp.where(problem.a > 0, now.p / jnp.where(problem.a > 0, t, 1.0), 0.0) / 2
 

@@ -1,4 +1,4 @@
-"""The certified solver: two-level strategies by a direct construction, convex weights and column generation."""
+"""The certified solver: a direct construction, convex weights and column generation."""
 
 from __future__ import annotations
 

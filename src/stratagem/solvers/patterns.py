@@ -1,4 +1,4 @@
-"""Where the sets T of two-level rows come from: random fields with a wanted covariance, and fixed families."""
+"""Where the sets T come from: random fields with a wanted covariance, and fixed families."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def field_factor(information: np.ndarray) -> np.ndarray:
 def gaussian_patterns(
     target: WeightedDual, factor: np.ndarray, E: float, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return patterns (count x n): the top cells of Gaussian fields, up to a gamma-mass of sum(gamma)/(1 + E).
+    """Return patterns (count x n): top cells of Gaussian fields up to a gamma-mass of sum(gamma)/(1 + E).
 
     Every pattern on the support of an ideal optimum has that mass. The last cell enters with the
     probability that makes the mass right on average; where few cells make up the mass it varies more.
@@ -63,7 +63,7 @@ def juntas(
 ) -> np.ndarray:
     """Return patterns (count x n) that depend on at most `most` attributes of a domain of the given sizes.
 
-    Low-order marginals need energy at characters of few attributes only, which functions of few attributes have.
+    Low-order marginals need energy at characters of few attributes only, which these have.
     """
     cells = np.indices(sizes).reshape(len(sizes), -1)
     rows = []
@@ -93,7 +93,7 @@ def distinct(patterns: np.ndarray, known: np.ndarray | None = None) -> np.ndarra
 
 
 def published_patterns(n: int, most: int = 512) -> np.ndarray:
-    """Return the sets of the published two-level mechanisms: Hadamard columns, tree nodes; none above `most`."""
+    """Return the sets of published mechanisms: Hadamard columns, tree nodes; none above n = `most`."""
     if not 2 <= n <= most:
         return np.zeros((0, n), dtype=bool)
     strategies = [hadamard_response(n, 1.0), *(hierarchical(n, 1.0, b, "randomised") for b in (2, 4))]

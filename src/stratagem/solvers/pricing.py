@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 
 class Prices(NamedTuple):
-    """What a pattern T of k cells is worth: score(T) = x^T K x - mu - nu^T x, positive if it improves the design.
+    """The worth of a pattern T of k cells: score(T) = x^T K x - mu - nu^T x, positive if it improves the design.
 
     x = n c (b - k/n 1)/(n + c k), c = E - 1, b the 0/1 vector of T. At the optimum no score is positive
     (theory: the Karush-Kuhn-Tucker conditions of the design problem).
@@ -58,7 +58,7 @@ def swap(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
 
 
 def ascend(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
-    """Return the best pattern of the same size for the score linearised at B: its convex, so it cannot lose."""
+    """Return the best pattern of the same size for the score linearised at B; convex, so it cannot lose."""
     n = B.shape[1]
     sizes = B.sum(axis=1, keepdims=True)
     alpha = n * prices.c / (n + prices.c * sizes)

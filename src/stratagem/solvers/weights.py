@@ -66,7 +66,7 @@ def energies(X: jax.Array, root: jax.Array) -> jax.Array:
 def improve(X: jax.Array, F: jax.Array, start: Weights, steps: int) -> Weights:
     """Take `steps` accelerated steps; the bound on tr(C^-1 V_c) never increases between resets.
 
-    One plain step minimises sum_s p_s^2 h_s/p'_s >= L(p') over balanced p' and needs no balanced p, so a point
+    One plain step minimises sum_s p_s^2 h_s/p'_s >= L(p') over balanced p' and needs no balanced p: a point
     extrapolated along log p may take its place; the momentum starts again when the bound rises.
     """
     tolerance = 1e-7 if X.dtype == jnp.float64 else 1e-5

@@ -73,7 +73,7 @@ class TwoLevelStrategy(Strategy):
 
     @property
     def epsilon(self) -> float:
-        """log E, or zero if no row that occurs holds both levels."""
+        """Measured privacy loss: log E, or zero if no row that occurs holds both levels."""
         sizes = self.sizes[self.theta > 0]
         return math.log(self.ratio) if ((sizes > 0) & (sizes < self.size)).any() else 0.0
 
@@ -112,7 +112,7 @@ class TwoLevelStrategy(Strategy):
         return C
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report per value by inverting the cumulative distribution of its column, one type at a time."""
+        """Draw one report per value by inverting the cumulative distribution of its column, type by type."""
         values = check_values(values, self.size)
         reports = np.empty(len(values), dtype=np.int64)
         order = np.argsort(values, kind="stable")
@@ -144,7 +144,7 @@ class TwoLevelStrategy(Strategy):
         """
         if self.outputs * self.size > DENSE:
             raise ValueError(
-                f"A matrix of {self.outputs} x {self.size} probabilities is too large; use the patterns instead."
+                f"A matrix of {self.outputs} x {self.size} probabilities is too large; use the patterns."
             )
         return MatrixStrategy(self.forward(np.eye(self.size)))
 
