@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 
 class Prices(NamedTuple):
-    """The worth of a pattern T of k cells: score(T) = x^T K x - mu - nu^T x, positive if it improves the design.
+    """The worth of a pattern T of k cells: score(T) = x^T K x - mu - nu^T x, positive if it helps.
 
     x = n c (b - k/n 1)/(n + c k), c = E - 1, b the 0/1 vector of T. At the optimum no score is positive
     (theory: the Karush-Kuhn-Tucker conditions of the design problem).
