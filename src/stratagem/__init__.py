@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from stratagem.optimisation import optimise
     from stratagem.simulation import Simulation, simulate
     from stratagem.solution import Solution
-    from stratagem.solvers import Auto, ProjectedGradient, Status, Step
+    from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
     from stratagem.strategies import (
         MatrixStrategy,
         Strategy,
+        TwoLevelStrategy,
         hadamard_response,
         hierarchical,
         randomised_response,
@@ -50,10 +51,11 @@ _HOMES = {
     "stratagem.optimisation": ("optimise",),
     "stratagem.simulation": ("Simulation", "simulate"),
     "stratagem.solution": ("Solution",),
-    "stratagem.solvers": ("Auto", "ProjectedGradient", "Status", "Step"),
+    "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
     "stratagem.strategies": (
         "MatrixStrategy",
         "Strategy",
+        "TwoLevelStrategy",
         "hadamard_response",
         "hierarchical",
         "randomised_response",
@@ -80,6 +82,7 @@ __all__ = [
     "Accuracy",
     "Auto",
     "Bounds",
+    "Certified",
     "Comparison",
     "Domain",
     "MatrixStrategy",
@@ -89,6 +92,7 @@ __all__ = [
     "Status",
     "Step",
     "Strategy",
+    "TwoLevelStrategy",
     "UnsupportedWorkloadError",
     "Workload",
     "all_marginals",

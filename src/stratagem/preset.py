@@ -6,10 +6,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from stratagem.catalogue import HEADER, entry
-from stratagem.solvers import Auto, ProjectedGradient, Solver
+from stratagem.solvers import Auto, Certified, ProjectedGradient, Solver
 from stratagem.table import build, naming, nearest
 
-SOLVERS: dict[str, type[Solver] | type[Auto]] = {"Auto": Auto, "ProjectedGradient": ProjectedGradient}
+SOLVERS: dict[str, type[Solver] | type[Auto]] = {
+    "Auto": Auto,
+    "Certified": Certified,
+    "ProjectedGradient": ProjectedGradient,
+}
 
 
 def load_solver(name: str, **overrides: Any) -> Solver | Auto:

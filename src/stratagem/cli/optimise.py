@@ -73,12 +73,10 @@ def _check_out(out: Path | None) -> None:
 
 
 def _save(solution: Solution, name: str, out: Path | None) -> None:
-    from stratagem.strategies import MatrixStrategy
     from stratagem.strategy_file import StoredStrategy, save
 
     if out is not None:
-        assert isinstance(solution.strategy, MatrixStrategy)
-        save(out, StoredStrategy(solution.strategy, solution.epsilon, solution.workload, name))
+        save(out, StoredStrategy(solution.strategy.dense(), solution.epsilon, solution.workload, name))
 
 
 def _data(solution: Solution, name: str, out: Path | None) -> dict[str, object]:

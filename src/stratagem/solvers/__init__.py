@@ -1,7 +1,19 @@
 """Solvers: algorithms that look for the best strategy of a workload."""
 
 from stratagem.solvers.auto import Auto
+from stratagem.solvers.certified import Certified
 from stratagem.solvers.projected_gradient import ProjectedGradient
 from stratagem.solvers.solver import Callback, Limits, Problem, Solver, Status, Step, search
 
-__all__ = ["Auto", "Callback", "Limits", "Problem", "ProjectedGradient", "Solver", "Status", "Step", "search"]
+__all__ = [
+    "Auto",
+    "Callback",
+    "Certified",
+    "Limits",
+    "Problem",
+    "ProjectedGradient",
+    "Solver",
+    "Status",
+    "Step",
+    "search",
+]

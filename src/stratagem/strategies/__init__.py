@@ -6,12 +6,14 @@ from stratagem.strategies.hierarchical import hierarchical
 from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.randomised_response import randomised_response
 from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.two_level import TwoLevelStrategy
 
 __all__ = [
     "BASELINES",
     "Baseline",
     "MatrixStrategy",
     "Strategy",
+    "TwoLevelStrategy",
     "hadamard_response",
     "hierarchical",
     "randomised_response",

@@ -69,6 +69,10 @@ class MatrixStrategy(Strategy):
         """Row sums d (m,)."""
         return self.matrix.sum(axis=1)
 
+    def dense(self) -> MatrixStrategy:
+        """Return itself."""
+        return self
+
     def forward(self, X: np.ndarray) -> np.ndarray:
         """Return Q X."""
         return self.matrix @ X

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from stratagem.linalg import PseudoInverse, pseudo_inverse
+
+if TYPE_CHECKING:
+    from stratagem.strategies.matrix import MatrixStrategy
 
 
 class Strategy(ABC):
@@ -40,6 +43,14 @@ class Strategy(ABC):
     @abstractmethod
     def row_sums(self) -> np.ndarray:
         """Row sums d = Q 1 (m,)."""
+
+    @abstractmethod
+    def dense(self) -> MatrixStrategy:
+        """Return the same strategy as a matrix.
+
+        Raises:
+            ValueError: if it is too large for one.
+        """
 
     @abstractmethod
     def forward(self, X: np.ndarray) -> np.ndarray:

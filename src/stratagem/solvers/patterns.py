@@ -1,0 +1,101 @@
+"""Where the sets T come from: random fields with a wanted covariance, and fixed families."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratagem.bounds.weighted import WeightedDual
+from stratagem.strategies import hadamard_response, hierarchical
+
+EXHAUSTIVE = 12
+"""Domain size up to which all 2^n - 2 patterns are listed."""
+SPREAD = 8.0
+"""Mean pattern size below which sizes are drawn from a range: there whole numbers matter."""
+
+
+def all_patterns(n: int) -> np.ndarray:
+    """Return every pattern but the empty and the full one, (2^n - 2) x n, boolean."""
+    codes = np.arange(1, 2**n - 1)[:, None]
+    return (codes >> np.arange(n)) & 1 == 1
+
+
+def field_factor(information: np.ndarray) -> np.ndarray:
+    """Return L (n x r), L L^T = sin(pi/2 R) with R the correlations of Y (n x n), negative eigenvalues cut.
+
+    Signs of a Gaussian field with correlations sin(pi/2 R) have correlations R (Grothendieck's identity).
+    """
+    scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(np.sin(np.pi / 2 * np.clip(information / np.outer(scale, scale), -1, 1)))
+    keep = values > 1e-9 * values[-1]
+    return vectors[:, keep] * np.sqrt(values[keep])
+
+
+def gaussian_patterns(
+    target: WeightedDual, factor: np.ndarray, E: float, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return patterns (count x n): top cells of Gaussian fields up to a gamma-mass of sum(gamma)/(1 + E).
+
+    Every pattern on the support of an ideal optimum has that mass. The last cell enters with the
+    probability that makes the mass right on average; where few cells make up the mass it varies more.
+    """
+    n = len(target.gamma)
+    mass = target.gamma.sum() / (1 + E)
+    field = rng.standard_normal((count, factor.shape[1])) @ factor.T
+    order = np.argsort(-field, axis=1)
+    reached = np.cumsum(target.gamma[order], axis=1)
+    cells = n / (1 + E)
+    width = 1.0 if cells >= SPREAD else 2 * max(cells, 1.0)
+    wanted = mass + (rng.random((count, 1)) - 0.5) * width * target.gamma.mean()
+    sizes = np.clip((reached < wanted).sum(axis=1), 1, max(1, n - 1))
+    return top_cells(order, sizes)
+
+
+def top_cells(order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the patterns of the first sizes[y] cells of each row of `order` (m x n)."""
+    inside = np.arange(order.shape[1]) < sizes[:, None]
+    patterns = np.zeros(order.shape, dtype=bool)
+    np.put_along_axis(patterns, order, inside, axis=1)
+    return patterns
+
+
+def juntas(
+    sizes: tuple[int, ...], E: float, count: int, rng: np.random.Generator, most: int = 4
+) -> np.ndarray:
+    """Return patterns (count x n) that depend on at most `most` attributes of a domain of the given sizes.
+
+    Low-order marginals need energy at characters of few attributes only, which these have.
+    """
+    cells = np.indices(sizes).reshape(len(sizes), -1)
+    rows = []
+    for _ in range(count):
+        chosen = rng.permutation(len(sizes))[: rng.integers(1, min(most, len(sizes)) + 1)]
+        grid = tuple(sizes[a] for a in chosen)
+        total = int(np.prod(grid))
+        size = total / (1 + E)
+        size = int(np.clip(np.floor(size + rng.random()), 1, max(1, total - 1)))
+        subset = np.zeros(total, dtype=bool)
+        subset[rng.permutation(total)[:size]] = True
+        rows.append(subset[np.ravel_multi_index(tuple(cells[chosen]), grid)])
+    return np.array(rows)
+
+
+def distinct(patterns: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+    """Return the distinct proper patterns (neither empty nor full), in order, without those in `known`."""
+    sizes = patterns.sum(axis=1)
+    patterns = patterns[(sizes > 0) & (sizes < patterns.shape[1])]
+    old = 0 if known is None else len(known)
+    every = patterns if known is None else np.concatenate([known, patterns])
+    packed = np.packbits(every, axis=1)
+    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first = np.unique(keys, return_index=True)
+    first = np.sort(first)
+    return every[first[first >= old]]
+
+
+def published_patterns(n: int, most: int = 512) -> np.ndarray:
+    """Return the sets of published mechanisms: Hadamard columns, tree nodes; none above n = `most`."""
+    if not 2 <= n <= most:
+        return np.zeros((0, n), dtype=bool)
+    strategies = [hadamard_response(n, 1.0), *(hierarchical(n, 1.0, b, "randomised") for b in (2, 4))]
+    rows = [s.matrix > np.sqrt(s.matrix.max(axis=1) * s.matrix.min(axis=1))[:, None] for s in strategies]
+    return np.concatenate(rows)

@@ -1,0 +1,171 @@
+"""A strategy with two probabilities in each row, stored as bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
+from stratagem.strategies.strategy import Strategy
+
+BLOCK = 1 << 22
+"""Entries of a temporary array."""
+DENSE = 1 << 27
+"""Entries of the largest matrix that `dense` writes out (1 GiB)."""
+COLUMN_ERROR = 1e-12
+"""Largest distance of a column sum from one."""
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLevelStrategy(Strategy):
+    """Rows theta_y s_y with s_y in {1, E}^n: Q[y, u] = theta_y (1 + (E - 1) [u in T_y]).
+
+    Some optimal strategy always has this form, because rows that take values in between are sums of such
+    rows. Everything works on blocks of rows; memory is m n / 8 bytes and a fixed number of temporaries.
+
+    Guarantee:
+        Each row holds at most two probabilities, of ratio E, so the measured epsilon is log E exactly.
+
+    Raises:
+        ValueError: if shapes disagree, E < 1, a weight is negative or a column does not sum to one.
+    """
+
+    patterns: np.ndarray
+    """Sets T_y, bit-packed as by `numpy.packbits` (m x ceil(n/8)), uint8."""
+    theta: np.ndarray
+    """Weights (m,), nonnegative: the lower probability of each row."""
+    size: int
+    """Number n of user types."""
+    ratio: float
+    """E, the ratio of the two probabilities of a row."""
+
+    def __post_init__(self) -> None:
+        """Check and freeze the arrays."""
+        patterns, theta = np.array(self.patterns, dtype=np.uint8), np.array(self.theta, dtype=float)
+        if theta.ndim != 1 or self.size < 1 or patterns.shape != (len(theta), -(-self.size // 8)):
+            raise ValueError(
+                f"{len(np.atleast_1d(theta))} weights over {self.size} user types need one row of "
+                f"{-(-self.size // 8)} bytes each; the patterns have shape {patterns.shape}."
+            )
+        if not (self.ratio >= 1 and math.isfinite(self.ratio)):
+            raise ValueError(f"The ratio of the two levels is {self.ratio!r}; give exp(epsilon), at least 1.")
+        if not np.isfinite(theta).all() or (theta < 0).any():
+            raise ValueError("Weights are probabilities; some are negative or not finite.")
+        for name, array in (("patterns", patterns), ("theta", theta)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        error = float(np.abs(self.backward(np.ones(len(theta))) - 1).max())
+        if error > COLUMN_ERROR:
+            raise ValueError(f"Every column must sum to one; the worst is off by {error:.1e}.")
+
+    @property
+    def domain_size(self) -> int:
+        """Number n of user types."""
+        return self.size
+
+    @property
+    def outputs(self) -> int:
+        """Number m of rows."""
+        return len(self.theta)
+
+    @property
+    def epsilon(self) -> float:
+        """Measured privacy loss: log E, or zero if no row that occurs holds both levels."""
+        sizes = self.sizes[self.theta > 0]
+        return math.log(self.ratio) if ((sizes > 0) & (sizes < self.size)).any() else 0.0
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Sizes |T_y| (m,)."""
+        return np.bitwise_count(self.patterns).sum(axis=1, dtype=np.int64)
+
+    @property
+    def row_sums(self) -> np.ndarray:
+        """Row sums d = theta (n + (E - 1) |T|), (m,)."""
+        return self.theta * (self.size + (self.ratio - 1) * self.sizes)
+
+    def forward(self, X: np.ndarray) -> np.ndarray:
+        """Return Q X = diag(theta) (1 1^T X + (E - 1) B X), B the 0/1 matrix of the patterns."""
+        X = np.asarray(X, dtype=float)
+        inside = np.concatenate([B @ X for _, B in self._blocks()])
+        return (X.sum(axis=0) + (self.ratio - 1) * inside) * self.theta.reshape(-1, *[1] * (X.ndim - 1))
+
+    def backward(self, Y: np.ndarray) -> np.ndarray:
+        """Return Q^T Y = 1 theta^T Y + (E - 1) B^T diag(theta) Y."""
+        weighted = np.asarray(Y, dtype=float) * self.theta.reshape(-1, *[1] * (np.ndim(Y) - 1))
+        inside = np.zeros((self.size, *weighted.shape[1:]))
+        for rows, B in self._blocks():
+            inside += B.T @ weighted[rows]
+        return weighted.sum(axis=0) + (self.ratio - 1) * inside
+
+    def centred_information(self) -> np.ndarray:
+        """Return M - 11^T/n = (E - 1)^2 sum_y theta_y/(n + (E - 1) k) (b_y - k/n)(b_y - k/n)^T, k = |T_y|."""
+        sizes, c = self.sizes, self.ratio - 1
+        scale = c * np.sqrt(self.theta / (self.size + c * sizes))
+        C = np.zeros((self.size, self.size))
+        for rows, B in self._blocks():
+            centred = (B - sizes[rows, None] / self.size) * scale[rows, None]
+            C += centred.T @ centred
+        return C
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw one report per value by inverting the cumulative distribution of its column, type by type."""
+        values = check_values(values, self.size)
+        reports = np.empty(len(values), dtype=np.int64)
+        order = np.argsort(values, kind="stable")
+        types, starts = np.unique(values[order], return_index=True)
+        for u, users in zip(types, np.split(order, starts[1:]), strict=True):
+            cumulative = np.cumsum(self._columns(np.array([u]))[0])
+            reports[users] = np.searchsorted(
+                cumulative, rng.random(len(users)) * cumulative[-1], side="right"
+            )
+        return np.minimum(reports, self.outputs - 1)
+
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the counts of reports, one multinomial per user type that occurs."""
+        x = check_counts(x, self.size)
+        counts = np.zeros(self.outputs, dtype=np.int64)
+        occurring = np.flatnonzero(x)
+        step = max(1, BLOCK // self.outputs)
+        for first in range(0, len(occurring), step):
+            types = occurring[first : first + step]
+            P = self._columns(types)
+            counts += rng.multinomial(x[types], P / P.sum(axis=1, keepdims=True)).sum(axis=0)
+        return counts
+
+    def dense(self) -> MatrixStrategy:
+        """Return the same strategy as a matrix.
+
+        Raises:
+            ValueError: if it would hold more than 2^27 probabilities.
+        """
+        if self.outputs * self.size > DENSE:
+            raise ValueError(
+                f"A matrix of {self.outputs} x {self.size} probabilities is too large; use the patterns."
+            )
+        return MatrixStrategy(self.forward(np.eye(self.size)))
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield (rows, 0/1 matrix of those rows as floats)."""
+        step = max(1, BLOCK // self.size)
+        for first in range(0, self.outputs, step):
+            rows = slice(first, min(first + step, self.outputs))
+            yield rows, unpack(self.patterns[rows], self.size).astype(float)
+
+    def _columns(self, types: np.ndarray) -> np.ndarray:
+        """Return the probabilities (len(types) x m) of every report for the given user types."""
+        bits = (self.patterns[:, types >> 3] >> (7 - (types & 7)).astype(np.uint8)) & 1
+        return (self.theta[:, None] * (1 + (self.ratio - 1) * bits)).T
+
+
+def pack(B: np.ndarray) -> np.ndarray:
+    """Return the rows of a boolean matrix (m x n) as bits (m x ceil(n/8))."""
+    return np.packbits(B, axis=1)
+
+
+def unpack(patterns: np.ndarray, n: int) -> np.ndarray:
+    """Return bit-packed rows as a boolean matrix (m x n)."""
+    return np.unpackbits(patterns, axis=1, count=n).astype(bool)
