@@ -42,7 +42,6 @@ class Certificate:
         total = self.total - len(self.slack.linear) * min(lower, 0.0)
         return self.nuclear**2 / total * (1 - SAFETY) if total > 0 else 0.0
 
-    def price(self, E: float, seeds: np.ndarray, gap: float, seconds: float) -> Worst:
+    def price(self, seeds: np.ndarray, gap: float, seconds: float) -> Worst:
         """Search the worst pattern until what is unknown about it moves the bound by less than gap."""
-        tolerance = gap * self.total / len(self.slack.linear)
-        return worst(self.slack, E, seeds, tolerance, seconds)
+        return worst(self.slack, seeds, gap * self.total / len(self.slack.linear), seconds)

@@ -46,10 +46,13 @@ def neighbours(patterns: np.ndarray, count: int, rng: np.random.Generator) -> np
     return proper(np.concatenate([patterns, near, far]))
 
 
-def choose(slack: Slack, E: float, patterns: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def choose(slack: Slack, patterns: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Return at most count violated patterns: half the most violated, half a random draw of the others."""
-    cost = slack.values(patterns) / (patterns.shape[1] + (E - 1) * patterns.sum(axis=1))
-    patterns = patterns[np.argsort(cost)][: int((cost < -slack.rounding).sum())]
+    size = patterns.sum(axis=1)
+    f = slack.values(patterns)
+    # f/(1^T s) is the reduced cost lambda^T s - g_s
+    order = np.argsort(f / np.sqrt(slack.lengths[size]))
+    patterns = patterns[order][: int((f < -slack.rounding[size]).sum())]
     if len(patterns) <= count:
         return patterns
     half = count // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +25,11 @@ class Centre:
     """A primal-dual pair over m patterns: theta for the strategy, lambda for the certificate."""
 
     theta: np.ndarray
-    """Weights (m,), positive; S^T theta = 1 up to rounding."""
+    """Probabilities of the patterns (m,), positive, averaged over user types: sum_s theta_s n s/(1^T s) = 1."""
     multiplier: np.ndarray
     """lambda (n,): g_s <= lambda^T s for the patterns given, up to the gap."""
     information: np.ndarray
-    """M = sum_s theta_s s s^T/(1^T s), n x n."""
+    """M = sum_s theta_s n s s^T/(1^T s)^2, n x n."""
 
 
 def solve(
@@ -36,17 +37,18 @@ def solve(
 ) -> Centre:
     """Minimise tr(M^-1 V) over theta >= 0 with S^T theta = 1, to a relative duality gap.
 
-    S holds one two-level row s in {1, E}^n per pattern (m x n). With u_s = s/(1^T s)^(1/2) the derivative
+    S holds one two-level row s in {1, E}^n per pattern (m x n), scaled here to 1^T s = n. With u_s = s/(1^T s)^(1/2) the derivative
     is -g_s = -u_s^T G u_s, G = M^-1 V M^-1, and the Hessian 2 (U M^-1 U^T) o (U G U^T) (Hadamard product),
     so each primal-dual Newton step is one Cholesky decomposition, O(m^3). A start is a positive theta (m,)
     and a lambda (n,) near a solution, such as the last one before patterns were added.
     """
     m, n = S.shape
+    S = S * (n / S.sum(axis=1, keepdims=True))
     V = V + SLIVER * np.trace(V) / n * np.eye(n)
-    U = S / np.sqrt(S.sum(axis=1, keepdims=True))
-    theta, lam = start or (np.full(m, n / S.sum()), np.zeros(n))
+    U = S / math.sqrt(n)
+    theta, lam = start or (np.full(m, 1 / m), np.zeros(n))
     M, G, curvature, g = _expand(U, V, theta)
-    lam = lam + max(0.0, 1.1 * ((g - S @ lam) / S.sum(axis=1)).max())
+    lam = lam + max(0.0, 1.1 * (g - S @ lam).max() / n)
     z = S @ lam - g
     for _ in range(max_steps):
         missing = 1 - S.T @ theta

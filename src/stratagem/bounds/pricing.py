@@ -69,23 +69,26 @@ def generate(
         best = min(best, float(np.trace(np.linalg.solve(centre.information, V))))
         certificate = Certificate.of(V, centre.information, centre.multiplier, E)
         minima = columns.descend(certificate.slack, X, centre.theta, rng)
-        allowed = min(0.25 * seconds, max(deadline - time.monotonic(), 0.1 * seconds))
-        worst = certificate.price(E, minima, 0.2 * gap, allowed)
+        left = deadline - time.monotonic()
+        # far from the end a glance is enough: it is the patterns met that count, not the bound
+        promising = certificate.value(float(certificate.slack.scores(minima).min())) > best * (1 - 5 * gap)
+        allowed = max(0.3 * left, 0.1 * seconds) if promising or left < 0.2 * seconds else 0.01 * seconds
+        worst = certificate.price(minima, 0.2 * gap, allowed)
         bound, rounds = max(bound, certificate.value(worst.lower)), rounds + 1
         if best <= bound * (1 + gap) or time.monotonic() > deadline:
             return Priced(bound, best, X, centre, rounds)
-        top = columns.choose(certificate.slack, E, np.concatenate([minima, worst.patterns]), 150, rng)
-        X, start = _extend(X, centre, certificate, E, top, rng)
+        top = columns.choose(certificate.slack, np.concatenate([minima, worst.patterns]), 150, rng)
+        X, start = _extend(X, centre, certificate, top, rng)
 
 
 def _extend(
-    X: np.ndarray, centre: Centre, certificate: Certificate, E: float, top: np.ndarray, rng: np.random.Generator
+    X: np.ndarray, centre: Centre, certificate: Certificate, top: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, Start]:
     """Return the patterns of weight with the most violated near the top ones, and a start for them."""
     theta = centre.theta
     kept = theta > 1e-3 * theta.max() if len(X) > KEPT else np.ones(len(X), dtype=bool)
     pool = np.concatenate([top, columns.neighbours(top, 5000, rng)]) if len(top) else top
-    new = columns.choose(certificate.slack, E, columns.distinct(pool), ADDED, rng)
+    new = columns.choose(certificate.slack, columns.distinct(pool), ADDED, rng)
     share = 0.97 * theta.sum() / theta[kept].sum()
     young = np.full(len(new), 0.03 * theta.sum() / max(len(new), 1))
     return np.concatenate([X[kept], new]), (np.concatenate([share * theta[kept], young]), centre.multiplier)

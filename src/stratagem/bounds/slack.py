@@ -20,8 +20,10 @@ class Slack:
     """(n,)"""
     pair: np.ndarray
     """(n, n), symmetric, zero on the diagonal."""
-    rounding: float
-    """Bound on the rounding error of f(T) as evaluated in float64, for any T."""
+    magnitude: np.ndarray
+    """(n + 1,): bound on the sum of the absolute values of all terms of f(T), by the size of T."""
+    lengths: np.ndarray
+    """(n + 1,): (1^T s)^2 by size."""
 
     @classmethod
     def of(cls, G: np.ndarray, multiplier: np.ndarray, E: float) -> Slack:
@@ -31,14 +33,24 @@ class Slack:
         linear = c * (total + n * lam - 2 * G1) + c**2 * (lam - np.diag(G))
         pair = c**2 * (lam[:, None] + lam - 2 * G)
         np.fill_diagonal(pair, 0.0)
-        # every term of f is below scale in absolute value; sums of n^2 terms lose n^2 ulp at the very worst
-        scale = E**2 * (n * np.abs(lam).sum() + np.abs(G).sum())
-        return cls(n * total - G1.sum(), linear, pair, 4 * n * np.finfo(float).eps * scale)
+        rise, size, A = c * np.arange(n + 1.0), np.arange(n + 1.0), np.abs(G)
+        magnitude = (n + 2 * rise) * (np.abs(lam).sum() + 2 * rise * np.abs(lam).max())
+        magnitude += A.sum() + 2 * rise * A.sum(axis=1).max() + rise**2 * A.max()
+        return cls(n * total - G1.sum(), linear, pair, magnitude, np.square(n + c * size))
+
+    @property
+    def rounding(self) -> np.ndarray:
+        """Bound on the rounding error of f(T) in float64, by size: sums of n sums of n terms lose 2 n ulp."""
+        return 8 * len(self.linear) * np.finfo(float).eps * self.magnitude
 
     def values(self, X: np.ndarray) -> np.ndarray:
         """Return f for every row of X (N x n, zeros and ones)."""
         X = X.astype(float)
         return self.constant + X @ self.linear + 0.5 * np.einsum("ti,ti->t", X @ self.pair, X)
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return f(T)/(1^T s)^2 for every row of X."""
+        return self.values(X) / self.lengths[X.sum(axis=1)]
 
     def descend(self, X: np.ndarray, max_sweeps: int = 50) -> np.ndarray:
         """Return local minima of f from the rows of X (N x n bool): best swap at fixed size, until none helps."""
@@ -51,7 +63,7 @@ class Slack:
             gain = leave[:, :, None] - enter[:, None, :] + self.pair
             best = gain.reshape(len(rows), -1).argmax(axis=1)
             i, j = np.divmod(best, X.shape[1])
-            useful = gain.reshape(len(rows), -1)[np.arange(len(rows)), best] > self.rounding
+            useful = gain.reshape(len(rows), -1)[np.arange(len(rows)), best] > 0
             rows, i, j = rows[useful], i[useful], j[useful]
             if not len(rows):
                 break

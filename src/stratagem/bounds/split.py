@@ -40,7 +40,7 @@ def ascend(slack: Slack, size: int, target: float, max_steps: int = 150) -> np.n
         Adams, Guignard, Hahn, Hightower, A level-2 RLT bound for quadratic assignment, EJOR 2007.
     """
     P = even(slack)
-    best, best_P, relax = -np.inf, P, 1.0
+    best, best_P = -np.inf, P
     for step in range(max_steps):
         value, X = root(slack, P, size)
         if value > best:
@@ -49,6 +49,11 @@ def ascend(slack: Slack, size: int, target: float, max_steps: int = 150) -> np.n
         norm = np.square(uphill).sum()
         if norm == 0 or value >= target:
             break
-        relax = 1.0 * 0.98**step
-        P = P + relax * (target - value) / norm * uphill
-    return best_P
+        P = P + 0.98**step * (target - value) / norm * uphill
+    # exactly antisymmetric moves again: P + P^T = pair up to one rounding
+    return even(slack) + (best_P - best_P.T) / 2
+
+
+def rounding(P: np.ndarray) -> float:
+    """Return a bound on what rounding does to a sum of entries of P, and to P + P^T."""
+    return 4 * len(P) * float(np.finfo(float).eps * np.abs(P).sum())

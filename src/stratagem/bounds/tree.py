@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from stratagem.bounds.slack import Slack
+from stratagem.bounds.split import rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,12 @@ class Nodes:
         return Nodes(*(np.concatenate([getattr(p, field.name) for p in parts]) for field in fields(self)))
 
 
+def roots(slack: Slack, size: np.ndarray, score: np.ndarray) -> Nodes:
+    """Return the nodes of all patterns of each size (N,), with the bounds known for them (N,)."""
+    nothing = np.zeros((len(size), len(slack.linear)), dtype=bool)
+    return Nodes(nothing, np.full(len(size), -1), size, size, np.full(len(size), slack.constant), score)
+
+
 class Tree:
     """The bounds of one certificate: what a partial pattern of each size costs at the very least.
 
@@ -48,17 +55,10 @@ class Tree:
     `missing - 1` cheapest split costs P_ll' with l' after j (module split). Exact when one is missing.
     """
 
-    def __init__(self, slack: Slack, E: float, splits: dict[int, np.ndarray]) -> None:
+    def __init__(self, slack: Slack, splits: dict[int, np.ndarray]) -> None:
         self.slack, self.n = slack, len(slack.linear)
-        self.lengths = np.square(self.n + (E - 1) * np.arange(self.n + 1.0))
-        """(1^T s)^2 by size."""
+        self.errors = {size: slack.rounding[size] + rounding(P) for size, P in splits.items()}
         self.tables = {size: _cheapest(P, size) for size, P in splits.items()}
-
-    def root(self, size: int, score: float) -> Nodes:
-        """Return the node of all patterns of a size, with a bound known for it."""
-        nothing = np.zeros((1, self.n), dtype=bool)
-        whole, start = np.array([size]), np.array([self.slack.constant])
-        return Nodes(nothing, np.array([-1]), whole, whole, start, np.array([score]))
 
     def expand(self, nodes: Nodes) -> tuple[Nodes, np.ndarray]:
         """Return the children of nodes of one size and depth, and for each the cheapest last element (C,).
@@ -75,8 +75,8 @@ class Tree:
         rest = field[parent] + self.slack.pair[j] + self.tables[size][missing - 1, j]
         final = rest.argmin(axis=1)
         rest.partition(missing - 1, axis=1)
-        bound = value + rest[:, :missing].sum(axis=1) - self.slack.rounding
-        score = np.maximum(bound / self.lengths[size], nodes.score[parent])
+        bound = value + rest[:, :missing].sum(axis=1) - self.errors[size]
+        score = np.maximum(bound / self.slack.lengths[size], nodes.score[parent])
         return Nodes(chosen, j, np.full(len(j), size), np.full(len(j), missing), value, score), final
 
 
