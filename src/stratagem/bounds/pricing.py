@@ -64,7 +64,7 @@ def generate(
     X = columns.first(V, E, 600, rng) if patterns is None else columns.proper(patterns)
     best, bound, start, rounds = math.inf, 0.0, None, 0
     while True:
-        tight = 0.1 if bound == 0 else min(max(1.0 * (best / bound - 1), 0.2 * gap), 0.1)
+        tight = 0.1 if bound == 0 else min(max(0.5 * (best / bound - 1), 0.2 * gap), 0.1)
         centre = solve(1 + (E - 1) * X, V, tight, start)
         best = min(best, float(np.trace(np.linalg.solve(centre.information, V))))
         certificate = Certificate.of(V, centre.information, centre.multiplier, E)

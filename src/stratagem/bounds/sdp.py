@@ -11,8 +11,10 @@ from stratagem.linalg import factor
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
-LIMIT = 24
-"""Largest domain: about a minute."""
+LIMIT = 32
+"""Largest domain: some ten seconds."""
+SLIVER = 1e-7
+"""Share of tr V/n added to V while solving: keeps M away from singular when V has low rank."""
 RIDGE = 1e-9
 """Share of tr M/n added to the solver's M before it is inverted; any positive M is a valid certificate."""
 
@@ -28,7 +30,7 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0) -> float:
     bound checks against all 2^n patterns, so the number is valid at any accuracy of the solver.
 
     Raises:
-        ValueError: if epsilon is out of range or the domain has more than 24 elements.
+        ValueError: if epsilon is out of range or the domain has more than 32 elements.
 
     Reference:
         Padberg, The boolean quadric polytope, Mathematical Programming 1989 (the cuts).
@@ -57,7 +59,7 @@ def _relax(V: np.ndarray, E: float) -> tuple[np.ndarray, np.ndarray]:
     cuts = [cp.diag(X) == lifted[1:, 0], X >= 0, rows >= X, X + t >= rows + rows.T]
     whole = [cp.sum(X) - (2 * k + 1) * cp.sum(x) + k * (k + 1) * t >= 0 for k in range(n)]
     scale = float(np.trace(V))
-    cost = cp.matrix_frac(factor(V / scale), M)
+    cost = cp.matrix_frac(factor(V / scale + SLIVER / n * np.eye(n)), M)
     problem = cp.Problem(cp.Minimize(cost), [balance, *cuts, *whole])
     problem.solve(solver=cp.CLARABEL)
     multiplier = np.asarray(balance.dual_value) * scale
