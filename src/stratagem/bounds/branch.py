@@ -79,7 +79,7 @@ class _Search:
         for size in range(2, self.n):
             P, score = even(self.slack), self.score(even(self.slack), size)
             if score < self.attained:
-                P = ascend(self.slack, size, self.attained * self.slack.lengths[size])
+                P = ascend(self.slack, size, self.attained * float(self.slack.lengths[size]))
                 score = self.score(P, size)
             if score < self.attained:
                 splits[size], scores[size] = P, score
@@ -95,8 +95,13 @@ class _Search:
         """Return the waiting nodes with the semidefinite root bound of their size where that is higher."""
         score = waiting.score.copy()
         for size in np.unique(waiting.size):
-            rest, P = lift(self.slack, int(size), self.attained * self.slack.lengths[size])
-            value = root(rest, P, int(size))[0] - self.slack.rounding[size] - 4 * rounding(P) - rounding(rest.pair)
+            rest, P = lift(self.slack, int(size), self.attained * float(self.slack.lengths[size]))
+            value = (
+                root(rest, P, int(size))[0]
+                - self.slack.rounding[size]
+                - 4 * rounding(P)
+                - rounding(rest.pair)
+            )
             same = waiting.size == size
             score[same] = np.maximum(score[same], value / self.slack.lengths[size])
         waiting = replace(waiting, score=score)

@@ -38,7 +38,7 @@ class Certificate:
         return cls(nuclear, float(multiplier.sum()), Slack.of(B @ B.T, multiplier, E))
 
     def value(self, lower: float) -> float:
-        """Return the bound when f(T)/(1^T s)^2 >= lower for all patterns: lambda is shifted by delta = -lower."""
+        """Return the bound if f(T)/(1^T s)^2 >= lower for all patterns: lambda is shifted by -lower."""
         total = self.total - len(self.slack.linear) * min(lower, 0.0)
         return self.nuclear**2 / total * (1 - SAFETY) if total > 0 else 0.0
 

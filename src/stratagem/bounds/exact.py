@@ -8,6 +8,7 @@ import numpy as np
 
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.master import solve
+from stratagem.bounds.nuclear import total_term
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
@@ -32,15 +33,17 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7) -> float:
     """
     n, E = workload.domain.size, math.exp(check(epsilon))
     if n > LIMIT:
-        raise ValueError(f"The domain has {n} elements; all patterns are tried up to {LIMIT}: use pricing instead.")
+        raise ValueError(
+            f"The domain has {n} elements; all patterns are tried up to {LIMIT}: use pricing instead."
+        )
     V, X = workload.gram(), all_patterns(n)
     if n == 1:
-        return float(V[0, 0])
+        return total_term(workload)
     centre = solve(1 + (E - 1) * X[1:-1], V, gap)
     certificate = Certificate.of(V, centre.information, centre.multiplier, E)
     slack = certificate.slack
     lower = (slack.values(X) - slack.rounding[X.sum(axis=1)]) / slack.lengths[X.sum(axis=1)]
-    return certificate.value(float(lower.min()))
+    return max(certificate.value(float(lower.min())), total_term(workload))
 
 
 def all_patterns(n: int) -> np.ndarray:

@@ -19,8 +19,9 @@ def lift(slack: Slack, size: int, target: float, max_steps: int = 200) -> tuple[
 
     For any Y >= 0 (semidefinite), f'(T) = f(T) - 1_T^T Y 1_T <= f(T). The root bound of f' is concave in
     (Y, P), with subgradient (-Z, X - X^T), X the choice of the root relaxation and Z = diag + (X + X^T)/2 its
-    lifted matrix; projected subgradient steps approach the semidefinite relaxation with all RLT constraints
-    of level 1. Any (Y, P) is valid: Y is a product B B^T as computed, so it is semidefinite whatever the steps.
+    lifted matrix; projected subgradient steps approach the semidefinite relaxation with the RLT
+    constraints of level 1. Any (Y, P) is valid: Y is computed as a product B B^T,
+    so it is semidefinite whatever the steps.
     """
     base, Y = max((_begin(slack, size, share) for share in SHARES), key=lambda start: _value(*start, size))
     n = len(Y)

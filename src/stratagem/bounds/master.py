@@ -25,7 +25,7 @@ class Centre:
     """A primal-dual pair over m patterns: theta for the strategy, lambda for the certificate."""
 
     theta: np.ndarray
-    """Probabilities of the patterns (m,), positive, averaged over user types: sum_s theta_s n s/(1^T s) = 1."""
+    """Probabilities of the patterns (m,), averaged over user types; sum_s theta_s n s/(1^T s) = 1."""
     multiplier: np.ndarray
     """lambda (n,): g_s <= lambda^T s for the patterns given, up to the gap."""
     information: np.ndarray
@@ -37,10 +37,11 @@ def solve(
 ) -> Centre:
     """Minimise tr(M^-1 V) over theta >= 0 with S^T theta = 1, to a relative duality gap.
 
-    S holds one two-level row s in {1, E}^n per pattern (m x n), scaled here to 1^T s = n. With u_s = s/(1^T s)^(1/2) the derivative
-    is -g_s = -u_s^T G u_s, G = M^-1 V M^-1, and the Hessian 2 (U M^-1 U^T) o (U G U^T) (Hadamard product),
-    so each primal-dual Newton step is one Cholesky decomposition, O(m^3). A start is a positive theta (m,)
-    and a lambda (n,) near a solution, such as the last one before patterns were added.
+    S holds one two-level row s in {1, E}^n per pattern (m x n), scaled here to 1^T s = n. With
+    u_s = s/(1^T s)^(1/2) the derivative is -g_s = -u_s^T G u_s, G = M^-1 V M^-1, and the Hessian
+    2 (U M^-1 U^T) o (U G U^T) (Hadamard product), so each primal-dual Newton step is one
+    Cholesky decomposition, O(m^3). A start is a positive theta (m,) and a lambda (n,) near a solution, such
+    as the last one before patterns were added.
     """
     m, n = S.shape
     S = S * (n / S.sum(axis=1, keepdims=True))
@@ -56,7 +57,10 @@ def solve(
             break
         target = CENTRING * (theta @ z) / m
         curvature[np.diag_indices(m)] += z / theta
-        dtheta, dlam = _direction(curvature, S, g - S @ lam + target / theta, missing)
+        try:
+            dtheta, dlam = _direction(curvature, S, g - S @ lam + target / theta, missing)
+        except np.linalg.LinAlgError:  # rounding has the last word; where we stand is still a valid pair
+            break
         dz = target / theta - z - z / theta * dtheta
         length = min(1.0, BOUNDARY * _reach(theta, dtheta), BOUNDARY * _reach(z, dz))
         theta, lam, z = theta + length * dtheta, lam + length * dlam, z + length * dz

@@ -11,6 +11,7 @@ import numpy as np
 from stratagem.bounds import columns
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.master import Centre, Start, solve
+from stratagem.bounds.nuclear import total_term
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
@@ -51,13 +52,20 @@ def pricing(workload: Workload, epsilon: float, gap: float = 5e-3, seconds: floa
     Raises:
         ValueError: if epsilon is out of range.
     """
-    return generate(workload, epsilon, gap, seconds).bound
+    trivial = total_term(workload)
+    if workload.domain.size == 1:
+        return trivial
+    return max(generate(workload, epsilon, gap, seconds).bound, trivial)
 
 
 def generate(
-    workload: Workload, epsilon: float, gap: float = 5e-3, seconds: float = 30.0, patterns: np.ndarray | None = None
+    workload: Workload,
+    epsilon: float,
+    gap: float = 5e-3,
+    seconds: float = 30.0,
+    patterns: np.ndarray | None = None,
 ) -> Priced:
-    """Generate patterns from the given ones (N, n) bool, or from random ones, until gap or seconds are met."""
+    """Generate patterns from the given ones (N, n) bool, or from random ones, for a gap or some seconds."""
     E, V = math.exp(check(epsilon)), workload.gram()
     deadline = time.monotonic() + seconds
     rng = np.random.default_rng(0)
@@ -71,7 +79,9 @@ def generate(
         minima = columns.descend(certificate.slack, X, centre.theta, rng)
         left = deadline - time.monotonic()
         # far from the end a glance is enough: it is the patterns met that count, not the bound
-        promising = certificate.value(float(certificate.slack.scores(minima).min())) > best * (1 - 5 * gap)
+        promising = certificate.value(float(certificate.slack.scores(minima).min(initial=0.0))) > best * (
+            1 - 5 * gap
+        )
         allowed = max(0.3 * left, 0.1 * seconds) if promising or left < 0.2 * seconds else 0.01 * seconds
         worst = certificate.price(minima, 0.2 * gap, allowed)
         bound, rounds = max(bound, certificate.value(worst.lower)), rounds + 1

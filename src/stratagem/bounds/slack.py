@@ -33,7 +33,10 @@ class Slack:
         linear = c * (total + n * lam - 2 * G1) + c**2 * (lam - np.diag(G))
         pair = c**2 * (lam[:, None] + lam - 2 * G)
         np.fill_diagonal(pair, 0.0)
-        rise, size, A = c * np.arange(n + 1.0), np.arange(n + 1.0), np.abs(G)
+        rise, size = c * np.arange(n + 1.0), np.arange(n + 1.0)
+        # for G = B B^T as computed, |B| |B|^T, what rounding scales with, is at most this
+        root = np.sqrt(np.maximum(np.diag(G), 0.0))
+        A = np.maximum(np.abs(G), np.outer(root, root))
         magnitude = (n + 2 * rise) * (np.abs(lam).sum() + 2 * rise * np.abs(lam).max())
         magnitude += A.sum() + 2 * rise * A.sum(axis=1).max() + rise**2 * A.max()
         return cls(n * total - G1.sum(), linear, pair, magnitude, np.square(n + c * size))
@@ -53,7 +56,7 @@ class Slack:
         return self.values(X) / self.lengths[X.sum(axis=1)]
 
     def descend(self, X: np.ndarray, max_sweeps: int = 50) -> np.ndarray:
-        """Return local minima of f from the rows of X (N x n bool): best swap at fixed size, until none helps."""
+        """Return local minima of f from the rows of X (N x n bool), by best swaps at fixed size."""
         X = X.copy()
         rows = np.arange(len(X))
         for _ in range(max_sweeps):
