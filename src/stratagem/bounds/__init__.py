@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from stratagem.bounds.closed import closed
+from stratagem.bounds.exact import exact
 from stratagem.bounds.integer import integer
+from stratagem.bounds.pricing import pricing
+from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
 from stratagem.bounds.weighted import weighted
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
-__all__ = ["Bounds", "closed", "integer", "lower_bounds", "svd", "weighted"]
+__all__ = ["Bounds", "closed", "exact", "integer", "lower_bounds", "pricing", "sdp", "svd", "weighted"]
 
 WEIGHTED_LIMIT = 2048
 """Domain size up to which the weighted bound, some twenty eigendecompositions, is computed unasked."""
