@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from stratagem.solvers.projection import feasible_thresholds, project, project_with_forces
+from stratagem.solvers.projection import feasible_thresholds, force, project, project_with_multiplier
 
 METHODS = ("bracketed", "sorted")
 CASES = [
@@ -108,11 +108,11 @@ def test_the_force_is_the_derivative_of_the_squared_distance(rng):
     def distance(z):
         return 0.5 * jnp.square(project(R, z, E) - R).sum()
 
-    _, force = project_with_forces(R, z, E)
-    Q, along_z = project(R, z, E), jax.grad(distance)(z)
+    Q, multiplier = project_with_multiplier(R, z, E)
+    along_z = jax.grad(distance)(z)
     clipped_only = np.asarray(((Q > z[:, None]) & (Q < E * z[:, None])).any(axis=0))
     assert clipped_only.all()
-    assert np.allclose(along_z, force, rtol=1e-8, atol=1e-10)
+    assert np.allclose(along_z, force(R, multiplier, z, E), rtol=1e-8, atol=1e-10)
 
 
 def test_thresholds_are_scaled_into_the_feasible_range():

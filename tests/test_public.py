@@ -10,7 +10,9 @@ import pytest
 
 import stratagem as st
 
-MODULES = [info.name for info in pkgutil.walk_packages(st.__path__, "stratagem.")]
+MODULES = [
+    info.name for info in pkgutil.walk_packages(st.__path__, "stratagem.") if "__main__" not in info.name
+]
 
 
 @pytest.mark.parametrize("name", st.__all__)

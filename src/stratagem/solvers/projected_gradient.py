@@ -17,7 +17,7 @@ import optax
 from stratagem.privacy import ratio
 from stratagem.solvers.feasible import as_strategy, renewed_rows, spread_rows
 from stratagem.solvers.loss import Evaluation, evaluate, gradient
-from stratagem.solvers.projection import Method, feasible_thresholds, project_with_forces
+from stratagem.solvers.projection import Method, feasible_thresholds, force, project, project_with_multiplier
 from stratagem.solvers.reweighing import reweigh
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import MatrixStrategy
@@ -166,7 +166,7 @@ class _Trial(NamedTuple):
     step: jax.Array
     Q: jax.Array
     z: jax.Array
-    force: jax.Array
+    multiplier: jax.Array
     evaluation: Evaluation
     accepted: jax.Array
     tries: jax.Array
@@ -207,7 +207,7 @@ def _begin(
     R: jax.Array, z: jax.Array, F: jax.Array, E: jax.Array, momentum: float, projection: Method
 ) -> Point:
     z = feasible_thresholds(z, E)
-    Q, _ = project_with_forces(R, z, E, projection)
+    Q = project(R, z, E, projection)
     evaluation = evaluate(Q, F)
     G = gradient(Q, evaluation)
     # a first step that moves the entries, about 1/m each, by a hundredth
@@ -242,24 +242,25 @@ def _advance(point: Point, momentum: float, projection: Method) -> Point:
         moved = jnp.clip(z - step * coupling * along_z, z / REACH, z * REACH)
         thresholds = feasible_thresholds(jnp.where(bold, moved, z), E)
         target = Q - length * jnp.where(bold, along_Q, G)
-        candidate, force = project_with_forces(target, thresholds, E, projection)
+        candidate, multiplier = project_with_multiplier(target, thresholds, E, projection)
         after = evaluate(candidate, F)
         gain = DECREASE / length * jnp.square(candidate - Q).sum()
         # a target so far away that rounding unbalances the columns is refused like any bad step
         balanced = jnp.abs(candidate.sum(axis=0) - 1).max() < 1e3 * jnp.finfo(Q.dtype).eps
         accepted = balanced & (after.value < before.value - gain)
-        return _Trial(length, candidate, thresholds, force, after, accepted, trial.tries + 1)
+        return _Trial(length, candidate, thresholds, multiplier, after, accepted, trial.tries + 1)
 
-    first = _Trial(step, Q, z, slope, before, jnp.asarray(False), jnp.asarray(0))
+    first = _Trial(step, Q, z, jnp.zeros_like(Q[0]), before, jnp.asarray(False), jnp.asarray(0))
     last = jax.lax.while_loop(lambda trial: ~trial.accepted & (trial.tries < MAX_HALVINGS), attempt, first)
     bold = last.tries == 1
+    reached = Q - last.step * jnp.where(bold, along_Q, G)
     growth = jnp.where(bold, GROWTH, jnp.where(last.tries == 2, 1.0, 0.8))
     kept = jax.lax.cond(last.accepted, lambda: (last.Q, last.z, last.evaluation), lambda: (Q, z, before))
     return Point(
         Q=kept[0],
         z=kept[1],
         evaluation=kept[2],
-        slope=last.force / last.step,
+        slope=force(reached, last.multiplier, last.z, E) / last.step,
         step=jnp.where(last.accepted, last.step * growth, step),
         coupling=jnp.where(bold, jnp.minimum(jnp.sqrt(GROWTH) * coupling, 1e3), 0.25 * coupling),
         update=jax.tree.map(partial(jnp.where, bold), advanced, rule.init((Q, z))),

@@ -26,7 +26,7 @@ def project(R: jax.Array, z: jax.Array, E: jax.Array, method: Method = "brackete
         McKenna et al., VLDB 2020, Algorithm 1 (sorted); the bracketed root finder replaces the
         sort by some seven passes over the matrix.
     """
-    return project_with_forces(R, z, E, method)[0]
+    return project_with_multiplier(R, z, E, method)[0]
 
 
 def _forward(R, z, E, method):
@@ -47,19 +47,25 @@ def _backward(method, residuals, G):
 project.defvjp(_forward, _backward)
 
 
-def project_with_forces(
+def project_with_multiplier(
     R: jax.Array, z: jax.Array, E: jax.Array, method: Method = "bracketed"
 ) -> tuple[jax.Array, jax.Array]:
-    """Return Q = project(R, z, E) and the force (m,) with which its clipped entries resist z.
-
-    By the chain rule, lowering z_y lowers ||Q - R||_F^2 / 2 at the rate sum_u (r_+ - E r_-), r = Q - T the
-    residual of row y against the shifted target T = R + lambda: its lower entries press down on z_y, its
-    upper ones push up E z_y. For R = Q0 - step dL/dQ the force over the step is dL/dz to first order.
-    """
+    """Return Q = project(R, z, E) and the multipliers lambda (n,) of its column sums."""
     z = z[:, None]
-    T = R + (_sorted(R, z, E) if method == "sorted" else _bracketed(R, z, E))
-    Q = jnp.clip(T, z, E * z)
-    return Q, (jnp.maximum(z - T, 0) - E * jnp.maximum(T - E * z, 0)).sum(axis=1)
+    multiplier = _sorted(R, z, E) if method == "sorted" else _bracketed(R, z, E)
+    return jnp.clip(R + multiplier, z, E * z), multiplier
+
+
+def force(R: jax.Array, multiplier: jax.Array, z: jax.Array, E: jax.Array) -> jax.Array:
+    """Return the force (m,) with which the clipped entries of the projection of R resist z.
+
+    By the chain rule, lowering z_y lowers ||Q - R||_F^2 / 2 at the rate sum_u (r_+ - E (-r)_+), r = Q - T
+    the residual of row y against the shifted target T = R + lambda: its lower entries press down on z_y,
+    its upper ones push up E z_y. For R = Q0 - step dL/dQ the force over the step is dL/dz to first order.
+    A pass of its own: fused with the projection it would cost several.
+    """
+    T, z = R + multiplier, z[:, None]
+    return (jnp.maximum(z - T, 0) - E * jnp.maximum(T - E * z, 0)).sum(axis=1)
 
 
 def feasible_thresholds(z: jax.Array, E: jax.Array) -> jax.Array:
