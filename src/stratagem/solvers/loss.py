@@ -37,10 +37,14 @@ def evaluate(Q: jax.Array, F: jax.Array) -> Evaluation:
     return Evaluation(jnp.square(half).sum(), inverse, half)
 
 
-def information(Q: jax.Array, parts: int = 4) -> jax.Array:
-    """Return M = Q^T D^-1 Q (n x n), block by block above the diagonal: 5/8 of the work of a full product."""
-    scaled = Q / jnp.sqrt(Q.sum(axis=1, keepdims=True))
-    blocks = jnp.split(scaled, [len(Q.T) * k // parts for k in range(1, parts)], axis=1)
+def information(Q: jax.Array) -> jax.Array:
+    """Return M = Q^T D^-1 Q (n x n)."""
+    return symmetric_product(Q / jnp.sqrt(Q.sum(axis=1, keepdims=True)))
+
+
+def symmetric_product(S: jax.Array, parts: int = 4) -> jax.Array:
+    """Return S^T S block by block above the diagonal: 5/8 of the work of a full product."""
+    blocks = jnp.split(S, [S.shape[1] * k // parts for k in range(1, parts)], axis=1)
     rows: list[list[jax.Array]] = []
     for i, left in enumerate(blocks):
         rows.append([rows[j][i].T for j in range(i)] + [left.T @ right for right in blocks[i:]])
@@ -52,8 +56,7 @@ def gradient(Q: jax.Array, evaluation: Evaluation) -> jax.Array:
 
     One more product of 2 m n^2 operations; automatic differentiation needs two to three.
     """
-    solved = evaluation.inverse.T @ evaluation.half
-    A = Q @ (solved @ solved.T)
+    A = Q @ symmetric_product(evaluation.half.T @ evaluation.inverse)
     inverse = 1 / Q.sum(axis=1, keepdims=True)
     return inverse * (inverse * (A * Q).sum(axis=1, keepdims=True) - 2 * A)
 

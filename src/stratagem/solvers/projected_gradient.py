@@ -17,7 +17,7 @@ import optax
 from stratagem.privacy import ratio
 from stratagem.solvers.feasible import as_strategy, renewed_rows, spread_rows
 from stratagem.solvers.loss import Evaluation, evaluate, gradient
-from stratagem.solvers.projection import Method, feasible_thresholds, force, project, project_with_multiplier
+from stratagem.solvers.projection import Method, feasible_thresholds, force, project_with_multiplier
 from stratagem.solvers.reweighing import reweigh
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import MatrixStrategy
@@ -207,7 +207,7 @@ def _begin(
     R: jax.Array, z: jax.Array, F: jax.Array, E: jax.Array, momentum: float, projection: Method
 ) -> Point:
     z = feasible_thresholds(z, E)
-    Q = project(R, z, E, projection)
+    Q, _ = project_with_multiplier(R, z, E, projection)
     evaluation = evaluate(Q, F)
     G = gradient(Q, evaluation)
     # a first step that moves the entries, about 1/m each, by a hundredth
