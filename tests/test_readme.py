@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from stratagem.bounds import closed, svd
 from stratagem.cli import main
+from tables import WORKLOADS
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -66,7 +68,15 @@ def test_every_command_it_names_exists(name, capsys):
 
 
 def test_the_bounds_are_as_much_tighter_as_it_says():
+    for make in WORKLOADS.values():
+        workload = make(64)
+        assert 6 <= closed(workload, 1.0) / svd(workload, 1.0) <= 10
+
+
+def test_the_certified_solver_comes_closer_as_it_says():
     import stratagem as st
 
-    bounds = st.lower_bounds(st.histogram(64), 1.0)
-    assert 9 < bounds.closed / bounds.svd < 11
+    ours, certified = (
+        st.optimise(st.prefix(24), 1.0, solver=s) for s in (st.Auto(), st.Certified(max_steps=5))
+    )
+    assert certified.gap < ours.gap

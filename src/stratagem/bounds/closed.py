@@ -1,4 +1,4 @@
-"""The closed-form bound: one eigendecomposition, four to ten times the published one."""
+"""The closed-form bound: one eigendecomposition."""
 
 from __future__ import annotations
 
