@@ -4,6 +4,7 @@ Run with: pytest tests/benchmarks --benchmark-only
 """
 
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -23,12 +24,12 @@ def _seconds(function, *arguments, repeats=7):
         began = time.perf_counter()
         jax.block_until_ready(function(*arguments))
         times.append(time.perf_counter() - began)
-    return min(times)
+    return statistics.median(times)
 
 
 @pytest.mark.parametrize("n", [512, 1024])
 def test_one_iteration_costs_at_most_twice_its_products(n, benchmark):
-    """The quickest of 15 steps against the quickest of 14 runs of the products: noise only ever adds."""
+    """Median over 15 steps, retries of the line search included, against products timed before and after."""
     problem, solver = Problem(st.prefix(n), 1.0, 1.0), st.ProjectedGradient()
     state = solver.begin(problem, 0, None)
     for _ in range(3):
@@ -48,7 +49,7 @@ def test_one_iteration_costs_at_most_twice_its_products(n, benchmark):
         jax.block_until_ready(state.Q)
 
     benchmark.pedantic(step, rounds=15, iterations=1)
-    ratio = benchmark.stats.stats.min / min(before, products())
+    ratio = benchmark.stats.stats.median / (0.5 * (before + products()))
     benchmark.extra_info["ratio to the two products"] = ratio
     assert ratio <= 2
 

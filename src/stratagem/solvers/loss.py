@@ -65,7 +65,7 @@ def inverse_cholesky(M: jax.Array, leaf: int = LEAF) -> jax.Array:
     """Return K = C^-1 (lower triangular) for M = C C^T, by halves: products all the way down to small leaves.
 
     Products run at full speed on every device; LAPACK on the whole matrix would fight the compiler's own
-    threads for the cores, which costs more than the factorisation itself (twice the step at n = 512).
+    threads for the cores, which costs more than the factorisation itself.
     """
     n = len(M)
     if n <= leaf:
