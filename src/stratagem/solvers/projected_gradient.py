@@ -27,8 +27,8 @@ DECREASE = 1e-4
 MAX_HALVINGS = 25
 GROWTH = 1.5
 """A step that succeeds at once tries this much more next time; the coupling half as much more."""
-REWEIGH_EVERY = 25
-"""Steps between two reweighings, each worth some ten products."""
+REWEIGH_AFTER = 25
+"""Steps to the next reweighing, doubled whenever one was not worth its price of some six products."""
 WORTHWHILE = 1e-4
 """Relative gain for which a reweighing is worth another step."""
 REACH = 2.0
@@ -41,8 +41,8 @@ class ProjectedGradient(Solver):
 
     Minimises tr(M^-1 V) subject to z_y <= Q[y, u] <= E z_y and 1^T Q = 1, from random or given starts.
     A step first tries Q and z together, the thresholds by the chain rule through the projection and both
-    through the update rule of optax; if Armijo's rule refuses, it falls back to Q alone along the plain
-    gradient and halves until accepted. The objective never increases.
+    through the update rule of optax; while Armijo's rule refuses, it halves the step and moves Q alone
+    along the plain gradient. The objective never increases.
 
     Reference:
         McKenna, Maity, Mazumdar, Miklau, VLDB 2020, Algorithms 1 and 2, with their fixed step schedule
@@ -54,7 +54,7 @@ class ProjectedGradient(Solver):
     Example:
         >>> import stratagem as st
         >>> solution = st.optimise(st.prefix(8), epsilon=1.0, solver=st.ProjectedGradient(outputs=32))
-        >>> solution.gap < 0.05
+        >>> solution.gap < 0.1
         True
     """
 
@@ -121,7 +121,7 @@ class ProjectedGradient(Solver):
         """Take one safeguarded step; now and then, or when stuck, give the rows their best weights."""
         with _precision(self.precision):
             state = _advance(state, self.momentum, self.projection)
-            if state.stuck or int(state.steps) % REWEIGH_EVERY == 0:
+            if state.stuck or int(state.steps) >= int(state.due):
                 state = _reweighed(state)
             return state
 
@@ -145,6 +145,10 @@ class Point(NamedTuple):
     update: optax.OptState
     accepted: jax.Array
     steps: jax.Array
+    due: jax.Array
+    """Step of the next reweighing."""
+    wait: jax.Array
+    """Steps between the last reweighing and the next."""
     F: jax.Array
     """V = F F^T, regularised."""
     E: jax.Array
@@ -223,6 +227,8 @@ def _begin(
         update=update,
         accepted=jnp.isfinite(evaluation.value),
         steps=jnp.asarray(0),
+        due=jnp.asarray(REWEIGH_AFTER),
+        wait=jnp.asarray(REWEIGH_AFTER),
         F=F,
         E=E,
     )
@@ -230,7 +236,8 @@ def _begin(
 
 @partial(jax.jit, static_argnames=("momentum", "projection"))
 def _advance(point: Point, momentum: float, projection: Method) -> Point:
-    Q, z, before, slope, step, coupling, state, _, steps, F, E = point
+    Q, z, before, slope, F, E = point.Q, point.z, point.evaluation, point.slope, point.F, point.E
+    step, coupling, state = point.step, point.coupling, point.update
     G = gradient(Q, before)
     rule = _rule(momentum, Q.shape[1], E)
     updates, advanced = rule.update((G, slope), state)
@@ -238,7 +245,7 @@ def _advance(point: Point, momentum: float, projection: Method) -> Point:
 
     def attempt(trial: _Trial) -> _Trial:
         bold = trial.tries == 0
-        length = jnp.where(trial.tries < 2, step, 0.5 * trial.step)
+        length = jnp.where(bold, step, 0.5 * trial.step)
         moved = jnp.clip(z - step * coupling * along_z, z / REACH, z * REACH)
         thresholds = feasible_thresholds(jnp.where(bold, moved, z), E)
         target = Q - length * jnp.where(bold, along_Q, G)
@@ -254,18 +261,19 @@ def _advance(point: Point, momentum: float, projection: Method) -> Point:
     last = jax.lax.while_loop(lambda trial: ~trial.accepted & (trial.tries < MAX_HALVINGS), attempt, first)
     bold = last.tries == 1
     reached = Q - last.step * jnp.where(bold, along_Q, G)
-    growth = jnp.where(bold, GROWTH, jnp.where(last.tries == 2, 1.0, 0.8))
     kept = jax.lax.cond(last.accepted, lambda: (last.Q, last.z, last.evaluation), lambda: (Q, z, before))
     return Point(
         Q=kept[0],
         z=kept[1],
         evaluation=kept[2],
         slope=force(reached, last.multiplier, last.z, E) / last.step,
-        step=jnp.where(last.accepted, last.step * growth, step),
+        step=jnp.where(last.accepted, last.step * jnp.where(bold, GROWTH, 1.0), step),
         coupling=jnp.where(bold, jnp.minimum(jnp.sqrt(GROWTH) * coupling, 1e3), 0.25 * coupling),
         update=jax.tree.map(partial(jnp.where, bold), advanced, rule.init((Q, z))),
         accepted=last.accepted,
-        steps=steps + 1,
+        steps=point.steps + 1,
+        due=point.due,
+        wait=point.wait,
         F=F,
         E=E,
     )
@@ -284,5 +292,13 @@ def _reweighed(point: Point) -> Point:
     Q, z, evaluation = jax.lax.cond(
         better, lambda: (scaled, theta * point.z, after), lambda: (Q, point.z, before)
     )
-    accepted = point.accepted | (better & (before.value - after.value > WORTHWHILE * after.value))
-    return point._replace(Q=Q, z=z, evaluation=evaluation, accepted=accepted)
+    worthwhile = better & (before.value - after.value > WORTHWHILE * after.value)
+    wait = jnp.where(worthwhile, REWEIGH_AFTER, 2 * point.wait)
+    return point._replace(
+        Q=Q,
+        z=z,
+        evaluation=evaluation,
+        accepted=point.accepted | worthwhile,
+        due=point.steps + wait,
+        wait=wait,
+    )

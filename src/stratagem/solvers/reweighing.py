@@ -7,7 +7,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from stratagem.solvers.loss import inverse_cholesky, symmetric_product
+
 MAX_NEWTON = 30
+NEARLY = 0.7
+"""Power of the rounding unit below which one more Newton step, quadratic by then, leaves only rounding."""
+SHORTEST = 1e-3
+"""Shortest share of a Newton step worth trying."""
 
 
 class _Dual(NamedTuple):
@@ -40,16 +46,24 @@ def reweigh(Q: jax.Array, g: jax.Array) -> jax.Array:
         prices = Q @ at.multipliers
         weights = root / jnp.sqrt(prices)
         slope = weights @ Q - 1
-        curvature = (Q * (0.5 * weights / prices)[:, None]).T @ Q
+        curvature = symmetric_product(Q * jnp.sqrt(0.5 * weights / prices)[:, None])
         ridge = 1e-13 * jnp.trace(curvature) / len(slope) + tiny
-        step = jnp.linalg.solve(curvature + ridge * jnp.eye(len(slope), dtype=Q.dtype), slope)
-        lengths = 0.5 ** jnp.arange(12, dtype=Q.dtype)
-        values = jax.vmap(lambda length: value(at.multipliers + length * step))(lengths)
-        best = jnp.argmax(values)
-        better = values[best] > at.value
-        multipliers = jnp.where(better, at.multipliers + lengths[best] * step, at.multipliers)
-        done = ~better | (jnp.abs(slope).max() <= 64 * jnp.finfo(Q.dtype).eps)
-        return _Dual(multipliers, jnp.where(better, values[best], at.value), at.passes + 1, done)
+        root_inverse = inverse_cholesky(curvature + ridge * jnp.eye(len(slope), dtype=Q.dtype))
+        step = (root_inverse @ slope) @ root_inverse
+
+        def halve(trial: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            length = 0.5 * trial[0]
+            return length, value(at.multipliers + length * step)
+
+        def refused(trial: tuple[jax.Array, jax.Array]) -> jax.Array:
+            return ~(trial[1] > at.value) & (trial[0] > SHORTEST)
+
+        whole = jnp.ones_like(at.value)
+        length, reached = jax.lax.while_loop(refused, halve, (whole, value(at.multipliers + step)))
+        better = reached > at.value
+        multipliers = jnp.where(better, at.multipliers + length * step, at.multipliers)
+        done = ~better | (jnp.abs(slope).max() <= jnp.finfo(Q.dtype).eps ** NEARLY)
+        return _Dual(multipliers, jnp.where(better, reached, at.value), at.passes + 1, done)
 
     flat = jnp.full(Q.shape[1], g.sum() / Q.shape[1], dtype=Q.dtype)
     first = _Dual(flat, value(flat), jnp.asarray(0), jnp.asarray(False))
