@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 from stratagem.accuracy import UnsupportedWorkloadError, objective
 from stratagem.bounds import lower_bounds
 from stratagem.privacy import check
 from stratagem.ranking import rank_baselines
 from stratagem.solution import Solution
-from stratagem.solvers import Auto, Callback, Problem, Solver, Status, search
-from stratagem.strategies import Strategy
+from stratagem.solvers import Auto, Callback, Choice, Problem, Solver, Status, search
+from stratagem.strategies import MatrixStrategy, Strategy
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
@@ -44,7 +45,7 @@ def optimise(
     problem = Problem(workload, epsilon, bounds.best)
     baselines = rank_baselines(workload, epsilon)
     baseline, baseline_name = baselines[0].strategy, str(baselines[0])
-    chosen = (solver or Auto()).select(problem, baseline) if isinstance(solver, Auto | None) else solver
+    chosen, reason = _choice(solver, problem, baseline)
     found = search(chosen, problem, on_step)
     strategy, name, status = baseline, baseline_name, Status.BASELINE
     if found.best is not None:
@@ -55,10 +56,24 @@ def optimise(
         status = found.status
     seconds = time.perf_counter() - began
     solution = Solution(
-        workload, epsilon, strategy, bounds, str(status), name, seconds, tuple(found.history), baselines
+        workload, epsilon, strategy, bounds, status, name, reason, seconds, tuple(found.history), baselines
     )
     _certify(solution)
-    return solution
+    return replace(solution, status=_verdict(solution, chosen.limits.gap))
+
+
+def _choice(solver: Solver | Auto | None, problem: Problem, baseline: MatrixStrategy) -> Choice:
+    """Return the solver to run and the reason for it."""
+    if isinstance(solver, Auto | None):
+        return (solver or Auto()).select(problem, baseline)
+    return Choice(solver, "asked for")
+
+
+def _verdict(solution: Solution, gap: float) -> Status:
+    """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
+    if gap == 0 or solution.status in (Status.INTERRUPTED, Status.STOPPED):
+        return solution.status
+    return Status.OPTIMAL if solution.gap <= gap else Status.GAP_MISSED
 
 
 def _cost(workload: Workload, strategy: Strategy) -> float:

@@ -8,7 +8,7 @@ from functools import cached_property
 from stratagem.accuracy import Accuracy, evaluate
 from stratagem.bounds import Bounds
 from stratagem.ranking import Contender
-from stratagem.solvers.solver import Step
+from stratagem.solvers.solver import Status, Step
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
@@ -22,10 +22,12 @@ class Solution:
     """The budget that was asked for; `strategy.epsilon` is what was measured."""
     strategy: Strategy
     bounds: Bounds
-    status: str
+    status: Status
     """How the search ended and what to do about it."""
     solver: str
     """Name of the solver, or of the published mechanism that no search beat."""
+    reason: str
+    """Why this solver was run."""
     seconds: float
     history: tuple[Step, ...] = ()
     baselines: tuple[Contender, ...] = ()
@@ -63,5 +65,6 @@ class Solution:
             f"objective    {self.objective:.6g}\n"
             f"lower bound  {self.lower_bound:.6g} ({self.bounds.name})\n"
             f"gap          {100 * self.gap:.2f} %\n"
+            f"solver       {self.solver}: {self.reason}\n"
             f"{self.status}"
         )
