@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 
-from stratagem.accuracy import UnsupportedWorkloadError, objective
-from stratagem.bounds import lower_bounds
+from stratagem.accuracy import UnsupportedWorkloadError
+from stratagem.bounds import WEIGHTED_LIMIT, lower_bounds
+from stratagem.bounds.weighted import weighted_dual
 from stratagem.privacy import check
 from stratagem.ranking import rank_baselines
 from stratagem.solution import Solution
@@ -40,31 +41,31 @@ def optimise(
         True
     """
     epsilon, began = check(epsilon), time.perf_counter()
-    bounds = lower_bounds(workload, epsilon)
-    problem = Problem(workload, epsilon, bounds.best)
+    dual = weighted_dual(workload, epsilon) if workload.domain_size <= WEIGHTED_LIMIT else None
+    bounds = lower_bounds(workload, epsilon, dual)
+    problem = Problem(workload, epsilon, bounds.best, dual)
     baselines = rank_baselines(workload, epsilon)
     baseline, baseline_name = baselines[0].strategy, str(baselines[0])
     chosen = (solver or Auto()).select(problem, baseline) if isinstance(solver, Auto | None) else solver
     found = search(chosen, problem, on_step)
-    strategy, name, status = baseline, baseline_name, Status.BASELINE
+    ended = found.status if found.status in (Status.INTERRUPTED, Status.STOPPED) else Status.BASELINE
+
+    def stated(strategy: Strategy, name: str, status: Status) -> Solution:
+        seconds, history = time.perf_counter() - began, tuple(found.history)
+        return Solution(workload, epsilon, strategy, bounds, str(status), name, seconds, history, baselines)
+
+    solution = stated(baseline, baseline_name, ended)
     if found.best is not None:
-        searched = chosen.finish(problem, found.best)
-        if _cost(workload, searched) <= baselines[0].objective:
-            strategy, name, status = searched, type(chosen).__name__, found.status
-    if found.status in (Status.INTERRUPTED, Status.STOPPED):
-        status = found.status
-    seconds = time.perf_counter() - began
-    solution = Solution(
-        workload, epsilon, strategy, bounds, str(status), name, seconds, tuple(found.history), baselines
-    )
+        searched = stated(chosen.finish(problem, found.best), type(chosen).__name__, found.status)
+        solution = searched if _cost(searched) <= baselines[0].objective else solution
     _certify(solution)
     return solution
 
 
-def _cost(workload: Workload, strategy: Strategy) -> float:
+def _cost(solution: Solution) -> float:
     """Return the objective, infinite where the strategy has too few outputs to answer the workload."""
     try:
-        return objective(workload, strategy)
+        return solution.objective
     except UnsupportedWorkloadError:
         return math.inf
 
