@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.linalg import PseudoInverse, factor, pseudo_inverse
+from stratagem.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
 SUPPORT_TOLERANCE = 1e-9
 """Share of ||W||_F^2 outside the row space of Q above which a workload counts as unsupported."""
+
+BLOCK = 1 << 25
+"""Entries of a temporary array."""
 
 
 class UnsupportedWorkloadError(ValueError):
@@ -81,7 +84,7 @@ def evaluate(workload: Workload, strategy: Strategy) -> Accuracy:
     F = factor(workload.gram())
     inverse = supporting_inverse(F, workload, strategy)
     B = apply_inverse(inverse, F)
-    output_variance = np.square(strategy.forward(B)).sum(axis=1) * inverse_row_sums(strategy) ** 2
+    output_variance = _squared_norms(strategy, B) * inverse_row_sums(strategy) ** 2
     per_type = strategy.backward(output_variance) - np.square(F).sum(axis=1)
     return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
 
@@ -120,24 +123,35 @@ def per_query_variance(workload: Workload, strategy: Strategy, x: np.ndarray) ->
     return np.maximum(variance, 0.0)
 
 
+def _squared_norms(strategy: Strategy, B: np.ndarray) -> np.ndarray:
+    """Return ||e_y^T Q B||^2 for every report y (m,), never holding all of Q B (m x r)."""
+    width = max(1, BLOCK // strategy.outputs)
+    blocks = (B[:, first : first + width] for first in range(0, B.shape[1], width))
+    return sum(
+        (np.square(strategy.forward(block)).sum(axis=1) for block in blocks), np.zeros(strategy.outputs)
+    )
+
+
 def _weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
     """Return Q^T diag(weights) Q (n x n)."""
     return strategy.backward(weights[:, None] * strategy.forward(np.eye(strategy.domain_size)))
 
 
-def supporting_inverse(F: np.ndarray, workload: Workload, strategy: Strategy) -> PseudoInverse:
+def supporting_inverse(
+    F: np.ndarray, workload: Workload, strategy: Strategy
+) -> CentredInverse | PseudoInverse:
     """Return (M - 11^T/n)^+ after checking that F F^T = V lives in the row space of Q."""
     if strategy.domain_size != workload.domain.size:
         raise ValueError(
             f"The strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
             "both must speak of the same domain."
         )
-    inverse = pseudo_inverse(strategy.centred_information())
+    inverse = centred_inverse(strategy.centred_information())
     _check_support(F, inverse)
     return inverse
 
 
-def _check_support(F: np.ndarray, inverse: PseudoInverse) -> None:
+def _check_support(F: np.ndarray, inverse: CentredInverse | PseudoInverse) -> None:
     needed = F - F.mean(axis=0)
     lost = inverse.null.T @ needed
     negligible = SUPPORT_TOLERANCE * np.square(F).sum()

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import replace
 
-from stratagem.accuracy import UnsupportedWorkloadError, objective
-from stratagem.bounds import lower_bounds
+from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.bounds import WEIGHTED_LIMIT, lower_bounds
+from stratagem.bounds.weighted import weighted_dual
 from stratagem.privacy import check
-from stratagem.ranking import rank_baselines
+from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
-from stratagem.solvers import Auto, Callback, Choice, Problem, Solver, Status, search
+from stratagem.solvers import Auto, Callback, Choice, Problem, Search, Solver, Status, search
 from stratagem.strategies import MatrixStrategy, Strategy
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
 """Relative room between an objective and a bound that rounding may use up."""
+
+ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
 
 
 def optimise(
@@ -41,25 +42,29 @@ def optimise(
         True
     """
     epsilon, began = check(epsilon), time.perf_counter()
-    bounds = lower_bounds(workload, epsilon)
-    problem = Problem(workload, epsilon, bounds.best)
+    dual = weighted_dual(workload, epsilon) if workload.domain_size <= WEIGHTED_LIMIT else None
+    bounds = lower_bounds(workload, epsilon, dual)
+    problem = Problem(workload, epsilon, bounds.best, dual)
     baselines = rank_baselines(workload, epsilon)
-    baseline, baseline_name = baselines[0].strategy, str(baselines[0])
-    chosen, reason = _choice(solver, problem, baseline)
+    chosen, reason = _choice(solver, problem, baselines[0].strategy)
     found = search(chosen, problem, on_step)
-    strategy, name, status = baseline, baseline_name, Status.BASELINE
-    if found.best is not None:
-        searched = chosen.finish(problem, found.best)
-        if _cost(workload, searched) <= baselines[0].objective:
-            strategy, name, status = searched, type(chosen).__name__, found.status
-    if found.status in (Status.INTERRUPTED, Status.STOPPED):
-        status = found.status
-    seconds = time.perf_counter() - began
+    strategy, accuracy, name, status = _best(problem, chosen, found, baselines[0])
+    gap = accuracy.objective / bounds.best - 1
     solution = Solution(
-        workload, epsilon, strategy, bounds, status, name, reason, seconds, tuple(found.history), baselines
+        workload,
+        epsilon,
+        strategy,
+        accuracy,
+        bounds,
+        _verdict(status, gap, chosen.limits.gap),
+        name,
+        reason,
+        time.perf_counter() - began,
+        tuple(found.history),
+        baselines,
     )
     _certify(solution)
-    return replace(solution, status=_verdict(solution, chosen.limits.gap))
+    return solution
 
 
 def _choice(solver: Solver | Auto | None, problem: Problem, baseline: MatrixStrategy) -> Choice:
@@ -69,19 +74,29 @@ def _choice(solver: Solver | Auto | None, problem: Problem, baseline: MatrixStra
     return Choice(solver, "asked for")
 
 
-def _verdict(solution: Solution, gap: float) -> Status:
-    """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
-    if gap == 0 or solution.status in (Status.INTERRUPTED, Status.STOPPED):
-        return solution.status
-    return Status.OPTIMAL if solution.gap <= gap else Status.GAP_MISSED
-
-
-def _cost(workload: Workload, strategy: Strategy) -> float:
-    """Return the objective, infinite where the strategy has too few outputs to answer the workload."""
+def _best(
+    problem: Problem, solver: Solver, found: Search, baseline: Contender
+) -> tuple[Strategy, Accuracy, str, Status]:
+    """Return what the search found, or the best baseline where that is no worse; with its maker's name."""
+    ended = found.status if found.status in ENDED_BY_HAND else Status.BASELINE
+    fallback = baseline.strategy, baseline.accuracy, str(baseline), ended
+    if found.best is None:
+        return fallback
+    strategy = solver.finish(problem, found.best)
     try:
-        return objective(workload, strategy)
-    except UnsupportedWorkloadError:
-        return math.inf
+        accuracy = evaluate(problem.workload, strategy)
+    except UnsupportedWorkloadError:  # too few outputs to answer the workload
+        return fallback
+    if accuracy.objective > baseline.objective:
+        return fallback
+    return strategy, accuracy, type(solver).__name__, found.status
+
+
+def _verdict(status: Status, gap: float, wanted: float) -> Status:
+    """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
+    if wanted == 0 or status in ENDED_BY_HAND:
+        return status
+    return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
 
 def _certify(solution: Solution) -> None:

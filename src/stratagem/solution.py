@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-from stratagem.accuracy import Accuracy, evaluate
+from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds
 from stratagem.ranking import Contender
 from stratagem.solvers.solver import Status, Step
@@ -21,6 +20,8 @@ class Solution:
     epsilon: float
     """The budget that was asked for; `strategy.epsilon` is what was measured."""
     strategy: Strategy
+    accuracy: Accuracy
+    """Exact variances of the strategy on the workload."""
     bounds: Bounds
     status: Status
     """How the search ended and what to do about it."""
@@ -32,11 +33,6 @@ class Solution:
     history: tuple[Step, ...] = ()
     baselines: tuple[Contender, ...] = ()
     """Every published mechanism at its best on this problem, least objective first."""
-
-    @cached_property
-    def accuracy(self) -> Accuracy:
-        """Exact variances of the strategy on the workload."""
-        return evaluate(self.workload, self.strategy)
 
     @property
     def objective(self) -> float:

@@ -10,14 +10,14 @@ from stratagem.bounds.integer import integer
 from stratagem.bounds.pricing import pricing
 from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
-from stratagem.bounds.weighted import weighted
+from stratagem.bounds.weighted import WeightedDual, weighted
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
 __all__ = ["Bounds", "closed", "exact", "integer", "lower_bounds", "pricing", "sdp", "svd", "weighted"]
 
-WEIGHTED_LIMIT = 2048
-"""Domain size up to which the weighted bound, some twenty eigendecompositions, is computed unasked."""
+WEIGHTED_LIMIT = 4096
+"""Domain size up to which the weighted bound, half a dozen eigendecompositions, is computed unasked."""
 
 SAFETY = 1e-10
 """Relative amount taken off every bound, far above the rounding of the eigenvalues that it sums."""
@@ -49,8 +49,8 @@ class Bounds:
         return max(known, key=lambda name: known[name])
 
 
-def lower_bounds(workload: Workload, epsilon: float) -> Bounds:
-    """Return every bound that the domain size allows.
+def lower_bounds(workload: Workload, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
+    """Return every bound that the domain size allows; whoever has the weighted one already passes it on.
 
     Raises:
         ValueError: if epsilon is out of range.
@@ -62,9 +62,12 @@ def lower_bounds(workload: Workload, epsilon: float) -> Bounds:
     """
     epsilon = check(epsilon)
     down = 1 - SAFETY
+    known = dual.value if dual else None
+    if known is None and workload.domain.size <= WEIGHTED_LIMIT:
+        known = weighted(workload, epsilon)
     return Bounds(
         svd=svd(workload, epsilon) * down,
         closed=closed(workload, epsilon) * down,
         integer=integer(workload, epsilon) * down,
-        weighted=weighted(workload, epsilon) * down if workload.domain.size <= WEIGHTED_LIMIT else None,
+        weighted=None if known is None else known * down,
     )

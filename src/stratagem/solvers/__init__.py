@@ -3,7 +3,7 @@
 from stratagem.solvers.auto import Auto, Choice
 from stratagem.solvers.certified import Certified
 from stratagem.solvers.projected_gradient import ProjectedGradient
-from stratagem.solvers.solver import Callback, Limits, Problem, Solver, Status, Step, search
+from stratagem.solvers.solver import Callback, Limits, Problem, Search, Solver, Status, Step, search
 
 __all__ = [
     "Auto",
@@ -13,6 +13,7 @@ __all__ = [
     "Limits",
     "Problem",
     "ProjectedGradient",
+    "Search",
     "Solver",
     "Status",
     "Step",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.weighted import WeightedDual, weighted_dual
-from stratagem.linalg import centre, factor
+from stratagem.bounds.weighted import WeightedDual
+from stratagem.linalg import centred_factor
 from stratagem.privacy import ratio
-from stratagem.solvers.design import Arithmetic, Design, exact
+from stratagem.solvers.design import Arithmetic, Design
 from stratagem.solvers.patterns import (
     EXHAUSTIVE,
     all_patterns,
@@ -21,17 +22,20 @@ from stratagem.solvers.patterns import (
     juntas,
     published_patterns,
 )
+from stratagem.solvers.polish import Polish, polish, polished, polished_further
+from stratagem.solvers.repair import exact
 from stratagem.solvers.solver import Limits, Problem, Solver
-from stratagem.strategies import TwoLevelStrategy
+from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.strategies.two_level import DENSE
 
 DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
-TARGET_STEPS = 6
-"""Steps of the weighted bound: a target for random fields needs no more."""
 NOISE = 1e-12
 """Share of tr V below which what is left of a workload beside the total is rounding."""
 SEED = 0.1
 """Probability given to the patterns that a round adds."""
+SHARE = 0.6
+"""Share of max_seconds for the search for rows where they are still to be polished."""
 NEGLIGIBLE = 1e-6
 """Total probability of the rows that a round may drop."""
 
@@ -43,6 +47,7 @@ class Certified(Solver):
     An optimal strategy has rows theta_s s with s in {1, E}^n, and in theta the problem is convex. Random
     patterns with the covariance that attains the weighted bound come within a few percent; each round then
     adds the patterns that the dual multipliers undervalue most, improves the weights and drops idle rows.
+    Where `outputs` limits the rows, the projected gradient polishes what comes out, if a matrix can hold it.
 
     Raises:
         ValueError: for parameters out of range.
@@ -57,7 +62,7 @@ class Certified(Solver):
     reference: ClassVar[str] = "A-optimal design over two-level rows, with column generation"
 
     outputs: int | None = None
-    """Largest number m of rows, at least n; default 1024 sqrt(n)."""
+    """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
     seed: int = 0
     max_steps: int = 40
     """Rounds of column generation."""
@@ -82,48 +87,76 @@ class Certified(Solver):
     @property
     def limits(self) -> Limits:
         """When to stop."""
-        return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
+        starts = 1 if self.outputs is None else 2
+        return Limits(self.max_steps, starts, self.tolerance, self.patience, self.max_seconds, self.gap)
 
-    def begin(self, problem: Problem, start: int, best: Any) -> Round:
-        """Build the first patterns and their weights."""
-        n = problem.workload.domain_size
+    def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
+        """Build the first patterns and their weights; a second start polishes the best of the first."""
+        n, began = problem.workload.domain_size, time.perf_counter()
         if self.outputs is not None and self.outputs < n:
             raise ValueError(
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
             )
-        F = factor(centre(problem.gram))
+        if start:
+            return self._polish(problem, best)
+        F = centred_factor(problem.gram)
         total = float(problem.gram.sum()) / n
         scale = float(np.square(F).sum())
         if n == 1 or scale <= NOISE * np.trace(problem.gram):
-            return Round(None, total, 0.0, None)
+            return Round(None, total, 0.0, None, closed=True)
         E, rng = ratio(problem.epsilon), np.random.default_rng([self.seed, start])
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, "float64" if n <= DOUBLE else "float32")
-        target = weighted_dual(problem.workload, problem.epsilon, TARGET_STEPS)
-        tools = Tools(numbers, target, field_factor(target.information), E, rng)
-        patterns = self._first(problem, tools)
-        design = numbers.improved(patterns, np.ones(len(patterns)), None, self._updates(n))
-        return Round(self._limited(tools, design), total, scale, tools)
+        end = began + self.max_seconds
+        deadline = began + SHARE * self.max_seconds if self._polishes(n) else end
+        tools = Tools(
+            numbers, problem.target, field_factor(problem.target.information), E, rng, deadline, end
+        )
+        return self._next(Round(None, total, scale, tools), self._first(problem, tools))
 
-    def advance(self, problem: Problem, state: Round) -> Round:
-        """Add undervalued patterns, improve all weights, drop idle rows."""
+    def advance(self, problem: Problem, state: Round | Polish) -> Round | Polish:
+        """Add undervalued patterns, improve all weights, drop idle rows; or take some gradient steps."""
+        if isinstance(state, Polish):
+            return polished_further(problem, state)
         if state.design is None or state.tools is None:
             return state
-        tools, design = state.tools, state.design
-        new = self._undervalued(tools, design)
-        patterns = np.concatenate([design.patterns, new])
-        share = SEED / max(1, len(new)) if len(new) else 0.0
-        p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
-        improved = self._limited(
-            tools, tools.numbers.improved(patterns, p, design, self._updates(len(design.nu)))
-        )
-        return replace(state, design=improved)
+        return self._next(state, self._undervalued(state.tools, state.design))
 
-    def finish(self, problem: Problem, state: Round) -> TwoLevelStrategy:
+    def finish(self, problem: Problem, state: Round | Polish) -> Strategy:
         """Return the strategy with columns that sum to one exactly."""
         n = problem.workload.domain_size
+        if isinstance(state, Polish):
+            return polished(problem, state)
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
-        return exact(state.design, ratio(problem.epsilon))
+        return exact(state.design, ratio(problem.epsilon), self.outputs)
+
+    def _next(self, state: Round, new: np.ndarray) -> Round:
+        """Return the round after `new` patterns (k x n) joined, with better weights and no idle rows."""
+        tools, design = state.tools, state.design
+        assert tools is not None
+        patterns, p = new, np.ones(len(new))
+        if design is not None:
+            share = SEED / max(1, len(new))
+            patterns = np.concatenate([design.patterns, new])
+            p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
+        updates = self._updates(new.shape[1])
+        design = tools.numbers.improved(patterns, p, design, updates, tools.deadline)
+        design = self._limited(tools, design)
+        late = tools.deadline < min(tools.end, time.perf_counter())
+        return replace(state, design=design, closed=late)
+
+    def _polishes(self, n: int) -> bool:
+        """Return whether a matrix of so many rows is small enough for the projected gradient."""
+        return self.outputs is not None and self.outputs * n <= DENSE
+
+    def _polish(self, problem: Problem, best: Round) -> Round | Polish:
+        """Return a descent from the best design, or that design where nothing can be polished."""
+        strategy = self.finish(problem, best)
+        if best.tools is None or self.outputs is None or not isinstance(strategy, TwoLevelStrategy):
+            return best
+        if not self._polishes(problem.workload.domain_size):
+            return replace(best, closed=True)
+        return polish(problem, strategy, self.outputs, best.tools.end, self.seed)
 
     def _updates(self, n: int) -> int:
         """Return the number of weight updates in a round."""
@@ -131,7 +164,7 @@ class Certified(Solver):
 
     def _rows(self, n: int) -> int:
         """Return the number of rows to work with."""
-        return self.outputs or max(512, int(1024 * math.sqrt(n)))
+        return self.outputs or max(512, int(1024 * math.sqrt(n)), 20 * n)
 
     def _first(self, problem: Problem, tools: Tools) -> np.ndarray:
         """Return the first patterns: all of them on small domains, else random and published ones."""
@@ -151,7 +184,7 @@ class Certified(Solver):
         support = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
         shaken = design.patterns[support] ^ (tools.rng.random((len(support), n)) < 1.0 / n)
         starts = np.concatenate([tools.fields(count - len(support)), shaken])
-        found, score = tools.numbers.priced(design, starts, 8)
+        found, score = tools.numbers.priced(design, starts, 8, tools.deadline)
         order = np.argsort(-score)
         order = order[score[order] > 1e-6]
         return distinct(found[order], design.patterns)[: max(64, self._rows(n) // 4)]
@@ -166,7 +199,7 @@ class Certified(Solver):
         if needed <= len(keep):
             return kept
         improved = tools.numbers.improved(
-            kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4)
+            kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4), tools.deadline
         )
         return self._limited(tools, improved) if len(keep) > limit else improved
 
@@ -181,6 +214,10 @@ class Tools:
     """Factor of the covariance of the random fields (n x r)."""
     E: float
     rng: np.random.Generator
+    deadline: float
+    """Time of `time.perf_counter` at which the search for rows ends."""
+    end: float
+    """Time at which everything ends: later than the deadline if the rows are still to be polished."""
 
     def fields(self, count: int) -> np.ndarray:
         """Return random patterns (count x n) with the target's covariance."""
@@ -192,12 +229,14 @@ class Round:
     """Where the search stands after a round."""
 
     design: Design | None
-    """None if every strategy is optimal because the workload asks for the total alone."""
+    """None before the first patterns, or if the workload asks for the total alone."""
     total: float
     """1^T V 1/n, what the total costs under every strategy."""
     scale: float
     """tr V_c: the design works with V_c divided by it."""
     tools: Tools | None
+    closed: bool = False
+    """Whether the search for rows is over."""
 
     @property
     def objective(self) -> float:
@@ -207,4 +246,4 @@ class Round:
     @property
     def stuck(self) -> bool:
         """Whether nothing is left to improve."""
-        return self.design is None
+        return self.closed

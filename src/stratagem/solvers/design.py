@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,13 +15,16 @@ import numpy as np
 
 from stratagem.solvers.pricing import Prices, search
 from stratagem.solvers.weights import Weights, improve, inform
-from stratagem.strategies.two_level import TwoLevelStrategy, pack
 
 Precision = Literal["float64", "float32"]
 LEAST = 512
 """Rows below which padding costs nothing."""
-CHUNK = 1 << 24
+LARGE = 1 << 23
+"""Entries above which padding costs more than compiling."""
+CHUNK = 1 << 21
 """Entries of pattern batches that one call of the local search works on."""
+WORK = 1 << 34
+"""Multiplications of a product with all rows between two looks at the clock, about a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,28 +67,47 @@ class Arithmetic:
         X[: len(patterns)] *= scale
         return jnp.asarray(X)
 
-    def improved(self, patterns: np.ndarray, p: np.ndarray, near: Design | None, steps: int) -> Design:
-        """Return the design after `steps` weight updates from any positive p (m,), balanced or not."""
+    def improved(
+        self,
+        patterns: np.ndarray,
+        p: np.ndarray,
+        near: Design | None,
+        steps: int,
+        deadline: float = math.inf,
+    ) -> Design:
+        """Return the design after `steps` weight updates from any positive p (m,), balanced or not.
+
+        At least one update is made; at the deadline, on the clock of `time.perf_counter`, the rest is left.
+        """
         m = len(patterns)
-        padded = padding(m)
+        padded = padding(m, self.n)
+        stride = max(1, WORK // (padded * self.n**2))
         with double():
             X, F = self.rows(patterns, padded), jnp.asarray(self.F)
             weight = jnp.asarray(np.pad(p / p.sum(), (0, padded - m)))
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
-            start = Weights(
+            found = Weights(
                 weight, weight, jnp.asarray(np.inf), jnp.asarray(mu), jnp.asarray(nu), jnp.asarray(0)
             )
-            found = improve(X, F, start, steps)
+            for first in range(0, steps, stride):
+                found = jax.block_until_ready(improve(X, F, found, min(stride, steps - first)))
+                if time.perf_counter() > deadline:
+                    break
             value = float(inform(X, found.p, F).value)
             return Design(patterns, np.asarray(found.p)[:m], float(found.mu), np.asarray(found.nu), value)
 
-    def priced(self, design: Design, starts: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return patterns found uphill from `starts` (k x n) and their scores relative to mu (k,)."""
+    def priced(
+        self, design: Design, starts: np.ndarray, steps: int, deadline: float = math.inf
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return patterns found uphill from `starts` (k x n) and their scores relative to mu (k,).
+
+        Starts not reached by the deadline are left out.
+        """
         m = len(design.patterns)
         batch = max(1, CHUNK // self.n)
         found, worth = [], []
         with double():
-            X = self.rows(design.patterns, padding(m))
+            X = self.rows(design.patterns, padding(m, self.n))
             p = jnp.asarray(np.pad(design.p, (0, len(X) - m)))
             root = inform(X, p, jnp.asarray(self.F)).root
             numbers = (root @ root.T, design.mu, design.nu - design.nu.mean(), self.c)
@@ -93,12 +117,19 @@ class Arithmetic:
                 patterns, scores = search(B, prices, steps)
                 found.append(np.asarray(patterns) > 0.5)
                 worth.append(np.asarray(scores, dtype=float) / design.mu)
+                if time.perf_counter() > deadline:
+                    break
         return np.concatenate(found), np.concatenate(worth)
 
 
-def padding(m: int) -> int:
-    """Return the number of rows that compiled code sees: few different sizes, since each is compiled anew."""
-    return max(LEAST, 1 << (m - 1).bit_length())
+def padding(m: int, n: int) -> int:
+    """Return the number of rows that compiled code sees: few different sizes, since each is compiled anew.
+
+    Powers of two; where that could waste gigabytes of n columns, their eighths.
+    """
+    power = max(LEAST, 1 << (m - 1).bit_length())
+    part = power // 16 if power * n > LARGE else power
+    return -(-m // part) * part
 
 
 @contextmanager
@@ -106,27 +137,3 @@ def double() -> Iterator[None]:
     """Allow 64-bit arithmetic in this block alone; never let a GPU round products to fewer bits."""
     with jax.enable_x64(True), jax.default_matmul_precision("highest"):
         yield
-
-
-def exact(design: Design, E: float) -> TwoLevelStrategy:
-    """Return the strategy of a design, its weights moved by rounding errors until the columns sum to one.
-
-    theta <- theta (1 + S z) with S^T diag(theta) S z = 1 - S^T theta: the smallest relative change.
-
-    Raises:
-        ArithmeticError: if the patterns cannot be balanced.
-    """
-    n, c = design.patterns.shape[1], E - 1
-    kept = design.p > 0
-    patterns, sizes = design.patterns[kept], design.patterns[kept].sum(axis=1)
-    theta = design.p[kept] * n / (n + c * sizes)
-    S = np.where(patterns, E, 1.0)
-    for _ in range(12):
-        residual = 1 - S.T @ theta
-        if np.abs(residual).max() < 2e-14:
-            break
-        z = np.linalg.lstsq((S.T * theta) @ S, residual, rcond=1e-14)[0]
-        theta = theta * np.maximum(1 + S @ z, 0.1)
-    if np.abs(1 - S.T @ theta).max() > 5e-13:
-        raise ArithmeticError("These patterns have no weights with which every column sums to one.")
-    return TwoLevelStrategy(pack(patterns), theta, n, E)

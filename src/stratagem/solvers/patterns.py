@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from scipy.fft import dct
 
 from stratagem.bounds.weighted import WeightedDual
 from stratagem.strategies import hadamard_response, hierarchical
@@ -38,16 +41,35 @@ def gaussian_patterns(
     Every pattern on the support of an ideal optimum has that mass. The last cell enters with the
     probability that makes the mass right on average; where few cells make up the mass it varies more.
     """
-    n = len(target.gamma)
-    mass = target.gamma.sum() / (1 + E)
-    field = rng.standard_normal((count, factor.shape[1])) @ factor.T
+    r = factor.shape[1]
+    blocks = [
+        _top_mass(orthogonal_rows(min(r, count - first), r, rng) @ factor.T, target.gamma, E, rng)
+        for first in range(0, count, r)
+    ]
+    return np.concatenate([np.zeros((0, len(factor)), dtype=bool), *blocks])
+
+
+def orthogonal_rows(count: int, r: int, rng: np.random.Generator) -> np.ndarray:
+    """Return count <= r rows of a random orthogonal matrix, each of length sqrt(r), count x r.
+
+    Signs and cosine transforms in turn make the rows Gaussian to the eye. A full block has the covariance I
+    without noise, which leaves only the thresholds' noise in the information matrix.
+    """
+    rows = np.eye(r)
+    for _ in range(3):
+        rows = np.asarray(dct(rows * rng.choice([-1.0, 1.0], r), axis=1, norm="ortho"))
+    return rows[rng.permutation(r)[:count]] * (rng.choice([-1.0, 1.0], r) * math.sqrt(r))
+
+
+def _top_mass(field: np.ndarray, gamma: np.ndarray, E: float, rng: np.random.Generator) -> np.ndarray:
+    """Return the top cells of each field (m x n) up to a gamma-mass of sum(gamma)/(1 + E)."""
+    n = len(gamma)
     order = np.argsort(-field, axis=1)
-    reached = np.cumsum(target.gamma[order], axis=1)
+    reached = np.cumsum(gamma[order], axis=1)
     cells = n / (1 + E)
     width = 1.0 if cells >= SPREAD else 2 * max(cells, 1.0)
-    wanted = mass + (rng.random((count, 1)) - 0.5) * width * target.gamma.mean()
-    sizes = np.clip((reached < wanted).sum(axis=1), 1, max(1, n - 1))
-    return top_cells(order, sizes)
+    wanted = gamma.sum() / (1 + E) + (rng.random((len(field), 1)) - 0.5) * width * gamma.mean()
+    return top_cells(order, np.clip((reached < wanted).sum(axis=1), 1, max(1, n - 1)))
 
 
 def top_cells(order: np.ndarray, sizes: np.ndarray) -> np.ndarray:

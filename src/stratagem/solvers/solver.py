@@ -13,8 +13,12 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
+
+TARGET_STEPS = 6
+"""Steps of the weighted bound where only its weights are wanted."""
 
 
 class Status(StrEnum):
@@ -41,6 +45,13 @@ class Problem:
     workload: Workload
     epsilon: float
     lower_bound: float
+    dual: WeightedDual | None = None
+    """The weighted bound, if somebody has computed it."""
+
+    @cached_property
+    def target(self) -> WeightedDual:
+        """The weighted bound, coarsely if nobody has computed it: a target for random rows needs no more."""
+        return self.dual or weighted_dual(self.workload, self.epsilon, TARGET_STEPS)
 
     @cached_property
     def gram(self) -> np.ndarray:

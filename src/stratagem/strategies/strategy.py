@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from stratagem.linalg import PseudoInverse, pseudo_inverse
+from stratagem.linalg import CentredInverse, PseudoInverse, pseudo_inverse
 
 if TYPE_CHECKING:
     from stratagem.strategies.matrix import MatrixStrategy
@@ -91,7 +91,7 @@ class Strategy(ABC):
         )
 
 
-def apply_inverse(inverse: PseudoInverse, B: np.ndarray) -> np.ndarray:
+def apply_inverse(inverse: CentredInverse | PseudoInverse, B: np.ndarray) -> np.ndarray:
     """Return M^+ B where M = 11^T/n + C, C 1 = 0 and `inverse` is C^+; B has shape (n,) or (n, k)."""
     return B.mean(axis=0) + inverse @ (B - B.mean(axis=0))
 

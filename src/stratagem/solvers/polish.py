@@ -1,0 +1,58 @@
+"""Polishing: few two-level rows, whose entries the projected gradient then moves off the two levels."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from stratagem.solvers.projected_gradient import Point, ProjectedGradient
+from stratagem.solvers.solver import Problem
+from stratagem.strategies import Strategy, TwoLevelStrategy
+
+STRIDE = 25
+"""Gradient steps that count as one step of the search, about as much work as a round of weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class Polish:
+    """A descent of the projected gradient that began at two-level rows.
+
+    An optimal strategy needs two levels only, but many rows; among few rows values in between are better,
+    because such a row does the work of several.
+    """
+
+    point: Point
+    deadline: float
+    """Time of `time.perf_counter` at which to stop within a step."""
+
+    @property
+    def objective(self) -> float:
+        """L(Q), regularised as in the descent."""
+        return self.point.objective
+
+    @property
+    def stuck(self) -> bool:
+        """Whether even the shortest step along the gradient was refused."""
+        return self.point.stuck
+
+
+def polish(problem: Problem, strategy: TwoLevelStrategy, outputs: int, deadline: float, seed: int) -> Polish:
+    """Return a descent that starts at a strategy, its rows repeated as often as `outputs` allows."""
+    rows = max(1, outputs // strategy.outputs) * strategy.outputs
+    gradient = ProjectedGradient(outputs=rows, start=strategy.dense(), seed=seed)
+    return Polish(gradient.begin(problem, 0, None), deadline)
+
+
+def polished_further(problem: Problem, state: Polish) -> Polish:
+    """Return the descent up to `STRIDE` steps further on, fewer if stuck or out of time."""
+    point = state.point
+    for _ in range(STRIDE):
+        point = ProjectedGradient().advance(problem, point)
+        if point.stuck or time.perf_counter() > state.deadline:
+            break
+    return replace(state, point=point)
+
+
+def polished(problem: Problem, state: Polish) -> Strategy:
+    """Return the exactly feasible strategy where a descent stands."""
+    return ProjectedGradient().finish(problem, state.point)
