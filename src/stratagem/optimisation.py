@@ -6,16 +6,20 @@ import math
 import time
 
 from stratagem.accuracy import UnsupportedWorkloadError, objective
-from stratagem.bounds import lower_bounds
+from stratagem.bounds import lower_bounds, tighten
 from stratagem.privacy import check
 from stratagem.ranking import rank_baselines
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Problem, Solver, Status, search
 from stratagem.strategies import Strategy
+from stratagem.support import support
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
 """Relative room between an objective and a bound that rounding may use up."""
+
+CERTIFIED, PATIENCE = 0.01, 20.0
+"""Gap between objective and bound above which a tighter bound is sought, and the seconds it may take."""
 
 
 def optimise(
@@ -53,6 +57,10 @@ def optimise(
             strategy, name, status = searched, type(chosen).__name__, found.status
     if found.status in (Status.INTERRUPTED, Status.STOPPED):
         status = found.status
+    else:
+        bounds = tighten(
+            bounds, workload, epsilon, _cost(workload, strategy), CERTIFIED, PATIENCE, support(strategy)
+        )
     seconds = time.perf_counter() - began
     solution = Solution(
         workload, epsilon, strategy, bounds, str(status), name, seconds, tuple(found.history), baselines
