@@ -129,7 +129,7 @@ class _Search:
     def too_slow(self, known: float, more: float) -> bool:
         """Return whether the known bound stays out of reach in `more` times the rounds made so far."""
         value = max(self.value, self.bound)
-        if value <= 0 or not 0 < known < self.best:
+        if self.rounds < 2 or value <= 0 or not 0 < known < self.best:
             return False
         return (self.best / value - 1) * PACE ** (more * self.rounds) > self.best / known - 1
 
