@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
-from scipy.linalg.lapack import dpocon
+from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs
 
 REGULAR = 1e-10
 """Reciprocal condition number from which a Cholesky factor is as good as an eigendecomposition."""
@@ -93,7 +92,8 @@ def _regular_cholesky(A: np.ndarray) -> np.ndarray | None:
         lower = cholesky(A, lower=True)
     except LinAlgError:
         return None
-    condition, _ = dpocon(lower, np.abs(A).sum(axis=0).max(), uplo="L")
+    (pocon,) = get_lapack_funcs(("pocon",), (lower,))
+    condition, _ = pocon(lower, np.abs(A).sum(axis=0).max(), uplo="L")
     return lower if condition > REGULAR else None
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import time
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
-from stratagem.bounds import WEIGHTED_LIMIT, lower_bounds
+from stratagem.bounds import WEIGHTED_LIMIT, lower_bounds, tighten
 from stratagem.bounds.weighted import weighted_dual
 from stratagem.privacy import check
 from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Choice, Problem, Search, Solver, Status, search
 from stratagem.strategies import MatrixStrategy, Strategy
+from stratagem.support import support
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
 """Relative room between an objective and a bound that rounding may use up."""
+
+CERTIFIED, PATIENCE = 0.01, 20.0
+"""Gap between objective and bound above which a tighter bound is sought, and the seconds it may take."""
 
 ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
 
@@ -49,6 +53,9 @@ def optimise(
     chosen, reason = _choice(solver, problem, baselines[0].strategy)
     found = search(chosen, problem, on_step)
     strategy, accuracy, name, status = _best(problem, chosen, found, baselines[0])
+    if status not in ENDED_BY_HAND:
+        wanted = chosen.limits.gap or CERTIFIED
+        bounds = tighten(bounds, workload, epsilon, accuracy.objective, wanted, PATIENCE, support(strategy))
     gap = accuracy.objective / bounds.best - 1
     solution = Solution(
         workload,
