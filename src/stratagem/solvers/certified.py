@@ -15,6 +15,7 @@ from stratagem.privacy import ratio
 from stratagem.solvers.design import Arithmetic, Design
 from stratagem.solvers.patterns import (
     EXHAUSTIVE,
+    SPREAD,
     all_patterns,
     distinct,
     field_factor,
@@ -26,6 +27,7 @@ from stratagem.solvers.polish import Polish, polish, polished, polished_further
 from stratagem.solvers.repair import exact
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.support import support
 from stratagem.strategies.two_level import DENSE
 
 DOUBLE = 128
@@ -64,6 +66,8 @@ class Certified(Solver):
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
     seed: int = 0
+    start: TwoLevelStrategy | None = None
+    """Its patterns join the first ones where those are small sets; its budget may be another."""
     max_steps: int = 40
     """Rounds of column generation."""
     max_seconds: float = math.inf
@@ -97,6 +101,8 @@ class Certified(Solver):
             raise ValueError(
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
             )
+        if self.start is not None and self.start.domain_size != n:
+            raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         if start:
             return self._polish(problem, best)
         F = centred_factor(problem.gram)
@@ -172,18 +178,22 @@ class Certified(Solver):
         if n <= EXHAUSTIVE:
             return all_patterns(n)
         count = max(self._rows(n), 8 * n)
-        families = [np.eye(n, dtype=bool), published_patterns(n), tools.fields(count)]
+        families = [np.eye(n, dtype=bool), published_patterns(n)]
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
+        if self.start is not None and n < SPREAD * (1 + tools.E):
+            families.append(support(self.start, count // 2))
+            count -= len(families[-1])
+        families.append(tools.fields(count))
         return distinct(np.concatenate(families))
 
     def _undervalued(self, tools: Tools, design: Design) -> np.ndarray:
         """Return new patterns of positive score, the best first."""
         n = design.patterns.shape[1]
         count = int(np.clip(16 * n, 256, 2048))
-        support = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
-        shaken = design.patterns[support] ^ (tools.rng.random((len(support), n)) < 1.0 / n)
-        starts = np.concatenate([tools.fields(count - len(support)), shaken])
+        drawn = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
+        shaken = design.patterns[drawn] ^ (tools.rng.random((len(drawn), n)) < 1.0 / n)
+        starts = np.concatenate([tools.fields(count - len(drawn)), shaken])
         found, score = tools.numbers.priced(design, starts, 8, tools.deadline)
         order = np.argsort(-score)
         order = order[score[order] > 1e-6]
