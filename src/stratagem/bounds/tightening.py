@@ -43,7 +43,7 @@ def tighten(
     In this order: the exact optimum up to n = 10, pricing up to n = 128, the semidefinite bound up to n = 32.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
     from which pricing starts: without them it must find them first. Whatever is passed, each number is a
-    bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with the bounds so far.
+    bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed.
 
     Example:
         >>> import stratagem as st
