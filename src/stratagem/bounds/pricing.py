@@ -33,7 +33,7 @@ class Priced:
     bound: float
     """L(Q) >= bound for every epsilon-LDP Q."""
     objective: float
-    """tr(M^-1 V) of the best strategy over two-level patterns met, its column sums exact to about 1e-8."""
+    """tr(M^-1 V) of the best strategy met, its column sums exact to about 1e-8, or what was given if less."""
     patterns: np.ndarray
     """Patterns (m, n) bool of the last round."""
     centre: Centre
