@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.bounds import columns
+from stratagem.bounds.branch import Worst
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.master import Centre, Start, solve
 from stratagem.bounds.nuclear import total_term
@@ -32,7 +33,7 @@ class Priced:
     bound: float
     """L(Q) >= bound for every epsilon-LDP Q."""
     objective: float
-    """tr(M^-1 V) of the best strategy over two-level patterns met, its column sums exact to about 1e-8."""
+    """tr(M^-1 V) of the best strategy met, its column sums exact to about 1e-8, or what was given if less."""
     patterns: np.ndarray
     """Patterns (m, n) bool of the last round."""
     centre: Centre
@@ -105,26 +106,31 @@ class _Search:
     def certify(self, seconds: float, left: float) -> None:
         """Solve for the weights, try a certificate between the best one and theirs, and keep the better."""
         tight = 0.5 * (self.best / self.bound - 1) if self.bound else 1.0
-        self.centre = solve(
-            1 + (self.E - 1) * self.patterns, self.V, min(max(tight, 0.2 * self.gap), 0.1), self.start
-        )
-        M, weights = self.centre.information, self.centre.theta
+        tight = min(max(tight, 0.2 * self.gap), 0.1)
+        self.centre = solve(1 + (self.E - 1) * self.patterns, self.V, tight, self.start)
+        M = self.centre.information
         self.best = min(self.best, float(np.trace(np.linalg.solve(M, self.V))))
         self.fresh = Certificate.of(self.V, M, self.centre.multiplier, self.E)
         self.trial = self.held.blend(self.fresh.shifted(0.0), self.step) if self.held else self.fresh
-        slacks = (self.trial.slack, self.fresh.slack)[: 1 + bool(self.held)]
-        minima = np.concatenate([columns.descend(s, self.patterns, weights, self.rng) for s in slacks])
-        reach = self.trial.value(float(self.trial.slack.scores(minima).min(initial=0.0)))
-        # far from the end a glance is enough: it is the patterns met that count, not the bound
-        promising = reach > max(self.bound, self.best * (1 - 5 * self.gap)) or left < 0.2 * seconds
-        allowed = max(min(0.3 * left, 0.15 * seconds), 0.1 * seconds) if promising else 0.01 * seconds
-        worst = self.trial.price(minima, 0.2 * self.gap, allowed)
-        self.met, self.rounds = np.concatenate([minima, worst.patterns]), self.rounds + 1
+        worst, self.rounds = self._price(seconds, left), self.rounds + 1
         self.value = self.trial.value(worst.lower)
         if self.value > self.bound:
             self.bound, self.held = self.value, self.trial.shifted(worst.lower)
         else:
             self.step = max(SHORTER * self.step, LEAST_STEP)
+
+    def _price(self, seconds: float, left: float) -> Worst:
+        """Search what the trial violates most; a glance will do while it is far from any use."""
+        slacks = (self.trial.slack, self.fresh.slack)[: 2 if self.held else 1]
+        weights = self.centre.theta
+        minima = np.concatenate([columns.descend(s, self.patterns, weights, self.rng) for s in slacks])
+        reach = self.trial.value(float(self.trial.slack.scores(minima).min(initial=0.0)))
+        promising = reach > min(self.bound, self.best * (1 - 5 * self.gap)) or left < 0.2 * seconds
+        allowed = max(min(0.3 * left, 0.15 * seconds), 0.1 * seconds) if promising else 0.01 * seconds
+        unsure = max(0.2 * self.gap, 0.1 * (self.best / reach - 1)) if reach > 0 else 1.0
+        worst = self.trial.price(minima, unsure, allowed)
+        self.met = np.concatenate([minima, worst.patterns])
+        return worst
 
     def too_slow(self, known: float, more: float) -> bool:
         """Return whether the known bound stays out of reach in `more` times the rounds made so far."""

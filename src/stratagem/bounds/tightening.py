@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PRICED = 128
 """Largest domain for the pricing bound: branch and bound holds a million partial patterns of this size."""
+LARGE = 10.0
+"""Size n/(1 + E) of optimal patterns beyond which branch and bound never got past the weighted bound."""
 MARGIN = 0.9
 """Share of the gap asked for that pattern generation aims at, as it compares with its own strategy."""
 LATE = 0.5
@@ -40,10 +42,11 @@ def tighten(
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
-    In this order: the exact optimum up to n = 10, pricing up to n = 128, the semidefinite bound up to n = 32.
+    In this order: the exact optimum up to n = 10, pricing up to n = 128 while optimal patterns have at most
+    ten elements, the semidefinite bound up to n = 32.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
     from which pricing starts: without them it must find them first. Whatever is passed, each number is a
-    bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with the bounds so far.
+    bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed.
 
     Example:
         >>> import stratagem as st
@@ -80,7 +83,8 @@ class _Tightening:
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
             self.bounds = replace(self.bounds, exact=exact(*problem))
-        if n <= PRICED and (seconds := self.left()):
+        few = n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon))
+        if few and (seconds := self.left()):
             found = generate(*problem, gap, seconds, patterns, self.objective, self.bounds.best)
             self.objective = min(self.objective, found.objective)
             self.bounds = replace(self.bounds, pricing=max(found.bound, self.bounds.pricing or 0.0))

@@ -44,7 +44,7 @@ def bound(
         bounds = lower_bounds(asked, epsilon)
     if (tight or seconds is not None) and bounds.exact is None:
         limit = SECONDS if seconds is None else seconds
-        note(f"tightening the {bounds.name} bound for at most {limit:g} s; Ctrl-C keeps the best so far")
+        note(f"tightening the {bounds.name} bound for at most {limit:g} s; Ctrl-C ends it")
         with progress("tightening bounds"):
             bounds = tighten(bounds, asked, epsilon, gap=GAP, seconds=limit)
     if json:

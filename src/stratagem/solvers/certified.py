@@ -27,8 +27,8 @@ from stratagem.solvers.polish import Polish, polish, polished, polished_further
 from stratagem.solvers.repair import exact
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
-from stratagem.support import support
 from stratagem.strategies.two_level import DENSE
+from stratagem.support import support
 
 DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
