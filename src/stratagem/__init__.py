@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         hierarchical,
         randomised_response,
     )
+    from stratagem.trade_off import TradeOff, trade_off
     from stratagem.workloads import (
         Domain,
         Workload,
@@ -60,6 +61,7 @@ _HOMES = {
         "hierarchical",
         "randomised_response",
     ),
+    "stratagem.trade_off": ("TradeOff", "trade_off"),
     "stratagem.workloads": (
         "Domain",
         "Workload",
@@ -92,6 +94,7 @@ __all__ = [
     "Status",
     "Step",
     "Strategy",
+    "TradeOff",
     "TwoLevelStrategy",
     "UnsupportedWorkloadError",
     "Workload",
@@ -115,6 +118,7 @@ __all__ = [
     "simulate",
     "stack",
     "total",
+    "trade_off",
     "weighted",
 ]
 

@@ -92,7 +92,8 @@ def _regular_cholesky(A: np.ndarray) -> np.ndarray | None:
         lower = cholesky(A, lower=True)
     except LinAlgError:
         return None
-    condition, _ = get_lapack_funcs("pocon", (lower,))(lower, np.abs(A).sum(axis=0).max(), uplo="L")
+    (pocon,) = get_lapack_funcs(("pocon",), (lower,))
+    condition, _ = pocon(lower, np.abs(A).sum(axis=0).max(), uplo="L")
     return lower if condition > REGULAR else None
 
 
