@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
     from stratagem.optimisation import optimise
+    from stratagem.report_size import TradeOff, trade_off
     from stratagem.simulation import Simulation, simulate
     from stratagem.solution import Solution
     from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
@@ -51,6 +52,7 @@ _HOMES = {
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
     "stratagem.optimisation": ("optimise",),
+    "stratagem.report_size": ("TradeOff", "trade_off"),
     "stratagem.simulation": ("Simulation", "simulate"),
     "stratagem.solution": ("Solution",),
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
@@ -72,7 +74,6 @@ _HOMES = {
         "kron",
         "marginals",
         "parity",
-        "path",
         "prefix",
         "stack",
         "total",
@@ -95,6 +96,7 @@ __all__ = [
     "Status",
     "Step",
     "Strategy",
+    "TradeOff",
     "TwoLevelStrategy",
     "UnsupportedWorkloadError",
     "Workload",
@@ -119,6 +121,7 @@ __all__ = [
     "simulate",
     "stack",
     "total",
+    "trade_off",
     "weighted",
 ]
 

@@ -49,9 +49,10 @@ class Auto:
         n = problem.workload.domain_size
         if self.outputs is None or self.outputs >= n:
             reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
-            return Choice(
-                Certified(self.outputs, self.seed, max_seconds=self.max_seconds, gap=self.gap), reason
+            two_level = Certified(
+                outputs=self.outputs, seed=self.seed, max_seconds=self.max_seconds, gap=self.gap
             )
+            return Choice(two_level, reason)
         reason = f"{self.outputs} outputs are too few for two-level rows over {n} user types"
         general = ProjectedGradient(
             outputs=self.outputs,

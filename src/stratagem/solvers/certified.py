@@ -23,11 +23,11 @@ from stratagem.solvers.patterns import (
     juntas,
     published_patterns,
 )
-from stratagem.solvers.polish import Polish, polish, polished, polished_further
+from stratagem.solvers.polish import STRIDES, Polish, descended, descent, reached
 from stratagem.solvers.repair import exact
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
-from stratagem.strategies.two_level import DENSE
+from stratagem.strategies.two_level import DENSE, unpack
 from stratagem.support import support
 
 DOUBLE = 128
@@ -49,7 +49,8 @@ class Certified(Solver):
     An optimal strategy has rows theta_s s with s in {1, E}^n, and in theta the problem is convex. Random
     patterns with the covariance that attains the weighted bound come within a few percent; each round then
     adds the patterns that the dual multipliers undervalue most, improves the weights and drops idle rows.
-    Where `outputs` limits the rows, the projected gradient polishes what comes out, if a matrix can hold it.
+    Where `outputs` limits the rows, the projected gradient goes first, from random rows, and polishes the
+    two-level rows at the end, if a matrix can hold them: never worse than the gradient alone.
 
     Raises:
         ValueError: for parameters out of range.
@@ -65,9 +66,11 @@ class Certified(Solver):
 
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
-    seed: int = 0
     start: TwoLevelStrategy | None = None
-    """Its patterns join the first ones where those are small sets; its budget may be another."""
+    """Rows to start from instead of random ones; rows of another budget join them where patterns are small."""
+    polish: bool = True
+    """Whether rows limited by `outputs` may leave the two levels at the end."""
+    seed: int = 0
     max_steps: int = 40
     """Rounds of column generation."""
     max_seconds: float = math.inf
@@ -91,78 +94,84 @@ class Certified(Solver):
     @property
     def limits(self) -> Limits:
         """When to stop."""
-        starts = 1 if self.outputs is None else 2
-        return Limits(self.max_steps, starts, self.tolerance, self.patience, self.max_seconds, self.gap)
+        if self.outputs is None or not self.polish:
+            return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
+        steps, patience = self.max_steps + STRIDES, self.patience + 1
+        return Limits(steps, 2, self.tolerance, patience, self.max_seconds, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
-        """Build the first patterns and their weights; a second start polishes the best of the first."""
-        n, began = problem.workload.domain_size, time.perf_counter()
+        """Build the first patterns and their weights; where rows are polished, the gradient's start comes first."""
+        n, now = problem.workload.domain_size, time.perf_counter()
         if self.outputs is not None and self.outputs < n:
             raise ValueError(
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
             )
         if self.start is not None and self.start.domain_size != n:
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
-        if start:
-            return self._polish(problem, best)
+        end = now + self.max_seconds if best is None else best.end
+        if self.outputs is not None and self._polishes(n) and not start:
+            return descent(problem, None, self.outputs, end, self.seed)
+        if best is not None and not self._polishes(n):
+            return replace(best, closed=True)
         F = centred_factor(problem.gram)
         total = float(problem.gram.sum()) / n
         scale = float(np.square(F).sum())
         if n == 1 or scale <= NOISE * np.trace(problem.gram):
-            return Round(None, total, 0.0, None, closed=True)
-        E, rng = ratio(problem.epsilon), np.random.default_rng([self.seed, start])
+            return Round(None, total, 0.0, None, end, closed=True)
+        E, rng = ratio(problem.epsilon), np.random.default_rng([self.seed, 0])
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, "float64" if n <= DOUBLE else "float32")
-        end = began + self.max_seconds
-        deadline = began + SHARE * self.max_seconds if self._polishes(n) else end
-        tools = Tools(
-            numbers, problem.target, field_factor(problem.target.information), E, rng, deadline, end
-        )
-        return self._next(Round(None, total, scale, tools), self._first(problem, tools))
+        deadline = now + SHARE * (end - now) if self._polishes(n) else end
+        tools = Tools(numbers, problem.target, field_factor(problem.target.information), E, rng, deadline)
+        if self.start is not None and self.start.ratio == E:
+            patterns, p = unpack(self.start.patterns, n), self.start.row_sums
+        else:
+            patterns = self._first(problem, tools)
+            p = np.ones(len(patterns))
+        return self._next(problem, Round(None, total, scale, tools, end), patterns, p)
 
     def advance(self, problem: Problem, state: Round | Polish) -> Round | Polish:
         """Add undervalued patterns, improve all weights, drop idle rows; or take some gradient steps."""
         if isinstance(state, Polish):
-            return polished_further(problem, state)
+            return descended(problem, state)
         if state.design is None or state.tools is None:
             return state
-        return self._next(state, self._undervalued(state.tools, state.design))
+        design, new = state.design, self._undervalued(state.tools, state.design)
+        share = SEED / max(1, len(new))
+        p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
+        return self._next(problem, state, np.concatenate([design.patterns, new]), p)
 
-    def finish(self, problem: Problem, state: Round | Polish) -> Strategy:
+    def finish(self, problem: Problem, state: Any) -> Strategy:
         """Return the strategy with columns that sum to one exactly."""
         n = problem.workload.domain_size
         if isinstance(state, Polish):
-            return polished(problem, state)
+            return reached(problem, state)
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
         return exact(state.design, ratio(problem.epsilon), self.outputs)
 
-    def _next(self, state: Round, new: np.ndarray) -> Round:
-        """Return the round after `new` patterns (k x n) joined, with better weights and no idle rows."""
-        tools, design = state.tools, state.design
+    def _next(self, problem: Problem, state: Round, patterns: np.ndarray, p: np.ndarray) -> Round | Polish:
+        """Return the round with better weights for these patterns, from p; when rounds no longer pay, polish."""
+        tools, n = state.tools, patterns.shape[1]
         assert tools is not None
-        patterns, p = new, np.ones(len(new))
-        if design is not None:
-            share = SEED / max(1, len(new))
-            patterns = np.concatenate([design.patterns, new])
-            p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
-        updates = self._updates(new.shape[1])
-        design = tools.numbers.improved(patterns, p, design, updates, tools.deadline)
+        design = tools.numbers.improved(patterns, p, state.design, self._updates(n), tools.deadline)
         design = self._limited(tools, design)
-        late = tools.deadline < min(tools.end, time.perf_counter())
-        return replace(state, design=design, closed=late)
+        state = replace(state, design=design, trace=(*state.trace, design.value))
+        if self.outputs is None or not self._polishes(n) or not self._exhausted(state, tools):
+            return state
+        rows = exact(design, tools.E, self.outputs)
+        return descended(problem, descent(problem, rows, self.outputs, state.end, self.seed))
+
+    def _exhausted(self, state: Round, tools: Tools) -> bool:
+        """Return whether the rounds have gained too little of late, or had their number or their time."""
+        trace, late = state.trace, time.perf_counter() > tools.deadline
+        if late or len(trace) > self.max_steps:
+            return True
+        back = trace[-1 - self.patience :][0] - trace[-1]
+        return len(trace) > self.patience and back < self.tolerance * trace[-1]
 
     def _polishes(self, n: int) -> bool:
         """Return whether a matrix of so many rows is small enough for the projected gradient."""
-        return self.outputs is not None and self.outputs * n <= DENSE
-
-    def _polish(self, problem: Problem, best: Round) -> Round | Polish:
-        """Return a descent from the best design, or that design where nothing can be polished."""
-        strategy = self.finish(problem, best)
-        if best.tools is None or self.outputs is None or not isinstance(strategy, TwoLevelStrategy):
-            return best
-        if not self._polishes(problem.workload.domain_size):
-            return replace(best, closed=True)
-        return polish(problem, strategy, self.outputs, best.tools.end, self.seed)
+        return self.polish and self.outputs is not None and self.outputs * n <= DENSE
 
     def _updates(self, n: int) -> int:
         """Return the number of weight updates in a round."""
@@ -226,8 +235,6 @@ class Tools:
     rng: np.random.Generator
     deadline: float
     """Time of `time.perf_counter` at which the search for rows ends."""
-    end: float
-    """Time at which everything ends: later than the deadline if the rows are still to be polished."""
 
     def fields(self, count: int) -> np.ndarray:
         """Return random patterns (count x n) with the target's covariance."""
@@ -245,8 +252,12 @@ class Round:
     scale: float
     """tr V_c: the design works with V_c divided by it."""
     tools: Tools | None
+    end: float
+    """Time at which everything ends, later than the tools' deadline if rows are still to be polished."""
+    trace: tuple[float, ...] = ()
+    """Value of the design after each round so far."""
     closed: bool = False
-    """Whether the search for rows is over."""
+    """Whether nothing is left to do."""
 
     @property
     def objective(self) -> float:

@@ -1,4 +1,4 @@
-"""Polishing: few two-level rows, whose entries the projected gradient then moves off the two levels."""
+"""Few rows: the projected gradient moves the entries of two-level rows off the two levels."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from stratagem.strategies import Strategy, TwoLevelStrategy
 
 STRIDE = 25
 """Gradient steps that count as one step of the search, about as much work as a round of weights."""
+STRIDES = 80
+"""Such steps at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class Polish:
-    """A descent of the projected gradient that began at two-level rows.
+    """A descent of the projected gradient within another search.
 
     An optimal strategy needs two levels only, but many rows; among few rows values in between are better,
     because such a row does the work of several.
     """
 
     point: Point
-    deadline: float
+    end: float
     """Time of `time.perf_counter` at which to stop within a step."""
 
     @property
@@ -36,23 +38,25 @@ class Polish:
         return self.point.stuck
 
 
-def polish(problem: Problem, strategy: TwoLevelStrategy, outputs: int, deadline: float, seed: int) -> Polish:
-    """Return a descent that starts at a strategy, its rows repeated as often as `outputs` allows."""
-    rows = max(1, outputs // strategy.outputs) * strategy.outputs
-    gradient = ProjectedGradient(outputs=rows, start=strategy.dense(), seed=seed)
-    return Polish(gradient.begin(problem, 0, None), deadline)
+def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, end: float, seed: int) -> Polish:
+    """Return a descent from a strategy, its rows repeated as often as `outputs` allows, or from random rows."""
+    gradient = ProjectedGradient(outputs=outputs, seed=seed)
+    if rows is not None:
+        copies = max(1, outputs // rows.outputs)
+        gradient = replace(gradient, outputs=copies * rows.outputs, start=rows.dense())
+    return Polish(gradient.begin(problem, 0, None), end)
 
 
-def polished_further(problem: Problem, state: Polish) -> Polish:
+def descended(problem: Problem, state: Polish) -> Polish:
     """Return the descent up to `STRIDE` steps further on, fewer if stuck or out of time."""
     point = state.point
     for _ in range(STRIDE):
         point = ProjectedGradient().advance(problem, point)
-        if point.stuck or time.perf_counter() > state.deadline:
+        if point.stuck or time.perf_counter() > state.end:
             break
     return replace(state, point=point)
 
 
-def polished(problem: Problem, state: Polish) -> Strategy:
+def reached(problem: Problem, state: Polish) -> Strategy:
     """Return the exactly feasible strategy where a descent stands."""
     return ProjectedGradient().finish(problem, state.point)

@@ -1,0 +1,99 @@
+"""How few outputs cost how much accuracy: the gap against the size of a report."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stratagem.accuracy import objective
+from stratagem.bounds import lower_bounds
+from stratagem.linalg import factor
+from stratagem.solvers import Certified, Problem, search
+from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.workloads import Workload
+
+MULTIPLES = (2, 4, 8, 16, 32)
+"""Outputs for each user type where none are given."""
+ROUNDS = 4
+"""Rounds of the search at each smaller number of outputs, which starts from the rows of the largest."""
+
+
+@dataclass(frozen=True)
+class TradePoint:
+    """The best strategy found with a limited number of outputs."""
+
+    outputs: int
+    """Largest number m of outputs allowed."""
+    objective: float
+    """L(Q) = tr(M^+ V)."""
+    gap: float
+    """objective / lower bound - 1, for the bound over strategies with any number of outputs."""
+    strategy: Strategy
+
+    @property
+    def bits(self) -> float:
+        """Size of a report, log2 m."""
+        return math.log2(self.outputs)
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Gap against number of outputs, fewest outputs first; the gap never grows with them."""
+
+    points: tuple[TradePoint, ...]
+    lower_bound: float
+    seconds: float
+
+    def __str__(self) -> str:
+        """Lay the points out as a table."""
+        lines = [f"{'outputs':>9}  {'bits':>5}  {'objective':>12}  {'gap':>8}"]
+        for point in self.points:
+            cells = (f"{point.outputs:9d}", f"{point.bits:5.1f}", f"{point.objective:12.6g}")
+            lines.append("  ".join((*cells, f"{100 * point.gap:6.2f} %")))
+        return "\n".join(lines)
+
+
+def trade_off(
+    workload: Workload, epsilon: float, outputs: Sequence[int] | None = None, max_seconds: float = 60.0
+) -> TradeOff:
+    """Return the best strategy found for each number m of `outputs`, each at least n; default 2 n to 32 n.
+
+    The certified solver runs once at the largest m, for at most half of `max_seconds`; the others start
+    from the rows that it found and share the other half: they drop rows, improve the rest and polish.
+
+    Raises:
+        ValueError: if epsilon is out of range or a number of outputs is below n.
+
+    Example:
+        >>> import stratagem as st
+        >>> table = trade_off(st.prefix(8), epsilon=1.0, outputs=[16, 64])
+        >>> [point.outputs for point in table.points]
+        [16, 64]
+    """
+    began, n = time.perf_counter(), workload.domain_size
+    wanted = sorted({int(m) for m in outputs} if outputs is not None else {k * n for k in MULTIPLES})
+    if not wanted or wanted[0] < n:
+        raise ValueError(
+            f"outputs is {outputs!r}; give whole numbers of at least {n}, one for each user type."
+        )
+    problem = Problem(workload, epsilon, lower_bounds(workload, epsilon).best)
+    widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
+    F, share = factor(problem.gram), max_seconds / 2 / len(wanted)
+    points: list[TradePoint] = []
+    for m in wanted:
+        solver = Certified(outputs=m, start=widest, max_steps=ROUNDS, max_seconds=share)
+        strategy = solver.finish(problem, search(solver, problem).best)
+        value = objective(workload, strategy, F)
+        if points and points[-1].objective <= value:
+            value, strategy = points[-1].objective, points[-1].strategy
+        points.append(TradePoint(m, value, value / problem.lower_bound - 1, strategy))
+    return TradeOff(tuple(points), problem.lower_bound, time.perf_counter() - began)
+
+
+def _two_level(problem: Problem, solver: Certified) -> TwoLevelStrategy:
+    """Return the two-level strategy that a solver without polishing finds."""
+    strategy = solver.finish(problem, search(solver, problem).best)
+    assert isinstance(strategy, TwoLevelStrategy)
+    return strategy
