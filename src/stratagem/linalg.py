@@ -7,10 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 
-def centre(V: np.ndarray) -> np.ndarray:
-    """Return P V P with P = I - 11^T/n: the n x n matrix V seen from 1^perp."""
-    V = V - V.mean(axis=0, keepdims=True)
-    return V - V.mean(axis=1, keepdims=True)
+def centre(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
+    """Return A V A^T with A = I - 1 p^T for a prior p (n,): V seen from p^perp, because A^T p = 0.
+
+    Without a prior p = 1/n, and A is the projection I - 11^T/n onto 1^perp.
+    """
+    if prior is None:
+        V = V - V.mean(axis=0, keepdims=True)
+        return V - V.mean(axis=1, keepdims=True)
+    V = V - prior @ V
+    return V - (V @ prior)[:, None]
+
+
+def without(A: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return P A P with P = I - v v^T/||v||^2, the symmetric A (n x n) restricted to v^perp."""
+    v = v / np.linalg.norm(v)
+    A = A - np.outer(v, v @ A)
+    return A - np.outer(A @ v, v)
 
 
 def eigenvalues(A: np.ndarray) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from numpy.typing import ArrayLike
+
 from stratagem.bounds.closed import closed
 from stratagem.bounds.exact import exact
 from stratagem.bounds.integer import integer
@@ -11,6 +13,7 @@ from stratagem.bounds.pricing import pricing
 from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
 from stratagem.bounds.weighted import weighted
+from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
@@ -27,9 +30,11 @@ SAFETY = 1e-10
 class Bounds:
     """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy."""
 
-    svd: float
+    svd: float | None
+    """None under a prior."""
     closed: float
-    integer: float
+    integer: float | None
+    """None under a prior."""
     weighted: float | None = None
     """None where the domain is too large to compute it unasked."""
 
@@ -49,11 +54,11 @@ class Bounds:
         return max(known, key=lambda name: known[name])
 
 
-def lower_bounds(workload: Workload, epsilon: float) -> Bounds:
-    """Return every bound that the domain size allows.
+def lower_bounds(workload: Workload, epsilon: float, prior: ArrayLike | None = None) -> Bounds:
+    """Return every bound that the domain size allows; under a prior over the user types, those that know it.
 
     Raises:
-        ValueError: if epsilon is out of range.
+        ValueError: if epsilon is out of range or the prior is none (see `check_prior`).
 
     Example:
         >>> import stratagem as st
@@ -62,6 +67,15 @@ def lower_bounds(workload: Workload, epsilon: float) -> Bounds:
     """
     epsilon = check(epsilon)
     down = 1 - SAFETY
+    if prior is not None:
+        p = check_prior(prior, workload.domain_size)
+        small = workload.domain_size <= WEIGHTED_LIMIT
+        return Bounds(
+            svd=None,
+            closed=closed(workload, epsilon, p) * down,
+            integer=None,
+            weighted=weighted(workload, epsilon, prior=p) * down if small else None,
+        )
     return Bounds(
         svd=svd(workload, epsilon) * down,
         closed=closed(workload, epsilon) * down,

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from stratagem.bounds.nuclear import total_term
-from stratagem.linalg import centre
+from stratagem.linalg import centre, without
+from stratagem.prior import uniform
 from stratagem.workloads import Workload
 
 
@@ -21,47 +22,62 @@ class WeightedDual:
     gamma: np.ndarray
     """Weights on the user types (n,), positive, geometric mean one."""
     information: np.ndarray
-    """Y (n x n), Y 1 = 0, up to scale: V^(1/2) (V^(1/2) G V^(1/2))^(-1/2) V^(1/2) on 1^perp."""
+    """Y (n x n), Y p = 0, up to scale: V^(1/2) (V^(1/2) G V^(1/2))^(-1/2) V^(1/2) on p^perp."""
 
 
-def weighted(workload: Workload, epsilon: float, max_steps: int = 60) -> float:
+def weighted(
+    workload: Workload, epsilon: float, max_steps: int = 60, prior: np.ndarray | None = None
+) -> float:
     """Return the maximum over gamma >= 0 of ||W 1||^2/n + n S(gamma)^2/((kappa - 1) sum gamma) <= L(Q).
 
     With Gamma = diag(gamma) - kappa gamma gamma^T/sum(gamma), every s in {1, E}^n has s^T Gamma s <= 0,
     hence tr(Gamma M) <= 0; on 1^perp that reads tr(G Y) <= (kappa - 1) sum(gamma)/n and Cauchy-Schwarz
     gives S = tr (V^(1/2) G V^(1/2))^(1/2). gamma = 1 is the closed form. log S^2/sum(gamma) is maximised by
     L-BFGS over log gamma; any gamma with G >= 0 is a valid bound, so stopping early is safe.
+    A prior p puts n p^T V p, p^perp and (I - 1 p^T) V (I - p 1^T) in their places; M (n p) = 1 ends the proof
+    as before. gamma = p is then the closed form.
     """
-    return weighted_dual(workload, epsilon, max_steps).value
+    return weighted_dual(workload, epsilon, max_steps, prior).value
 
 
-def weighted_dual(workload: Workload, epsilon: float, max_steps: int = 60) -> WeightedDual:
+def weighted_dual(
+    workload: Workload, epsilon: float, max_steps: int = 60, prior: np.ndarray | None = None
+) -> WeightedDual:
     """Return the weighted bound together with its weights and the information matrix it asks for."""
     n = workload.domain.size
     kappa = math.cosh(epsilon / 2) ** 2
-    half = _centred_root(workload.gram())
+    p = uniform(n) if prior is None else prior
+    half = _centred_root(workload.gram(), prior)
+    total = total_term(workload, prior)
     if not half.any():
-        return WeightedDual(total_term(workload), np.ones(n), np.zeros((n, n)))
-    evaluate = _Value(half, kappa)
+        return WeightedDual(total, np.ones(n), np.zeros((n, n)))
+    evaluate = _Value(half, kappa, p)
+    start = np.log(_first_weights(p, kappa) * n)
     solution = minimize(
         lambda theta: evaluate(theta)[:2],
-        np.zeros(n),
+        start,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_steps},
     )
-    theta = min((np.zeros(n), solution.x), key=lambda theta: evaluate(theta)[0])
-    value = total_term(workload) + n * math.exp(-evaluate(theta)[0]) / (kappa - 1)
+    theta = min((start, solution.x), key=lambda theta: evaluate(theta)[0])
+    value = total + n * math.exp(-evaluate(theta)[0]) / (kappa - 1)
     return WeightedDual(value, np.exp(theta - theta.mean()), evaluate.information(theta))
+
+
+def _first_weights(prior: np.ndarray, kappa: float) -> np.ndarray:
+    """Return gamma = p, its least entries raised so little that G stays positive semidefinite."""
+    return np.maximum(prior, 0.01 / (kappa * len(prior)))
 
 
 class _Value:
     """-log(S(gamma)^2/sum gamma) with its gradient in log gamma; a high plateau where G is not >= 0."""
 
-    def __init__(self, half: np.ndarray, kappa: float) -> None:
+    def __init__(self, half: np.ndarray, kappa: float, prior: np.ndarray) -> None:
         self.half = half
-        """V_P^(1/2), n x n."""
+        """(A V A^T)^(1/2), A = I - 1 p^T, n x n."""
         self.kappa = kappa
+        self.prior = prior
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         gamma, kappa = np.exp(theta - theta.mean()), self.kappa
@@ -90,18 +106,18 @@ class _Value:
         return float(np.sqrt(values[keep]).sum()), half @ vectors[:, keep] / values[keep] ** 0.25
 
     def valid(self, gamma: np.ndarray) -> bool:
-        """Return whether G = P Gamma P is positive semidefinite.
+        """Return whether Gamma is positive semidefinite on p^perp.
 
-        On 1^perp it is iff gamma^T X^+ gamma <= sum(gamma)/kappa for X = P diag(gamma) P, in closed form:
-        the maximum of (gamma^T v)^2 under v^T diag(gamma) v = 1, 1^T v = 0 is sum(gamma) - n^2/sum(1/gamma).
+        It is iff (gamma^T v)^2 <= sum(gamma)/kappa wherever v^T diag(gamma) v = 1 and p^T v = 0, in closed
+        form: the maximum of (gamma^T v)^2 there is sum(gamma) - 1/sum(p^2/gamma).
         """
         total = gamma.sum()
-        return self.kappa * (total - len(gamma) ** 2 / (1 / gamma).sum()) <= total * (1 - 1e-12)
+        return self.kappa * (total - 1 / (self.prior**2 / gamma).sum()) <= total * (1 - 1e-12)
 
 
-def _centred_root(V: np.ndarray) -> np.ndarray:
-    """Return (P V P)^(1/2); rounding noise is cut, which only lowers the bound."""
-    values, vectors = np.linalg.eigh(centre(V))
+def _centred_root(V: np.ndarray, prior: np.ndarray | None) -> np.ndarray:
+    """Return (A V A^T)^(1/2), A = I - 1 p^T; rounding noise is cut, which only lowers the bound."""
+    values, vectors = np.linalg.eigh(centre(V, prior))
     values = np.where(values > 4 * len(values) * np.finfo(float).eps * max(values[-1], 0), values, 0.0)
     root = (vectors * np.sqrt(values)) @ vectors.T
-    return centre(root)
+    return centre(root) if prior is None else without(root, prior)

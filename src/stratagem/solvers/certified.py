@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stratagem.bounds.nuclear import total_term
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.linalg import centre, factor
 from stratagem.privacy import ratio
@@ -91,14 +92,15 @@ class Certified(Solver):
             raise ValueError(
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
             )
-        F = factor(centre(problem.gram))
-        total = float(problem.gram.sum()) / n
+        F = factor(centre(problem.gram, problem.prior))
+        total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
         if n == 1 or scale <= NOISE * np.trace(problem.gram):
             return Round(None, total, 0.0, None)
         E, rng = ratio(problem.epsilon), np.random.default_rng([self.seed, start])
-        numbers = Arithmetic(F / math.sqrt(scale), E - 1, "float64" if n <= DOUBLE else "float32")
-        target = weighted_dual(problem.workload, problem.epsilon, TARGET_STEPS)
+        precision = "float64" if n <= DOUBLE else "float32"
+        numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
+        target = weighted_dual(problem.workload, problem.epsilon, TARGET_STEPS, problem.prior)
         tools = Tools(numbers, target, field_factor(target.information), E, rng)
         patterns = self._first(problem, tools)
         design = numbers.improved(patterns, np.ones(len(patterns)), None, self._updates(n))
@@ -123,7 +125,7 @@ class Certified(Solver):
         n = problem.workload.domain_size
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
-        return exact(state.design, ratio(problem.epsilon))
+        return exact(state.design, ratio(problem.epsilon), problem.shares)
 
     def _updates(self, n: int) -> int:
         """Return the number of weight updates in a round."""
@@ -194,7 +196,7 @@ class Round:
     design: Design | None
     """None if every strategy is optimal because the workload asks for the total alone."""
     total: float
-    """1^T V 1/n, what the total costs under every strategy."""
+    """n p^T V p, what the total costs under every strategy."""
     scale: float
     """tr V_c: the design works with V_c divided by it."""
     tools: Tools | None

@@ -29,7 +29,7 @@ class Design:
     patterns: np.ndarray
     """Sets T (m x n), boolean, distinct."""
     p: np.ndarray
-    """Probability of each report averaged over user types (m,): p = theta (n + c |T|)/n, c = E - 1."""
+    """Probability of each report under the prior (m,): p = theta (1 + c f), f = prior(T), c = E - 1."""
     mu: float
     nu: np.ndarray
     """Multipliers (n,) of sum p x = 0."""
@@ -47,6 +47,8 @@ class Arithmetic:
     """E - 1."""
     precision: Precision
     """Arithmetic of the products with all rows; n x n matrices are always float64."""
+    prior: np.ndarray
+    """Probabilities of the user types (n,); 1/n in the average case."""
 
     @property
     def n(self) -> int:
@@ -54,11 +56,11 @@ class Arithmetic:
         return len(self.F)
 
     def rows(self, patterns: np.ndarray, padded: int) -> jax.Array:
-        """Return x_s = n c (b - k/n)/(n + c k) (padded x n), zero below the patterns."""
-        k = patterns.sum(axis=1, keepdims=True)
-        scale = (self.n * self.c / (self.n + self.c * k)).astype(self.precision)
+        """Return x_s = c (b - f)/(1 + c f), f = prior(T) (padded x n), zero below the patterns."""
+        f = masses(patterns, self.prior)[:, None]
+        scale = (self.c / (1 + self.c * f)).astype(self.precision)
         X = np.zeros((padded, self.n), dtype=self.precision)
-        np.subtract(patterns, (k / self.n).astype(self.precision), out=X[: len(patterns)])
+        np.subtract(patterns, f.astype(self.precision), out=X[: len(patterns)])
         X[: len(patterns)] *= scale
         return jnp.asarray(X)
 
@@ -86,7 +88,8 @@ class Arithmetic:
             X = self.rows(design.patterns, padding(m))
             p = jnp.asarray(np.pad(design.p, (0, len(X) - m)))
             root = inform(X, p, jnp.asarray(self.F)).root
-            numbers = (root @ root.T, design.mu, design.nu - design.nu.mean(), self.c)
+            nu = design.nu - design.nu.sum() * self.prior
+            numbers = (root @ root.T, design.mu, nu, self.c, self.prior)
             prices = Prices(*(jnp.asarray(number, dtype=self.precision) for number in numbers))
             for first in range(0, len(starts), batch):
                 B = jnp.asarray(starts[first : first + batch], dtype=self.precision)
@@ -108,7 +111,13 @@ def double() -> Iterator[None]:
         yield
 
 
-def exact(design: Design, E: float) -> TwoLevelStrategy:
+def masses(patterns: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Return prior(T) of every pattern (m,), a block at a time."""
+    step = max(1, CHUNK // len(prior))
+    return np.concatenate([patterns[y : y + step] @ prior for y in range(0, len(patterns), step)])
+
+
+def exact(design: Design, E: float, prior: np.ndarray) -> TwoLevelStrategy:
     """Return the strategy of a design, its weights moved by rounding errors until the columns sum to one.
 
     theta <- theta (1 + S z) with S^T diag(theta) S z = 1 - S^T theta: the smallest relative change.
@@ -118,8 +127,8 @@ def exact(design: Design, E: float) -> TwoLevelStrategy:
     """
     n, c = design.patterns.shape[1], E - 1
     kept = design.p > 0
-    patterns, sizes = design.patterns[kept], design.patterns[kept].sum(axis=1)
-    theta = design.p[kept] * n / (n + c * sizes)
+    patterns = design.patterns[kept]
+    theta = design.p[kept] / (1 + c * masses(patterns, prior))
     S = np.where(patterns, E, 1.0)
     for _ in range(12):
         residual = 1 - S.T @ theta

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from stratagem.prior import uniform
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
@@ -40,6 +41,13 @@ class Problem:
     workload: Workload
     epsilon: float
     lower_bound: float
+    prior: np.ndarray | None = None
+    """Probabilities of the user types (n,); None for the average over types."""
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The prior as an array, 1/n in the average case."""
+        return uniform(self.workload.domain_size) if self.prior is None else self.prior
 
     @cached_property
     def gram(self) -> np.ndarray:
