@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from stratagem.accuracy import Accuracy, evaluate
 from stratagem.bounds import Bounds
+from stratagem.objective import Average, Objective
 from stratagem.ranking import Contender
-from stratagem.solvers.solver import Step
+from stratagem.solvers.solver import Step, excess
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
@@ -30,16 +33,27 @@ class Solution:
     history: tuple[Step, ...] = ()
     baselines: tuple[Contender, ...] = ()
     """Every published mechanism at its best on this problem, least objective first."""
+    aim: Objective | None = None
+    """The objective that was asked for; None for the average over user types."""
+    prior: np.ndarray | None = None
+    """The prior (n,) whose reconstruction belongs to the strategy: the one asked for, or the least
+    favourable one of a worst case; None for 1/n. Pass it to `evaluate` and `Strategy.reconstruct`."""
 
     @cached_property
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
-        return evaluate(self.workload, self.strategy)
+        return evaluate(self.workload, self.strategy, self.prior)
 
     @property
+    def objective_kind(self) -> str:
+        """Name of the objective: average, worst-case or worst-query."""
+        return Average.kind if self.aim is None else self.aim.kind
+
+    @cached_property
     def objective(self) -> float:
-        """L(Q) = tr(M^+ V)."""
-        return self.accuracy.objective
+        """L(Q) = tr(M^+ V), or the largest variance per user where a worst case was asked for."""
+        aim = Average(self.workload) if self.aim is None else self.aim
+        return aim.measure(self.accuracy, self.strategy, self.prior)
 
     @property
     def lower_bound(self) -> float:
@@ -49,7 +63,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """objective / lower bound - 1: the strategy is at most this far from the best possible one."""
-        return self.objective / self.lower_bound - 1
+        return excess(self.objective, self.lower_bound)
 
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from stratagem.solvers.certified import Certified
 from stratagem.solvers.projected_gradient import ProjectedGradient
 from stratagem.solvers.solver import Problem, Solver
 from stratagem.strategies import MatrixStrategy
@@ -30,8 +31,10 @@ class Auto:
     seed: int = 0
     gap: float = 0.0
 
-    def select(self, problem: Problem, baseline: MatrixStrategy) -> Solver:
-        """Return the solver that fits the problem."""
+    def select(self, problem: Problem, baseline: MatrixStrategy, average: bool = True) -> Solver:
+        """Return the solver that fits the problem; for a prior or a worst case that is the certified one."""
+        if problem.prior is not None or not average:
+            return Certified(outputs=self.outputs, seed=self.seed, gap=self.gap)
         n = problem.workload.domain_size
         outputs = self.outputs or max(2, n * round(min(16, max(2, (ENTRIES / n**2) ** 0.5 * 4))))
         return ProjectedGradient(

@@ -92,19 +92,36 @@ class Certified(Solver):
             raise ValueError(
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
             )
+        total, scale, tools = self._tools(problem, np.random.default_rng([self.seed, start]))
+        if tools is None:
+            return Round(None, total, 0.0, None)
+        patterns = self._first(problem, tools)
+        design = tools.numbers.improved(patterns, np.ones(len(patterns)), None, self._updates(n))
+        return Round(self._limited(tools, design), total, scale, tools)
+
+    def retarget(self, problem: Problem, state: Round) -> Round:
+        """Return the round of another workload or prior, with the patterns and probabilities of this one."""
+        rng = state.tools.rng if state.tools else np.random.default_rng(self.seed)
+        total, scale, tools = self._tools(problem, rng)
+        if tools is None or state.design is None:
+            return Round(None, total, 0.0, None)
+        design = state.design
+        steps = max(4, self._updates(len(design.nu)) // 4)
+        return Round(tools.numbers.improved(design.patterns, design.p, None, steps), total, scale, tools)
+
+    def _tools(self, problem: Problem, rng: np.random.Generator) -> tuple[float, float, Tools | None]:
+        """Return n p^T V p, tr V_c and what every round uses; nothing where the total is all that is asked."""
+        n = problem.workload.domain_size
         F = factor(centre(problem.gram, problem.prior))
         total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
         if n == 1 or scale <= NOISE * np.trace(problem.gram):
-            return Round(None, total, 0.0, None)
-        E, rng = ratio(problem.epsilon), np.random.default_rng([self.seed, start])
+            return total, 0.0, None
+        E = ratio(problem.epsilon)
         precision = "float64" if n <= DOUBLE else "float32"
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
         target = weighted_dual(problem.workload, problem.epsilon, TARGET_STEPS, problem.prior)
-        tools = Tools(numbers, target, field_factor(target.information), E, rng)
-        patterns = self._first(problem, tools)
-        design = numbers.improved(patterns, np.ones(len(patterns)), None, self._updates(n))
-        return Round(self._limited(tools, design), total, scale, tools)
+        return total, scale, Tools(numbers, target, field_factor(target.information), E, rng)
 
     def advance(self, problem: Problem, state: Round) -> Round:
         """Add undervalued patterns, improve all weights, drop idle rows."""
