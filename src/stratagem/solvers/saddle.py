@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stratagem.objective import Minimax
+from stratagem.prior import uniform
 from stratagem.solvers.certified import Certified, Round
 from stratagem.solvers.solver import Limits, Problem, Solver, stalled
 from stratagem.strategies import TwoLevelStrategy
 
 FLOOR = 1e-12
 """Least share of a mixture, relative to the even one: a variance left out may have to come back."""
+NOISE = 1e-3
+"""Share of a mean that an unfinished answer may cost the adversary's next play."""
 CLOSE = 2e-3
 """Distance from the bound at which the adversary gives up."""
 
@@ -24,37 +27,46 @@ class Saddle(Solver):
 
     First the even mixture is solved in full, so that the result is never worse than the average case's.
     Then the adversary plays the mixture at which the weighted bound is largest, and from there
-    lambda_i <- lambda_i v_i / mean(v): variances above the mean count more. Every strategy comes with the
-    reconstruction that is optimal for its mixture.
+    lambda_i <- lambda_i (v_i / mean v)^rate: variances above the mean count more. A mixture with a smaller
+    mean is taken back and the rate halved. Every strategy comes with the reconstruction that is optimal for
+    its mixture.
     """
 
     reference: ClassVar[str] = "saddle point by multiplicative weights over certified designs"
 
     aim: Minimax
     inner: Certified = field(default_factory=Certified)
-    moves: int = 24
+    moves: int = 32
     """Most moves of the adversary."""
     patience: int = 8
+    """Moves that together must gain at least `tolerance`."""
     tolerance: float = 2e-4
 
     @property
     def limits(self) -> Limits:
-        """When to stop."""
+        """When to stop, apart from the adversary's patience."""
         steps, inner = self.inner.max_steps + self.moves, self.inner
-        return Limits(steps, 1, self.tolerance, self.patience, inner.max_seconds, inner.gap)
+        return Limits(steps, 1, 0.0, steps, inner.max_seconds, inner.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Standing:
         """Begin with the even mixture."""
         even = self._problem(problem, None)
-        return self._standing(problem, even, self.inner.begin(even, start, None), None, ())
+        return self._average(problem, even, self.inner.begin(even, start, None), ())
 
     def advance(self, problem: Problem, state: Standing) -> Standing:
         """Go on with the even mixture until it is solved, then answer the adversary."""
         case = self._problem(problem, state.mixture)
-        if state.mixture is None:
-            return self._standing(problem, case, self.inner.advance(case, state.round), None, state.trace)
+        if state.mixture is None or state.best is None:
+            return self._average(problem, case, self.inner.advance(case, state.round), state.trace)
         answer = self.inner.advance(case, self.inner.retarget(case, state.round))
-        return self._standing(problem, case, answer, state.mixture, state.trace)
+        strategy = self.inner.finish(case, answer)
+        variances = self.aim.variances(strategy, case.prior)
+        best = state.best.against(Play(state.mixture, variances, state.best.rate))
+        value = self.aim.largest(variances)
+        trace = (*state.trace, min(value, state.trace[-1]))
+        close = value <= (1 + CLOSE) * problem.lower_bound
+        idle = len(trace) > self.patience and trace[-1] > (1 - self.tolerance) * trace[-1 - self.patience]
+        return Standing(answer, strategy, case.prior, value, best.onwards(), best, trace, close or idle)
 
     def finish(self, problem: Problem, state: Standing) -> TwoLevelStrategy:
         """Return the strategy of a state."""
@@ -65,31 +77,41 @@ class Saddle(Solver):
         case = self.aim.even if mixture is None else self.aim.mixed(mixture)
         return Problem(case.workload, problem.epsilon, problem.lower_bound, case.prior)
 
-    def _standing(
-        self,
-        problem: Problem,
-        case: Problem,
-        answer: Round,
-        played: np.ndarray | None,
-        trace: tuple[float, ...],
-    ) -> Standing:
-        """Measure an answer and choose the next mixture, None as long as the even one is unsolved."""
+    def _average(self, problem: Problem, case: Problem, answer: Round, trace: tuple[float, ...]) -> Standing:
+        """Return the standing of a round of the even mixture; once that is solved the adversary may move."""
         strategy = self.inner.finish(case, answer)
         variances = self.aim.variances(strategy, case.prior)
         value, trace = self.aim.largest(variances), (*trace, answer.objective)
-        mixture = None
-        if played is not None:
-            mixture = _reweighed(played, variances)
-        elif stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps:
-            mixture = self.aim.least_favourable(problem.epsilon)
-        close = mixture is not None and value <= (1 + CLOSE) * problem.lower_bound
-        return Standing(answer, strategy, case.prior, value, mixture, trace, answer.stuck or close)
+        if not (stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps):
+            return Standing(answer, strategy, case.prior, value, None, None, trace, answer.stuck)
+        even = Play(uniform(self.aim.size), variances, 1.0)
+        first = self.aim.least_favourable(problem.epsilon)
+        close = value <= (1 + CLOSE) * problem.lower_bound
+        return Standing(answer, strategy, case.prior, value, first, even, (value,), close)
 
 
-def _reweighed(mixture: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return the mixture after a multiplicative step towards the large variances."""
-    moved = np.maximum(mixture * variances / (mixture @ variances), FLOOR / len(mixture))
-    return moved / moved.sum()
+@dataclass(frozen=True, eq=False)
+class Play:
+    """A mixture and the variances of the answer to it, both (k,)."""
+
+    mixture: np.ndarray
+    variances: np.ndarray
+    rate: float
+
+    @property
+    def mean(self) -> float:
+        """What the adversary got."""
+        return float(self.mixture @ self.variances)
+
+    def against(self, other: Play) -> Play:
+        """Return the other play unless it got less; then this one, to go on more carefully."""
+        return other if other.mean >= (1 - NOISE) * self.mean else replace(self, rate=self.rate / 2)
+
+    def onwards(self) -> np.ndarray:
+        """Return the mixture after a multiplicative step towards the large variances."""
+        moved = self.mixture * np.maximum(self.variances / self.mean, 0) ** self.rate
+        moved = np.maximum(moved / moved.sum(), FLOOR / len(moved))
+        return moved / moved.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +125,8 @@ class Standing:
     """The largest variance."""
     mixture: np.ndarray | None
     """What the adversary plays next (k,); None for the even mixture."""
+    best: Play | None
+    """The adversary's best play; None before the first."""
     trace: tuple[float, ...]
-    """Objectives of the averages so far."""
+    """Objectives of the even mixture so far, then the least of the largest variances."""
     stuck: bool
