@@ -73,6 +73,7 @@ OPTIMISE_TYPES = {
     "epsilon": float,
     "epsilon_realised": float,
     "outputs": int,
+    "objective_kind": str,
     "objective": float,
     "lower_bound": float,
     "bound": str,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
+from stratagem.prior import uniform
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
@@ -27,11 +28,12 @@ class Accuracy:
     """The variance of a workload's answers under a strategy, for one user of each type.
 
     A user of type u adds t_u = sum_y Q[y, u] ||W R e_y||^2 - ||W e_u||^2 to the total variance of the
-    answers, R = M^+ Q^T D^-1 (McKenna et al., VLDB 2020, Theorem 3.4, with R as in Theorem 3.10).
+    answers, R = M^+ Q^T D^-1 (McKenna et al., VLDB 2020, Theorem 3.4, with R as in Theorem 3.10). R, M and D
+    are those of a prior p over the user types: D = diag(n Q p), M = Q^T D^-1 Q; p = 1/n unless one is given.
     """
 
     objective: float
-    """L(Q) = tr(M^+ V) (Theorem 3.11); its mean over types less tr V / n is the average-case variance."""
+    """L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), with p = 1/n Theorem 3.11's average case."""
     per_type: np.ndarray
     """t_u (n,): total variance over all queries added by one user of type u, in squared counts."""
     queries: int
@@ -65,9 +67,11 @@ class Accuracy:
         return float(np.asarray(x, dtype=float) @ self.per_type)
 
 
-def evaluate(workload: Workload, strategy: Strategy) -> Accuracy:
+def evaluate(workload: Workload, strategy: Strategy, prior: np.ndarray | None = None) -> Accuracy:
     """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n).
 
+    `prior` (n,), probabilities, chooses the reconstruction: the one of least variance if the types are so
+    distributed; 1/n by default. The variances are exact for every data vector either way.
     Only directions of the row space of W are inverted: with V = F F^T, L = ||M^(+1/2) F||_F^2 and
     ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2, so that directions nobody asks for cannot add noise.
 
@@ -82,15 +86,16 @@ def evaluate(workload: Workload, strategy: Strategy) -> Accuracy:
         224.9176
     """
     F = factor(workload.gram())
-    inverse = supporting_inverse(F, workload, strategy)
-    B = apply_inverse(inverse, F)
-    output_variance = _squared_norms(strategy, B) * inverse_row_sums(strategy) ** 2
+    B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
+    output_variance = _squared_norms(strategy, B) * inverse_row_sums(strategy, prior) ** 2
     per_type = strategy.backward(output_variance) - np.square(F).sum(axis=1)
     return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
 
 
-def objective(workload: Workload, strategy: Strategy, F: np.ndarray | None = None) -> float:
-    """Return L(Q) = tr(M^+ V), the sum over types of the average-case variance plus tr V.
+def objective(
+    workload: Workload, strategy: Strategy, F: np.ndarray | None = None, prior: np.ndarray | None = None
+) -> float:
+    """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
 
     Whoever compares many strategies on one workload passes F = factor(V) to compute it once.
 
@@ -98,11 +103,14 @@ def objective(workload: Workload, strategy: Strategy, F: np.ndarray | None = Non
         UnsupportedWorkloadError: as `evaluate`.
     """
     F = factor(workload.gram()) if F is None else F
-    return float(np.sum(F * apply_inverse(supporting_inverse(F, workload, strategy), F)))
+    inverse = supporting_inverse(F, workload, strategy, prior)
+    return float(np.sum(F * apply_inverse(inverse, F, prior)))
 
 
-def per_query_variance(workload: Workload, strategy: Strategy, x: np.ndarray) -> np.ndarray:
-    """Return the exact variance (p,) of every answer for the data vector x (n,).
+def per_query_variance(
+    workload: Workload, strategy: Strategy, x: np.ndarray, prior: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the exact variance (p,) of every answer for the data vector x (n,), R as in `evaluate`.
 
     Var_i = w_i^T C w_i with C = R diag(Q x) R^T - diag(x), the covariance of the estimated data vector;
     C = sum_k c_k e_k e_k^T gives Var = sum_k c_k (W e_k)^2 without building W.
@@ -111,10 +119,10 @@ def per_query_variance(workload: Workload, strategy: Strategy, x: np.ndarray) ->
         UnsupportedWorkloadError: as `evaluate`.
     """
     x = np.asarray(x, dtype=float)
-    inverse = supporting_inverse(factor(workload.gram()), workload, strategy)
-    weights = strategy.forward(x) * inverse_row_sums(strategy) ** 2
-    weighted_rows = apply_inverse(inverse, _weighted_gram(strategy, weights))
-    values, vectors = np.linalg.eigh(apply_inverse(inverse, weighted_rows.T) - np.diag(x))
+    inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
+    weights = strategy.forward(x) * inverse_row_sums(strategy, prior) ** 2
+    weighted_rows = apply_inverse(inverse, _weighted_gram(strategy, weights), prior)
+    values, vectors = np.linalg.eigh(apply_inverse(inverse, weighted_rows.T, prior) - np.diag(x))
     variance = np.zeros(workload.queries)
     step = max(1, (1 << 24) // workload.queries)
     for first in range(0, len(values), step):
@@ -138,7 +146,7 @@ def _weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
 
 
 def supporting_inverse(
-    F: np.ndarray, workload: Workload, strategy: Strategy
+    F: np.ndarray, workload: Workload, strategy: Strategy, prior: np.ndarray | None = None
 ) -> CentredInverse | PseudoInverse:
     """Return (M - 11^T/n)^+ after checking that F F^T = V lives in the row space of Q."""
     if strategy.domain_size != workload.domain.size:
@@ -146,13 +154,13 @@ def supporting_inverse(
             f"The strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
             "both must speak of the same domain."
         )
-    inverse = centred_inverse(strategy.centred_information())
-    _check_support(F, inverse)
+    inverse = centred_inverse(strategy.centred_information(prior), prior)
+    _check_support(F, inverse, uniform(len(F)) if prior is None else prior)
     return inverse
 
 
-def _check_support(F: np.ndarray, inverse: CentredInverse | PseudoInverse) -> None:
-    needed = F - F.mean(axis=0)
+def _check_support(F: np.ndarray, inverse: CentredInverse | PseudoInverse, prior: np.ndarray) -> None:
+    needed = F - prior @ F
     lost = inverse.null.T @ needed
     negligible = SUPPORT_TOLERANCE * np.square(F).sum()
     if np.square(lost).sum() <= negligible:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds
 from stratagem.optimisation import optimise
+from stratagem.ranking import Contender
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Solver
-from stratagem.strategies import Strategy
+from stratagem.solvers.solver import excess
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Row:
     parameters: str
     """Tuned parameters in words; for the optimised strategy, the solver that found it."""
     objective: float
-    """L(Q) = tr(M^+ V)."""
+    """L(Q) = tr(M^+ V), or the objective that was asked for."""
     worst_case_variance: float
     """Total variance added by one user of the least favourable type."""
     sample_complexity: float
@@ -53,9 +53,8 @@ class Comparison:
     @staticmethod
     def of(solution: Solution) -> Comparison:
         """Set a solution beside the baselines that it was measured against."""
-        rows = [_row("optimised", solution.solver, solution.strategy, solution.accuracy)]
-        for one in solution.baselines:
-            rows.append(_row(one.mechanism, one.parameters, one.strategy, one.accuracy))
+        rows = [_row("optimised", solution.solver, solution)]
+        rows.extend(_row(one.mechanism, one.parameters, one) for one in solution.baselines)
         ranked = tuple(sorted(rows, key=lambda row: row.objective))
         return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds)
 
@@ -66,7 +65,7 @@ class Comparison:
                 row.mechanism,
                 row.parameters,
                 number_text(row.objective),
-                f"{100 * (row.objective / self.bounds.best - 1):+.1f} %",
+                f"{100 * excess(row.objective, self.bounds.best):+.1f} %",
                 number_text(row.worst_case_variance),
                 number_text(row.sample_complexity),
                 str(row.outputs),
@@ -124,15 +123,15 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
-def _row(mechanism: str, parameters: str, strategy: Strategy, accuracy: Accuracy) -> Row:
+def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
     return Row(
         mechanism,
         parameters,
-        accuracy.objective,
-        accuracy.worst_case_variance,
-        accuracy.samples_for(ALPHA),
-        strategy.epsilon,
-        strategy.outputs,
+        found.objective,
+        found.accuracy.worst_case_variance,
+        found.accuracy.samples_for(ALPHA),
+        found.strategy.epsilon,
+        found.strategy.outputs,
     )
 
 

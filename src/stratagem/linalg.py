@@ -11,10 +11,16 @@ REGULAR = 1e-10
 """Reciprocal condition number from which a Cholesky factor is as good as an eigendecomposition."""
 
 
-def centre(V: np.ndarray) -> np.ndarray:
-    """Return P V P with P = I - 11^T/n: the n x n matrix V seen from 1^perp."""
-    V = V - V.mean(axis=0, keepdims=True)
-    return V - V.mean(axis=1, keepdims=True)
+def centre(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
+    """Return A V A^T with A = I - 1 p^T for a prior p (n,): V seen from p^perp, because A^T p = 0.
+
+    Without a prior p = 1/n, and A is the projection I - 11^T/n onto 1^perp.
+    """
+    if prior is None:
+        V = V - V.mean(axis=0, keepdims=True)
+        return V - V.mean(axis=1, keepdims=True)
+    V = V - prior @ V
+    return V - (V @ prior)[:, None]
 
 
 def eigenvalues(A: np.ndarray) -> np.ndarray:
@@ -33,11 +39,11 @@ def factor(V: np.ndarray) -> np.ndarray:
     return vectors[:, keep] * np.sqrt(values[keep])
 
 
-def centred_factor(V: np.ndarray) -> np.ndarray:
-    """Return F (n x r) with F F^T = P V P, P = I - 11^T/n, for a positive semidefinite V (n x n)."""
-    centred = centre(V)
-    lower = _regular_cholesky(centred + np.trace(centred) / len(V) ** 2)
-    return factor(centred) if lower is None else lower - lower.mean(axis=0)
+def centred_factor(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
+    """Return F (n x r) with F F^T = A V A^T, A = I - 1 p^T, for a positive semidefinite V (n x n)."""
+    centred, null = centre(V, prior), _null(len(V), prior)
+    lower = _regular_cholesky(centred + np.trace(centred) / len(V) * null * null.T)
+    return factor(centred) if lower is None else lower - null * (null.T @ lower)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +71,29 @@ def pseudo_inverse(A: np.ndarray) -> PseudoInverse:
 
 @dataclass(frozen=True, eq=False)
 class CentredInverse:
-    """A^+ of a positive semidefinite A (n x n) with A 1 = 0 and no other null direction."""
+    """A^+ of a positive semidefinite A (n x n) whose null space is one known direction."""
 
     lower: np.ndarray
-    """Cholesky factor of A + t 11^T/n (n x n), t > 0."""
-
-    @property
-    def null(self) -> np.ndarray:
-        """Orthonormal basis of the null space (n x 1)."""
-        return np.full((len(self.lower), 1), len(self.lower) ** -0.5)
+    """Cholesky factor of A + t v v^T (n x n), t > 0, v the null direction."""
+    null: np.ndarray
+    """v as an orthonormal basis (n x 1)."""
 
     def __matmul__(self, B: np.ndarray) -> np.ndarray:
         """Return A^+ B for B of shape (n,) or (n, k)."""
-        return cho_solve((self.lower, True), B - B.mean(axis=0), check_finite=False)
+        v = self.null[:, 0]
+        return cho_solve((self.lower, True), B - np.multiply.outer(v, v @ B), check_finite=False)
 
 
-def centred_inverse(A: np.ndarray) -> CentredInverse | PseudoInverse:
-    """Return A^+ of a positive semidefinite A with A 1 = 0, several times faster if 1 is its only null direction."""
-    lower = _regular_cholesky(A + np.trace(A) / len(A) ** 2)
-    return pseudo_inverse(A) if lower is None else CentredInverse(lower)
+def centred_inverse(A: np.ndarray, prior: np.ndarray | None = None) -> CentredInverse | PseudoInverse:
+    """Return A^+ of a positive semidefinite A with A p = 0, fast if p is its only null direction."""
+    null = _null(len(A), prior)
+    lower = _regular_cholesky(A + np.trace(A) / len(A) * null * null.T)
+    return pseudo_inverse(A) if lower is None else CentredInverse(lower, null)
+
+
+def _null(n: int, prior: np.ndarray | None) -> np.ndarray:
+    """Return p/||p|| as a column (n x 1), p = 1/n without a prior."""
+    return np.full((n, 1), n**-0.5) if prior is None else (prior / np.linalg.norm(prior))[:, None]
 
 
 def _regular_cholesky(A: np.ndarray) -> np.ndarray | None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
-from stratagem.bounds import WEIGHTED_LIMIT, lower_bounds, tighten
-from stratagem.bounds.weighted import weighted_dual
+from stratagem.bounds import tighten
+from stratagem.objective import Average, Minimax, Objective, named_objective
 from stratagem.privacy import check
 from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
-from stratagem.solvers import Auto, Callback, Choice, Problem, Search, Solver, Status, search
+from stratagem.solvers import Auto, Callback, Certified, Choice, Problem, Search, Solver, Status, search
+from stratagem.solvers.saddle import Saddle, Standing
+from stratagem.solvers.solver import excess
 from stratagem.strategies import MatrixStrategy, Strategy
 from stratagem.support import support
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
-"""Relative room between an objective and a bound that rounding may use up."""
+"""Room between an objective and a bound that rounding may use up, relative to the bound or to tr V/n."""
 
 CERTIFIED, PATIENCE = 0.01, 20.0
 """Gap between objective and bound above which a tighter bound is sought, and the seconds it may take."""
@@ -25,18 +31,29 @@ ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
 
 
 def optimise(
-    workload: Workload, epsilon: float, solver: Solver | Auto | None = None, on_step: Callback | None = None
+    workload: Workload,
+    epsilon: float,
+    solver: Solver | Auto | None = None,
+    on_step: Callback | None = None,
+    *,
+    objective: str = Average.kind,
+    prior: ArrayLike | None = None,
 ) -> Solution:
     """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published baseline.
 
-    Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12).
-    `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps the best so far.
+    Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior,
+    n counts or probabilities of the user types, makes it the average over users so distributed. The objective
+    "worst-case" is the variance per user of the least favourable type, "worst-query" that of the least
+    accurate query. `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps
+    the best so far.
 
     Guarantee:
-        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12.
+        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no
+        objective and no prior changes that.
 
     Raises:
-        ValueError: if epsilon is out of range or the domain is too large for a matrix.
+        ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one,
+            or the solver does not know the objective.
         ArithmeticError: if a result contradicts a bound or its privacy budget, which would be a fault here.
 
     Example:
@@ -46,57 +63,89 @@ def optimise(
         True
     """
     epsilon, began = check(epsilon), time.perf_counter()
-    dual = weighted_dual(workload, epsilon) if workload.domain_size <= WEIGHTED_LIMIT else None
-    bounds = lower_bounds(workload, epsilon, dual)
-    problem = Problem(workload, epsilon, bounds.best, dual)
-    baselines = rank_baselines(workload, epsilon)
-    chosen, reason = _choice(solver, problem, baselines[0].strategy)
+    aim = named_objective(objective, workload, prior)
+    _check_solver(solver, aim)
+    dual = aim.dual(epsilon)
+    bounds = aim.bounds(epsilon, dual)
+    problem = Problem(workload, epsilon, bounds.best, aim.prior, dual)
+    baselines = rank_baselines(workload, epsilon, aim)
+    chosen, reason = _choice(solver, aim, problem, baselines[0].strategy)
     found = search(chosen, problem, on_step)
-    strategy, accuracy, name, status = _best(problem, chosen, found, baselines[0])
-    if status not in ENDED_BY_HAND:
+    best = _best(aim, problem, chosen, found, baselines[0])
+    if aim.plain and best.status not in ENDED_BY_HAND:
         wanted = chosen.limits.gap or CERTIFIED
-        bounds = tighten(bounds, workload, epsilon, accuracy.objective, wanted, PATIENCE, support(strategy))
-    gap = accuracy.objective / bounds.best - 1
+        bounds = tighten(bounds, workload, epsilon, best.objective, wanted, PATIENCE, support(best.strategy))
     solution = Solution(
-        workload,
+        aim,
         epsilon,
-        strategy,
-        accuracy,
+        best.strategy,
+        best.accuracy,
+        best.objective,
         bounds,
-        _verdict(status, gap, chosen.limits.gap),
-        name,
+        _verdict(best.status, excess(best.objective, bounds.best), chosen.limits.gap),
+        best.maker,
         reason,
         time.perf_counter() - began,
         tuple(found.history),
         baselines,
+        best.prior,
     )
     _certify(solution)
     return solution
 
 
-def _choice(solver: Solver | Auto | None, problem: Problem, baseline: MatrixStrategy) -> Choice:
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The strategy to return, who made it and what it is worth."""
+
+    strategy: Strategy
+    prior: np.ndarray | None
+    """The prior of its reconstruction."""
+    accuracy: Accuracy
+    objective: float
+    maker: str
+    status: Status
+
+
+def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
+    """Refuse a solver that minimises nothing but the average over user types where more is asked for."""
+    if not (aim.plain or isinstance(solver, Auto | Certified | None)):
+        asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
+        raise ValueError(
+            f"{asked} was given with the solver {type(solver).__name__}, which knows only the average over "
+            "user types: use the certified solver, st.Certified()"
+        )
+
+
+def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem, start: MatrixStrategy) -> Choice:
     """Return the solver to run and the reason for it."""
     if isinstance(solver, Auto | None):
-        return (solver or Auto()).select(problem, baseline)
-    return Choice(solver, "asked for")
+        choice = (solver or Auto()).select(problem, start, average=not isinstance(aim, Minimax))
+    else:
+        choice = Choice(solver, "asked for")
+    if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):
+        return Choice(Saddle(aim, replace(choice.solver, polish=False)), choice.reason)
+    return choice
 
 
-def _best(
-    problem: Problem, solver: Solver, found: Search, baseline: Contender
-) -> tuple[Strategy, Accuracy, str, Status]:
-    """Return what the search found, or the best baseline where that is no worse; with its maker's name."""
+def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, baseline: Contender) -> _Best:
+    """Return what the search found, or the best baseline where that is no worse."""
     ended = found.status if found.status in ENDED_BY_HAND else Status.BASELINE
-    fallback = baseline.strategy, baseline.accuracy, str(baseline), ended
+    fallback = _Best(
+        baseline.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
+    )
     if found.best is None:
         return fallback
     strategy = solver.finish(problem, found.best)
+    prior = found.best.prior if isinstance(found.best, Standing) else aim.prior
     try:
-        accuracy = evaluate(problem.workload, strategy)
+        accuracy = evaluate(problem.workload, strategy, prior)
     except UnsupportedWorkloadError:  # too few outputs to answer the workload
         return fallback
-    if accuracy.objective > baseline.objective:
+    value = aim.measure(accuracy, strategy, prior)
+    if value > baseline.objective:
         return fallback
-    return strategy, accuracy, type(solver).__name__, found.status
+    return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
 
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:
@@ -111,7 +160,8 @@ def _certify(solution: Solution) -> None:
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if measured > solution.epsilon:
         raise ArithmeticError(f"The strategy measures epsilon {measured!r}, above {solution.epsilon!r}.")
-    if solution.objective < solution.lower_bound * (1 - ROUNDING):
+    room = ROUNDING * max(bounds.best, solution.workload.frobenius_squared / solution.workload.domain_size)
+    if solution.objective < bounds.best - room:
         raise ArithmeticError(
             f"The objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}."
         )

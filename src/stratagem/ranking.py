@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, objective
-from stratagem.linalg import factor
+from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.objective import Average, Objective
 from stratagem.strategies import BASELINES, Baseline, MatrixStrategy
 from stratagem.workloads import Workload
 
@@ -23,20 +23,23 @@ class Contender:
     strategy: MatrixStrategy
     objective: float
     workload: Workload
+    prior: np.ndarray | None = None
+    """The prior of its reconstruction (n,); None for 1/n."""
 
     @cached_property
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
-        return evaluate(self.workload, self.strategy)
+        return evaluate(self.workload, self.strategy, self.prior)
 
     def __str__(self) -> str:
         """Name the mechanism with its parameters."""
         return f"{self.mechanism} ({self.parameters})" if self.parameters else self.mechanism
 
 
-def rank_baselines(workload: Workload, epsilon: float) -> tuple[Contender, ...]:
+def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
     """Return the best candidate of every baseline that supports the workload, least objective first.
 
+    The objective is that of `aim`, by default the average over user types.
     Never empty: randomised response has full rank, so it supports every workload.
 
     Example:
@@ -44,21 +47,21 @@ def rank_baselines(workload: Workload, epsilon: float) -> tuple[Contender, ...]:
         >>> [contender.mechanism for contender in rank_baselines(st.prefix(64), 1.0)]
         ['hierarchical', 'hadamard-response', 'randomised-response']
     """
-    F = factor(workload.gram())
-    best = (_best(baseline, workload, epsilon, F) for baseline in BASELINES)
+    aim = Average(workload) if aim is None else aim
+    best = (_best(baseline, aim, epsilon) for baseline in BASELINES)
     ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
     assert ranked, "randomised response supports every workload"
     return tuple(ranked)
 
 
-def _best(baseline: Baseline, workload: Workload, epsilon: float, F: np.ndarray) -> Contender | None:
+def _best(baseline: Baseline, aim: Objective, epsilon: float) -> Contender | None:
     """Return the candidate with the least objective, None where the baseline supports nothing here."""
     best: Contender | None = None
-    for parameters, strategy in baseline.candidates(workload.domain_size, epsilon):
+    for parameters, strategy in baseline.candidates(aim.workload.domain_size, epsilon):
         try:
-            value = objective(workload, strategy, F)
+            value = aim.value(strategy, aim.prior)
         except UnsupportedWorkloadError:
             continue
         if best is None or value < best.objective:
-            best = Contender(baseline.name, parameters, strategy, value, workload)
+            best = Contender(baseline.name, parameters, strategy, value, aim.workload, aim.prior)
     return best

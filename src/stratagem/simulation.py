@@ -51,10 +51,17 @@ class Simulation:
 
 
 def simulate(
-    workload: Workload, strategy: Strategy, x: np.ndarray, *, repetitions: int = 100, seed: int = 0
+    workload: Workload,
+    strategy: Strategy,
+    x: np.ndarray,
+    *,
+    repetitions: int = 100,
+    seed: int = 0,
+    prior: np.ndarray | None = None,
 ) -> Simulation:
     """Let x[u] users of each type u report, `repetitions` times, and estimate the answers each time.
 
+    `prior` (n,) chooses the reconstruction, as in `evaluate`.
     Reports are drawn as counts, which has the same distribution as one report a user.
 
     Raises:
@@ -67,16 +74,16 @@ def simulate(
         True
     """
     _check(repetitions, seed, x)
-    accuracy = evaluate(workload, strategy)
+    accuracy = evaluate(workload, strategy, prior)
     x = np.asarray(x)
     counts = draw(strategy, x, repetitions, seed)
-    estimated = estimate_data(workload, strategy, counts)
+    estimated = estimate_data(workload, strategy, counts, prior)
     feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
     return Simulation(
         users=int(x.sum()),
         truth=workload.answer(x),
         estimates=workload.answer(estimated[:, 0]),
-        standard_errors=np.sqrt(per_query_variance(workload, strategy, x)) if feasible else None,
+        standard_errors=np.sqrt(per_query_variance(workload, strategy, x, prior)) if feasible else None,
         predicted=accuracy.total_variance(x),
         observed=squared_errors(workload, estimated, x),
     )
@@ -88,10 +95,13 @@ def draw(strategy: Strategy, x: np.ndarray, repetitions: int, seed: int) -> np.n
     return np.stack(columns, axis=1)
 
 
-def estimate_data(workload: Workload, strategy: Strategy, counts: np.ndarray) -> np.ndarray:
+def estimate_data(
+    workload: Workload, strategy: Strategy, counts: np.ndarray, prior: np.ndarray | None = None
+) -> np.ndarray:
     """Return the estimates M^+ Q^T D^-1 counts of the data vector (n x k), one factorisation for all k."""
-    inverse = supporting_inverse(factor(workload.gram()), workload, strategy)
-    return apply_inverse(inverse, strategy.backward(inverse_row_sums(strategy)[:, None] * counts))
+    inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
+    weighted = strategy.backward(inverse_row_sums(strategy, prior)[:, None] * counts)
+    return apply_inverse(inverse, weighted, prior)
 
 
 def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds
+from stratagem.objective import Objective
 from stratagem.ranking import Contender
-from stratagem.solvers.solver import Status, Step
+from stratagem.solvers.solver import Status, Step, excess
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
@@ -16,12 +19,15 @@ from stratagem.workloads import Workload
 class Solution:
     """A strategy for a workload and epsilon, its exact accuracy and the bounds that certify it."""
 
-    workload: Workload
+    aim: Objective
+    """What was asked for: the workload and how the variances of its answers add up."""
     epsilon: float
     """The budget that was asked for; `strategy.epsilon` is what was measured."""
     strategy: Strategy
     accuracy: Accuracy
     """Exact variances of the strategy on the workload."""
+    objective: float
+    """L(Q) = tr(M^+ V), or the largest variance per user where a worst case was asked for."""
     bounds: Bounds
     status: Status
     """How the search ended and what to do about it."""
@@ -33,11 +39,19 @@ class Solution:
     history: tuple[Step, ...] = ()
     baselines: tuple[Contender, ...] = ()
     """Every published mechanism at its best on this problem, least objective first."""
+    prior: np.ndarray | None = None
+    """The prior (n,) whose reconstruction belongs to the strategy: the one asked for, or the least
+    favourable one of a worst case; None for 1/n. Pass it to `evaluate` and `Strategy.reconstruct`."""
 
     @property
-    def objective(self) -> float:
-        """L(Q) = tr(M^+ V)."""
-        return self.accuracy.objective
+    def workload(self) -> Workload:
+        """The queries."""
+        return self.aim.workload
+
+    @property
+    def objective_kind(self) -> str:
+        """Name of the objective: average, worst-case or worst-query."""
+        return self.aim.kind
 
     @property
     def lower_bound(self) -> float:
@@ -47,7 +61,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """objective / lower bound - 1: the strategy is at most this far from the best possible one."""
-        return self.objective / self.lower_bound - 1
+        return excess(self.objective, self.lower_bound)
 
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""

@@ -8,10 +8,11 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.strategies import MatrixStrategy
 from stratagem.table import naming
@@ -20,6 +21,8 @@ from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data, to_data
 
 KEYS = ("strategy", "epsilon", "workload", "specification")
+PRIOR = "prior"
+"""The array that only strategies with a prior of their own have."""
 LIMIT = 1 << 33
 """Bytes that the arrays of a file may hold together, 8 GiB: a strategy of 2 n outputs at n = 20,000."""
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, SyntaxError)
@@ -36,6 +39,8 @@ class StoredStrategy:
     workload: Workload
     name: str
     """What its maker called the workload."""
+    prior: np.ndarray | None = None
+    """The prior (n,) whose reconstruction belongs to the strategy; None for 1/n."""
 
     def __post_init__(self) -> None:
         """Check that the three parts fit together."""
@@ -50,13 +55,16 @@ class StoredStrategy:
                 f"the strategy has {self.strategy.domain_size} user types, but its workload has "
                 f"{self.workload.domain_size}: save a strategy with the workload it was made for"
             )
+        if self.prior is not None:
+            check_prior(self.prior, self.workload.domain_size)
 
 
 def save(path: str | Path, stored: StoredStrategy) -> Path:
     """Write a strategy: .npz for everything, .csv and .mat for the matrix (.mat with epsilon too).
 
     The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the
-    workload as JSON text, from which it is rebuilt exactly). The file appears complete or not at all.
+    workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one. The file
+    appears complete or not at all.
 
     Raises:
         ValueError: for another suffix or a folder that does not exist.
@@ -84,17 +92,20 @@ def load(path: str | Path) -> StoredStrategy:
             float(_numbers(arrays["epsilon"], "epsilon", 0)),
             _workload(_text(arrays["specification"], "specification")),
             _text(arrays["workload"], "workload"),
+            _numbers(arrays[PRIOR], PRIOR, 1) if PRIOR in arrays else None,
         )
 
 
 def _write_npz(file: BinaryIO, stored: StoredStrategy) -> None:
-    np.savez(
-        file,
-        strategy=stored.strategy.matrix,
-        epsilon=np.float64(stored.epsilon),
-        workload=np.str_(stored.name),
-        specification=np.str_(json.dumps(to_data(stored.workload))),
-    )
+    arrays: dict[str, Any] = {
+        "strategy": stored.strategy.matrix,
+        "epsilon": np.float64(stored.epsilon),
+        "workload": np.str_(stored.name),
+        "specification": np.str_(json.dumps(to_data(stored.workload))),
+    }
+    if stored.prior is not None:
+        arrays[PRIOR] = stored.prior
+    np.savez(file, **arrays)
 
 
 def _write_csv(file: BinaryIO, stored: StoredStrategy) -> None:
@@ -115,12 +126,13 @@ WRITERS: dict[str, Callable[[BinaryIO, StoredStrategy], None]] = {
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of KEYS, after a look at the sizes that the archive declares."""
+    """Return the arrays of KEYS and the prior, after a look at the sizes that the archive declares."""
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive, path)
+            keys = (*KEYS, PRIOR) if f"{PRIOR}.npy" in archive.namelist() else KEYS
+            _check_sizes(archive, path, keys)
         with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in KEYS}
+            return {key: arrays[key] for key in keys}
     except OSError as error:
         raise ValueError(
             f"{path} cannot be read ({error.strerror or error}): give the path of a strategy"
@@ -133,11 +145,11 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(_refusal(path, "it is not a whole .npz archive of plain arrays")) from None
 
 
-def _check_sizes(archive: zipfile.ZipFile, path: Path) -> None:
+def _check_sizes(archive: zipfile.ZipFile, path: Path, keys: tuple[str, ...]) -> None:
     """Refuse arrays whose headers declare more than the archive holds, before anything is allocated."""
     if sum(member.file_size for member in archive.infolist()) > LIMIT:
         raise MemoryError(f"{path} unpacks to more than {LIMIT} bytes")
-    for key in KEYS:
+    for key in keys:
         member = archive.getinfo(f"{key}.npy")
         with archive.open(member) as file:
             version = np.lib.format.read_magic(file)

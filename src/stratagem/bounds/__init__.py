@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+from numpy.typing import ArrayLike
+
 from stratagem.bounds.closed import closed
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
@@ -14,6 +16,7 @@ from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
 from stratagem.bounds.tightening import tighten
 from stratagem.bounds.weighted import WeightedDual, weighted
+from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
@@ -45,9 +48,11 @@ SAFETY = 1e-10
 class Bounds:
     """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy."""
 
-    svd: float
+    svd: float | None
+    """None under a prior."""
     closed: float
-    integer: float
+    integer: float | None
+    """None under a prior."""
     weighted: float | None = None
     """None where the domain is too large to compute it unasked."""
     pricing: float | None = None
@@ -72,13 +77,16 @@ class Bounds:
         return max(known, key=lambda name: known[name])
 
 
-def lower_bounds(workload: Workload, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
+def lower_bounds(
+    workload: Workload, epsilon: float, prior: ArrayLike | None = None, dual: WeightedDual | None = None
+) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
-    See `tighten` for the others. Whoever has the weighted bound already passes it on.
+    Under a prior over the user types, those that know it. See `tighten` for the others. Whoever has the
+    weighted bound already passes it on.
 
     Raises:
-        ValueError: if epsilon is out of range.
+        ValueError: if epsilon is out of range or the prior is none (see `check_prior`).
 
     Example:
         >>> import stratagem as st
@@ -87,16 +95,20 @@ def lower_bounds(workload: Workload, epsilon: float, dual: WeightedDual | None =
     """
     epsilon, n = check(epsilon), workload.domain.size
     down = 1 - SAFETY
-    small = n <= EXACT
-    few_patterns = not small and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
+    p = None if prior is None else check_prior(prior, n)
     known = dual.value if dual else None
     if known is None and n <= WEIGHTED_LIMIT:
-        known = weighted(workload, epsilon)
+        known = weighted(workload, epsilon, prior=p)
+    known = None if known is None else known * down
+    if p is not None:
+        return Bounds(svd=None, closed=closed(workload, epsilon, p) * down, integer=None, weighted=known)
+    small = n <= EXACT
+    few_patterns = not small and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
     return Bounds(
         svd=svd(workload, epsilon) * down,
         closed=closed(workload, epsilon) * down,
         integer=integer(workload, epsilon) * down,
-        weighted=None if known is None else known * down,
+        weighted=known,
         pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0) if few_patterns else None,
         exact=exact(workload, epsilon) if small else None,
     )

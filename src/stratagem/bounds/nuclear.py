@@ -13,11 +13,16 @@ def nuclear_norm(workload: Workload) -> float:
     return float(np.sqrt(eigenvalues(workload.gram())).sum())
 
 
-def centred_nuclear_norm(workload: Workload) -> float:
-    """Return sum_i sigma_i(W P), P = I - 11^T/n."""
-    return float(np.sqrt(eigenvalues(centre(workload.gram()))).sum())
+def centred_nuclear_norm(workload: Workload, prior: np.ndarray | None = None) -> float:
+    """Return sum_i sigma_i(W (I - p 1^T) diag(n p)^(1/2)), which is sum_i sigma_i(W P) for p = 1/n."""
+    V = centre(workload.gram(), prior)
+    if prior is not None:
+        root = np.sqrt(len(prior) * prior)
+        V = root[:, None] * V * root
+    return float(np.sqrt(eigenvalues(V)).sum())
 
 
-def total_term(workload: Workload) -> float:
-    """Return 1^T V 1/n = ||W 1||^2/n: what the direction 1 costs under every strategy, because M 1 = 1."""
-    return float(workload.gram().sum()) / workload.domain.size
+def total_term(workload: Workload, prior: np.ndarray | None = None) -> float:
+    """Return n p^T V p: what the direction p costs under every strategy, because M (n p) = 1; p = 1/n."""
+    V = workload.gram()
+    return float(V.sum()) / len(V) if prior is None else len(V) * float(prior @ V @ prior)

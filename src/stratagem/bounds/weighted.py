@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from stratagem.bounds.nuclear import total_term
 from stratagem.linalg import centred_factor
+from stratagem.prior import uniform
 from stratagem.workloads import Workload
 
 
@@ -21,40 +22,53 @@ class WeightedDual:
     gamma: np.ndarray
     """Weights on the user types (n,), positive, geometric mean one."""
     information: np.ndarray
-    """Y (n x n), Y 1 = 0, up to scale: V^(1/2) (V^(1/2) G V^(1/2))^(-1/2) V^(1/2) on 1^perp."""
+    """Y (n x n), Y p = 0, up to scale: V^(1/2) (V^(1/2) G V^(1/2))^(-1/2) V^(1/2) on p^perp."""
 
 
-def weighted(workload: Workload, epsilon: float, max_steps: int | None = None) -> float:
+def weighted(
+    workload: Workload, epsilon: float, max_steps: int | None = None, prior: np.ndarray | None = None
+) -> float:
     """Return the maximum over gamma >= 0 of ||W 1||^2/n + n S(gamma)^2/((kappa - 1) sum gamma) <= L(Q).
 
     With Gamma = diag(gamma) - kappa gamma gamma^T/sum(gamma), every s in {1, E}^n has s^T Gamma s <= 0,
     hence tr(Gamma M) <= 0; on 1^perp that reads tr(G Y) <= (kappa - 1) sum(gamma)/n and Cauchy-Schwarz
     gives S = tr (V^(1/2) G V^(1/2))^(1/2). gamma = 1 is the closed form. log S^2/sum(gamma) is maximised by
     L-BFGS over log gamma; any gamma with G >= 0 is a valid bound, so stopping early is safe.
+    A prior p puts n p^T V p, p^perp and (I - 1 p^T) V (I - p 1^T) in their places; M (n p) = 1 ends the proof
+    as before. gamma = p is then the closed form.
     """
-    return weighted_dual(workload, epsilon, max_steps).value
+    return weighted_dual(workload, epsilon, max_steps, prior).value
 
 
-def weighted_dual(workload: Workload, epsilon: float, max_steps: int | None = None) -> WeightedDual:
+def weighted_dual(
+    workload: Workload, epsilon: float, max_steps: int | None = None, prior: np.ndarray | None = None
+) -> WeightedDual:
     """Return the weighted bound together with its weights and the information matrix it asks for.
 
     By default 4096/n steps, 3 to 60: on large domains the first three come within a few 1e-4 of the rest.
     """
     n = workload.domain.size
     kappa = math.cosh(epsilon / 2) ** 2
-    half = centred_factor(workload.gram())
+    p = uniform(n) if prior is None else prior
+    half = centred_factor(workload.gram(), prior)
+    total = total_term(workload, prior)
     if not half.any():
-        return WeightedDual(total_term(workload), np.ones(n), np.zeros((n, n)))
-    evaluate = _Value(half, kappa)
+        return WeightedDual(total, np.ones(n), np.zeros((n, n)))
+    evaluate = _Value(half, kappa, p)
     minimize(
         evaluate,
-        np.zeros(n),
+        np.log(_first_weights(p, kappa) * n),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_steps or int(np.clip(4096 // n, 3, 60))},
     )
-    value = total_term(workload) + n * math.exp(-evaluate.best) / (kappa - 1)
+    value = total + n * math.exp(-evaluate.best) / (kappa - 1)
     return WeightedDual(value, evaluate.gamma, evaluate.scaled @ evaluate.scaled.T)
+
+
+def _first_weights(prior: np.ndarray, kappa: float) -> np.ndarray:
+    """Return gamma = p, its least entries raised so little that G stays positive semidefinite."""
+    return np.maximum(prior, 0.01 / (kappa * len(prior)))
 
 
 class _Value:
@@ -63,10 +77,10 @@ class _Value:
     Keeps the best weights evaluated and their half H^(-1/4), each the price of an eigendecomposition.
     """
 
-    def __init__(self, half: np.ndarray, kappa: float) -> None:
+    def __init__(self, half: np.ndarray, kappa: float, prior: np.ndarray) -> None:
         self.half = half
-        """F (n x r) with F F^T = P V P."""
-        self.kappa = kappa
+        """F (n x r) with F F^T = A V A^T, A = I - 1 p^T."""
+        self.kappa, self.prior = kappa, prior
         self.best, self.gamma, self.scaled = math.inf, np.ones(len(half)), half
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -93,10 +107,10 @@ class _Value:
         return float(np.sqrt(values[keep]).sum()), half @ vectors[:, keep] / values[keep] ** 0.25
 
     def valid(self, gamma: np.ndarray) -> bool:
-        """Return whether G = P Gamma P is positive semidefinite.
+        """Return whether Gamma is positive semidefinite on p^perp.
 
-        On 1^perp it is iff gamma^T X^+ gamma <= sum(gamma)/kappa for X = P diag(gamma) P, in closed form:
-        the maximum of (gamma^T v)^2 under v^T diag(gamma) v = 1, 1^T v = 0 is sum(gamma) - n^2/sum(1/gamma).
+        It is iff (gamma^T v)^2 <= sum(gamma)/kappa wherever v^T diag(gamma) v = 1 and p^T v = 0, in closed
+        form: the maximum of (gamma^T v)^2 there is sum(gamma) - 1/sum(p^2/gamma).
         """
         total = gamma.sum()
-        return self.kappa * (total - len(gamma) ** 2 / (1 / gamma).sum()) <= total * (1 - 1e-12)
+        return self.kappa * (total - 1 / (self.prior**2 / gamma).sum()) <= total * (1 - 1e-12)

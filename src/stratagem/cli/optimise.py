@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,14 +15,17 @@ from stratagem.cli.option import (
     EPSILON,
     GAP,
     JSON,
+    OBJECTIVE,
     ORDER,
     OUTPUTS,
+    PRIOR,
     RESTARTS,
     SECONDS,
     SEED,
     SOLVER,
     WIDTH,
     WORKLOAD,
+    read_prior,
     read_workload,
 )
 from stratagem.cli.output import write, write_json
@@ -37,6 +41,8 @@ def optimise(
     domain: DOMAIN = None,
     order: ORDER = None,
     width: WIDTH = None,
+    objective: OBJECTIVE = "average",
+    prior: PRIOR = None,
     solver: SOLVER = "auto",
     outputs: OUTPUTS = None,
     restarts: RESTARTS = None,
@@ -58,8 +64,9 @@ def optimise(
     asked = read_workload(workload, domain, order, width)
     chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     _check_out(out)
+    belief = read_prior(prior, asked)
     with progress("optimising") as on_step:
-        solution = run(asked, epsilon, chosen, on_step)
+        solution = run(asked, epsilon, chosen, on_step, objective=objective, prior=belief)
     _save(solution, workload, out)
     if json:
         write_json(_data(solution, workload, out))
@@ -80,7 +87,8 @@ def _save(solution: Solution, name: str, out: Path | None) -> None:
     from stratagem.strategy_file import StoredStrategy, save
 
     if out is not None:
-        save(out, StoredStrategy(solution.strategy.dense(), solution.epsilon, solution.workload, name))
+        matrix = solution.strategy.dense()
+        save(out, StoredStrategy(matrix, solution.epsilon, solution.workload, name, solution.prior))
 
 
 def _data(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
@@ -92,10 +100,11 @@ def _data(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
         "epsilon": solution.epsilon,
         "epsilon_realised": solution.strategy.epsilon,
         "outputs": solution.strategy.outputs,
+        "objective_kind": solution.objective_kind,
         "objective": solution.objective,
         "lower_bound": solution.lower_bound,
         "bound": solution.bounds.name,
-        "gap": solution.gap,
+        "gap": solution.gap if math.isfinite(solution.gap) else None,
         "average_variance": solution.accuracy.average_variance,
         "worst_case_variance": solution.accuracy.worst_case_variance,
         "sample_complexity": solution.samples_for(ALPHA),
@@ -114,7 +123,8 @@ def _describe(solution: Solution, name: str, out: Path | None) -> None:
     workload = solution.workload
     write(
         f"{name} over domain {workload.domain}: {workload.queries:,} queries, "
-        f"{workload.domain_size:,} user types, epsilon {solution.epsilon:g}\n"
+        f"{workload.domain_size:,} user types, epsilon {solution.epsilon:g}, "
+        f"objective {solution.objective_kind}\n"
     )
     write_comparison(Comparison.of(solution))
     write(

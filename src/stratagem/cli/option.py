@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from stratagem.workloads import Workload
 
 WORKLOAD = Annotated[
@@ -33,6 +35,11 @@ GAP = Annotated[
 SECONDS = Annotated[
     float | None, typer.Option(help="Stop the search after so many seconds.", show_default=False)
 ]
+OBJECTIVE = Annotated[str, typer.Option(help="average, worst-case or worst-query.")]
+PRIOR = Annotated[
+    Path | None,
+    typer.Option(help="How common each user type is: n counts in a .npy or .csv file.", show_default=False),
+]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
 
@@ -45,3 +52,21 @@ def read_workload(name: str, domain: str | None, order: int | None, width: int |
     from stratagem.catalogue import load_workload
 
     return load_workload(name, domain=domain, order=order, width=width)
+
+
+def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:
+    """Return the prior that a file holds as one row or one column, None without a file.
+
+    Raises:
+        ValueError: for a file that holds no prior over the user types of the workload.
+    """
+    from stratagem.prior import check_prior
+    from stratagem.table import naming
+    from stratagem.workloads.matrix_file import read_matrix
+
+    if path is None:
+        return None
+    numbers = read_matrix(path)
+    with naming(str(path)):
+        flat = numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
+        return check_prior(flat, workload.domain_size)

@@ -50,7 +50,8 @@ def simulate(
     domain = stored.workload.domain
     with progress("simulating"):
         users = read(data, domain, read_sources(domain, column, edges or [], labels or []))
-        result = run(stored.workload, stored.strategy, users.x, repetitions=repetitions, seed=seed)
+        options = {"repetitions": repetitions, "seed": seed, "prior": stored.prior}
+        result = run(stored.workload, stored.strategy, users.x, **options)
     shown = _spread(len(result.truth), queries)
     if json:
         write_json(_data(stored, users, result, shown))

@@ -44,17 +44,18 @@ class Auto:
         if not (self.gap >= 0 and self.max_seconds > 0):
             raise ValueError("gap must be at least 0 and max_seconds above 0.")
 
-    def select(self, problem: Problem, baseline: MatrixStrategy) -> Choice:
-        """Return the solver that fits the problem and the reason in a few words."""
+    def select(self, problem: Problem, baseline: MatrixStrategy, average: bool = True) -> Choice:
+        """Return the solver and the reason in a few words; for a prior or a worst case it is the certified one."""
         n = problem.workload.domain_size
-        if self.outputs is None or self.outputs >= n:
+        general = self.outputs is not None and self.outputs < n
+        if not general or problem.prior is not None or not average:
             reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
             two_level = Certified(
                 outputs=self.outputs, seed=self.seed, max_seconds=self.max_seconds, gap=self.gap
             )
             return Choice(two_level, reason)
         reason = f"{self.outputs} outputs are too few for two-level rows over {n} user types"
-        general = ProjectedGradient(
+        gradient = ProjectedGradient(
             outputs=self.outputs,
             start=baseline,
             restarts=2,
@@ -62,4 +63,4 @@ class Auto:
             max_seconds=self.max_seconds,
             gap=self.gap,
         )
-        return Choice(general, reason)
+        return Choice(gradient, reason)

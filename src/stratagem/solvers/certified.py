@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stratagem.bounds.nuclear import total_term
 from stratagem.bounds.weighted import WeightedDual
 from stratagem.linalg import centred_factor
 from stratagem.privacy import ratio
@@ -109,25 +110,43 @@ class Certified(Solver):
         if self.start is not None and self.start.domain_size != n:
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         end = now + self.max_seconds if best is None else best.end
-        if self.outputs is not None and self._polishes(n) and not start:
+        if self.outputs is not None and self._polishes(problem) and not start:
             return descent(problem, None, self.outputs, end, self.seed)
-        if best is not None and not self._polishes(n):
+        if best is not None and not self._polishes(problem):
             return replace(best, closed=True)
-        F = centred_factor(problem.gram)
-        total = float(problem.gram.sum()) / n
+        fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
+        if fresh.tools is None:
+            return fresh
+        if self.start is not None and self.start.ratio == fresh.tools.E:
+            patterns, p = unpack(self.start.patterns, n), self.start.row_sums
+        else:
+            patterns = self._first(problem, fresh.tools)
+            p = np.ones(len(patterns))
+        return self._next(problem, fresh, patterns, p)
+
+    def retarget(self, problem: Problem, state: Round) -> Round:
+        """Return the round of another workload or prior, with the patterns and probabilities of this one."""
+        rng = state.tools.rng if state.tools else np.random.default_rng(self.seed)
+        fresh = self._fresh(problem, rng, time.perf_counter(), state.end)
+        if fresh.tools is None or state.design is None:
+            return replace(fresh, closed=True)
+        design, numbers = state.design, fresh.tools.numbers
+        steps = max(4, self._updates(numbers.n) // 4)
+        return replace(fresh, design=numbers.improved(design.patterns, design.p, None, steps))
+
+    def _fresh(self, problem: Problem, rng: np.random.Generator, now: float, end: float) -> Round:
+        """Return the round before the first patterns, closed where the workload asks for the total alone."""
+        n = problem.workload.domain_size
+        F = centred_factor(problem.gram, problem.prior)
+        total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
         if n == 1 or scale <= NOISE * np.trace(problem.gram):
             return Round(None, total, 0.0, None, end, closed=True)
-        E, rng = ratio(problem.epsilon), np.random.default_rng([self.seed, 0])
-        numbers = Arithmetic(F / math.sqrt(scale), E - 1, "float64" if n <= DOUBLE else "float32")
-        deadline = now + SHARE * (end - now) if self._polishes(n) else end
-        tools = Tools(numbers, problem.target, field_factor(problem.target.information), E, rng, deadline)
-        if self.start is not None and self.start.ratio == E:
-            patterns, p = unpack(self.start.patterns, n), self.start.row_sums
-        else:
-            patterns = self._first(problem, tools)
-            p = np.ones(len(patterns))
-        return self._next(problem, Round(None, total, scale, tools, end), patterns, p)
+        E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
+        numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
+        deadline = now + SHARE * (end - now) if self._polishes(problem) else end
+        field = field_factor(problem.target.information)
+        return Round(None, total, scale, Tools(numbers, problem.target, field, E, rng, deadline), end)
 
     def advance(self, problem: Problem, state: Round | Polish) -> Round | Polish:
         """Add undervalued patterns, improve all weights, drop idle rows; or take some gradient steps."""
@@ -147,7 +166,7 @@ class Certified(Solver):
             return reached(problem, state)
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
-        return exact(state.design, ratio(problem.epsilon), self.outputs)
+        return exact(state.design, ratio(problem.epsilon), problem.shares, self.outputs)
 
     def _next(self, problem: Problem, state: Round, patterns: np.ndarray, p: np.ndarray) -> Round | Polish:
         """Return the round with better weights for these patterns, from p; when rounds no longer pay, polish."""
@@ -156,9 +175,9 @@ class Certified(Solver):
         design = tools.numbers.improved(patterns, p, state.design, self._updates(n), tools.deadline)
         design = self._limited(tools, design)
         state = replace(state, design=design, trace=(*state.trace, design.value))
-        if self.outputs is None or not self._polishes(n) or not self._exhausted(state, tools):
+        if self.outputs is None or not self._polishes(problem) or not self._exhausted(state, tools):
             return state
-        rows = exact(design, tools.E, self.outputs)
+        rows = exact(design, tools.E, problem.shares, self.outputs)
         return descended(problem, descent(problem, rows, self.outputs, state.end, self.seed))
 
     def _exhausted(self, state: Round, tools: Tools) -> bool:
@@ -169,9 +188,11 @@ class Certified(Solver):
         back = trace[-1 - self.patience :][0] - trace[-1]
         return len(trace) > self.patience and back < self.tolerance * trace[-1]
 
-    def _polishes(self, n: int) -> bool:
-        """Return whether a matrix of so many rows is small enough for the projected gradient."""
-        return self.polish and self.outputs is not None and self.outputs * n <= DENSE
+    def _polishes(self, problem: Problem) -> bool:
+        """Return whether the projected gradient, which knows no prior, can hold a matrix of so many rows."""
+        if not self.polish or self.outputs is None or problem.prior is not None:
+            return False
+        return self.outputs * problem.workload.domain_size <= DENSE
 
     def _updates(self, n: int) -> int:
         """Return the number of weight updates in a round."""
@@ -248,7 +269,7 @@ class Round:
     design: Design | None
     """None before the first patterns, or if the workload asks for the total alone."""
     total: float
-    """1^T V 1/n, what the total costs under every strategy."""
+    """n p^T V p, what the total costs under every strategy."""
     scale: float
     """tr V_c: the design works with V_c divided by it."""
     tools: Tools | None

@@ -34,7 +34,7 @@ class Design:
     patterns: np.ndarray
     """Sets T (m x n), boolean, distinct."""
     p: np.ndarray
-    """Probability of each report averaged over user types (m,): p = theta (n + c |T|)/n, c = E - 1."""
+    """Probability of each report under the prior (m,): p = theta (1 + c f), f = prior(T), c = E - 1."""
     mu: float
     nu: np.ndarray
     """Multipliers (n,) of sum p x = 0."""
@@ -52,6 +52,8 @@ class Arithmetic:
     """E - 1."""
     precision: Precision
     """Arithmetic of the products with all rows; n x n matrices are always float64."""
+    prior: np.ndarray
+    """Probabilities of the user types (n,); 1/n in the average case."""
 
     @property
     def n(self) -> int:
@@ -59,11 +61,11 @@ class Arithmetic:
         return len(self.F)
 
     def rows(self, patterns: np.ndarray, padded: int) -> jax.Array:
-        """Return x_s = n c (b - k/n)/(n + c k) (padded x n), zero below the patterns."""
-        k = patterns.sum(axis=1, keepdims=True)
-        scale = (self.n * self.c / (self.n + self.c * k)).astype(self.precision)
+        """Return x_s = c (b - f)/(1 + c f), f = prior(T) (padded x n), zero below the patterns."""
+        f = masses(patterns, self.prior)[:, None]
+        scale = (self.c / (1 + self.c * f)).astype(self.precision)
         X = np.zeros((padded, self.n), dtype=self.precision)
-        np.subtract(patterns, (k / self.n).astype(self.precision), out=X[: len(patterns)])
+        np.subtract(patterns, f.astype(self.precision), out=X[: len(patterns)])
         X[: len(patterns)] *= scale
         return jnp.asarray(X)
 
@@ -110,7 +112,8 @@ class Arithmetic:
             X = self.rows(design.patterns, padding(m, self.n))
             p = jnp.asarray(np.pad(design.p, (0, len(X) - m)))
             root = inform(X, p, jnp.asarray(self.F)).root
-            numbers = (root @ root.T, design.mu, design.nu - design.nu.mean(), self.c)
+            nu = design.nu - design.nu.sum() * self.prior
+            numbers = (root @ root.T, design.mu, nu, self.c, self.prior)
             prices = Prices(*(jnp.asarray(number, dtype=self.precision) for number in numbers))
             for first in range(0, len(starts), batch):
                 B = jnp.asarray(starts[first : first + batch], dtype=self.precision)
@@ -137,3 +140,9 @@ def double() -> Iterator[None]:
     """Allow 64-bit arithmetic in this block alone; never let a GPU round products to fewer bits."""
     with jax.enable_x64(True), jax.default_matmul_precision("highest"):
         yield
+
+
+def masses(patterns: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Return prior(T) of every pattern (m,), a block at a time."""
+    step = max(1, CHUNK // len(prior))
+    return np.concatenate([patterns[y : y + step] @ prior for y in range(0, len(patterns), step)])

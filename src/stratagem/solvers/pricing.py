@@ -12,8 +12,9 @@ import jax.numpy as jnp
 class Prices(NamedTuple):
     """The worth of a pattern T of k cells: score(T) = x^T K x - mu - nu^T x, positive if it helps.
 
-    x = n c (b - k/n 1)/(n + c k), c = E - 1, b the 0/1 vector of T. At the optimum no score is positive
-    (theory: the Karush-Kuhn-Tucker conditions of the design problem).
+    x = c (b - f 1)/(1 + c f), c = E - 1, b the 0/1 vector of T, f = w(T) its mass under the prior w (k/n in
+    the average case). At the optimum no score is positive (theory: the Karush-Kuhn-Tucker conditions of the
+    design problem).
     """
 
     K: jax.Array
@@ -23,12 +24,17 @@ class Prices(NamedTuple):
     """(n,), sum zero."""
     c: jax.Array
     """E - 1."""
+    prior: jax.Array
+    """w (n,)."""
+
+    def scale(self, mass: jax.Array) -> jax.Array:
+        """Return alpha = c/(1 + c f), so that x = alpha (b - f 1)."""
+        return self.c / (1 + self.c * mass)
 
 
 def scores(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
     """Return the score of patterns B (m x n, 0/1), given B K."""
-    n = B.shape[1]
-    alpha = n * prices.c / (n + prices.c * B.sum(axis=1))
+    alpha = prices.scale(B @ prices.prior)
     return alpha**2 * (B * KB).sum(axis=1) - alpha * (B @ prices.nu) - prices.mu
 
 
@@ -37,18 +43,27 @@ def flips(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
     n = B.shape[1]
     sign = 1 - 2 * B
     k = B.sum(axis=1, keepdims=True) + sign
-    alpha = n * prices.c / (n + prices.c * k)
+    alpha = prices.scale((B @ prices.prior)[:, None] + sign * prices.prior)
     quadratic = (B * KB).sum(axis=1, keepdims=True) + 2 * sign * KB + jnp.diag(prices.K)
     linear = (B @ prices.nu)[:, None] + sign * prices.nu
     moved = alpha**2 * quadratic - alpha * linear - prices.mu
     return jnp.where((k > 0) & (k < n), moved, -jnp.inf)
 
 
+def slope(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array]:
+    """Return alpha (m x 1) and the slope (m x n) of (1 + c f) score/c in the cells of each pattern.
+
+    (1 + c f) x^T K x is convex in b. Its dependence on f moves all cells alike in the average case.
+    """
+    alpha = prices.scale(B @ prices.prior)[:, None]
+    quadratic = alpha**2 * (B * KB).sum(axis=1, keepdims=True)
+    tilt = len(prices.prior) * prices.prior - 1
+    return alpha, 2 * alpha * KB - prices.nu - (quadratic + prices.mu) / len(prices.prior) * tilt
+
+
 def swap(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
     """Exchange in each pattern the pair of cells that gains most to first order; sizes stay."""
-    n = B.shape[1]
-    alpha = n * prices.c / (n + prices.c * B.sum(axis=1, keepdims=True))
-    base = 2 * alpha * KB - prices.nu
+    alpha, base = slope(B, KB, prices)
     curved = alpha * jnp.diag(prices.K)
     leaving = jnp.argmax(jnp.where(B > 0, curved - base, -jnp.inf), axis=1)
     cross = 2 * alpha * prices.K[leaving]
@@ -59,14 +74,11 @@ def swap(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
 
 def ascend(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
     """Return the best pattern of the same size for the score linearised at B; convex, so it cannot lose."""
-    n = B.shape[1]
-    sizes = B.sum(axis=1, keepdims=True)
-    alpha = n * prices.c / (n + prices.c * sizes)
+    gain = slope(B, KB, prices)[1]
     # cells already inside win ties
-    slope = 2 * alpha * KB - prices.nu
-    slope = slope + B * 1e-12 * jnp.abs(slope).max()
-    ranks = jnp.argsort(jnp.argsort(-slope, axis=1), axis=1)
-    return (ranks < sizes).astype(B.dtype)
+    gain = gain + B * 1e-12 * jnp.abs(gain).max()
+    ranks = jnp.argsort(jnp.argsort(-gain, axis=1), axis=1)
+    return (ranks < B.sum(axis=1, keepdims=True)).astype(B.dtype)
 
 
 @partial(jax.jit, static_argnames=("steps",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.linalg import CentredInverse, PseudoInverse, centred_inverse
-from stratagem.solvers.design import Design
+from stratagem.solvers.design import Design, masses
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 
 BALANCED = 5e-13
@@ -14,16 +14,16 @@ ROUNDS, REPEATS = 4, 8
 """Inverses of C formed, and corrections made with each."""
 
 
-def exact(design: Design, E: float, most: int | None = None) -> TwoLevelStrategy:
+def exact(design: Design, E: float, prior: np.ndarray, most: int | None = None) -> TwoLevelStrategy:
     """Return the strategy of a design with at most `most` rows, its columns balanced to rounding.
 
     Weights move by the smallest relative change, p <- p (1 - r - x^T (n C)^+ R) for the residuals
-    r = sum p - 1 and R = sum p x of the balance. Where patterns cannot be balanced by that, a little
-    randomised response with uneven weights fills the columns up: always possible, so never an error.
+    r = sum p - 1 and R = sum p x of the balance under the prior (n,) of the design. Where patterns cannot be
+    balanced by that, a little randomised response with uneven weights fills the columns up: always possible.
     """
     kept = design.p > 0
-    patterns, p = _balanced(design.patterns[kept], design.p[kept], E - 1)
-    theta = weights(p, patterns, E - 1)
+    patterns, p = _balanced(design.patterns[kept], design.p[kept], E - 1, prior)
+    theta = p / (1 + (E - 1) * masses(patterns, prior))
     if np.abs(columns(patterns, theta, E - 1) - 1).max() > BALANCED:
         patterns, theta = filled(patterns, theta, E, most)
     return TwoLevelStrategy(pack(patterns), theta, patterns.shape[1], E)
@@ -54,37 +54,36 @@ def columns(patterns: np.ndarray, theta: np.ndarray, c: float) -> np.ndarray:
     return theta.sum() + c * _against(patterns, theta)
 
 
-def weights(p: np.ndarray, patterns: np.ndarray, c: float) -> np.ndarray:
-    """Return theta = p n/(n + c |T|), the lower probability of each row (m,)."""
-    n = patterns.shape[1]
-    return p * (n / (n + c * patterns.sum(axis=1)))
-
-
-def _balanced(patterns: np.ndarray, p: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray]:
+def _balanced(
+    patterns: np.ndarray, p: np.ndarray, c: float, prior: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows with probabilities corrected until the columns sum to one, as far as that goes."""
-    n = patterns.shape[1]
-    alpha = n * c / (n + c * patterns.sum(axis=1))
+    f = masses(patterns, prior)
+    alpha = c / (1 + c * f)
     for _ in range(ROUNDS):
-        inverse = _inverse(patterns, p, alpha)
+        inverse = _inverse(patterns, p, alpha, f, prior)
         for _ in range(REPEATS):
-            residual = columns(patterns, weights(p, patterns, c), c) - 1
+            residual = columns(patterns, p / (1 + c * f), c) - 1
             if np.abs(residual).max() < 2e-14:
                 return patterns, p
-            z = (inverse @ residual) / n
-            moved = _along(patterns, z) - patterns.sum(axis=1) * (z.sum() / n)
-            p = p * np.maximum(1 - residual.mean() - alpha * moved, 0.1)
+            r = prior @ residual
+            z = (inverse @ (residual - r)) / len(prior)
+            moved = _along(patterns, z) - f * z.sum()
+            p = p * np.maximum(1 - r - alpha * moved, 0.1)
     return patterns, p
 
 
-def _inverse(patterns: np.ndarray, p: np.ndarray, alpha: np.ndarray) -> CentredInverse | PseudoInverse:
-    """Return C^+ for C = sum_s p_s x_s x_s^T/n, x = alpha (b - |T|/n)."""
+def _inverse(
+    patterns: np.ndarray, p: np.ndarray, alpha: np.ndarray, f: np.ndarray, prior: np.ndarray
+) -> CentredInverse | PseudoInverse:
+    """Return C^+ for C = sum_s p_s x_s x_s^T/n, x = alpha (b - f), f = prior(T)."""
     n = patterns.shape[1]
-    C, sizes = np.zeros((n, n)), patterns.sum(axis=1)
+    C = np.zeros((n, n))
     for rows in _blocks(patterns):
-        centred = patterns[rows] - sizes[rows, None] / n
+        centred = patterns[rows] - f[rows, None]
         centred *= (alpha[rows] * np.sqrt(p[rows] / n))[:, None]
         C += centred.T @ centred
-    return centred_inverse(C)
+    return centred_inverse(C, prior)
 
 
 def _along(patterns: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
+from stratagem.prior import uniform
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
@@ -45,13 +46,20 @@ class Problem:
     workload: Workload
     epsilon: float
     lower_bound: float
+    prior: np.ndarray | None = None
+    """Probabilities of the user types (n,); None for the average over types."""
     dual: WeightedDual | None = None
     """The weighted bound, if somebody has computed it."""
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The prior as an array, 1/n in the average case."""
+        return uniform(self.workload.domain_size) if self.prior is None else self.prior
 
     @cached_property
     def target(self) -> WeightedDual:
         """The weighted bound, coarsely if nobody has computed it: a target for random rows needs no more."""
-        return self.dual or weighted_dual(self.workload, self.epsilon, TARGET_STEPS)
+        return self.dual or weighted_dual(self.workload, self.epsilon, TARGET_STEPS, self.prior)
 
     @cached_property
     def gram(self) -> np.ndarray:
@@ -160,6 +168,13 @@ def search(solver: Solver, problem: Problem, on_step: Callback | None = None) ->
     return found
 
 
+def excess(value: float, bound: float) -> float:
+    """Return value / bound - 1; at a bound of zero, infinity unless the value is zero too."""
+    if bound > 0:
+        return value / bound - 1
+    return math.inf if value > 0 else 0.0
+
+
 def _descend(
     solver: Solver, problem: Problem, start: int, found: Search, began: float, on_step: Callback | None
 ) -> Status:
@@ -169,13 +184,13 @@ def _descend(
     for step in range(limits.max_steps + 1):
         best = found.keep(state)
         trace.append(state.objective)
-        gap = best / problem.lower_bound - 1
+        gap = excess(best, problem.lower_bound)
         found.history.append(Step(start, step, trace[-1], best, gap, time.perf_counter() - began))
         if on_step is not None and on_step(found.history[-1]):
             return Status.STOPPED
         if gap <= limits.gap:
             return Status.OPTIMAL
-        if state.stuck or _stalled(trace, limits):
+        if state.stuck or stalled(trace, limits):
             return Status.CONVERGED
         if found.history[-1].seconds > limits.max_seconds:
             return Status.TIME_EXHAUSTED
@@ -184,7 +199,7 @@ def _descend(
     return Status.STEPS_EXHAUSTED
 
 
-def _stalled(trace: list[float], limits: Limits) -> bool:
+def stalled(trace: list[float], limits: Limits) -> bool:
     """Return whether the last `patience` steps together gained less than `tolerance`."""
     return (
         len(trace) > limits.patience

@@ -19,7 +19,8 @@ class Weights(NamedTuple):
     """A design: probabilities p on rows and the multipliers that balanced it.
 
     With p_s = theta_s d_s/n and x_s = (n/d_s)(s - d_s/n 1), d_s = 1^T s, a strategy is a probability vector p
-    with sum_s p_s x_s = 0, and C = M - 11^T/n = (1/n) sum_s p_s x_s x_s^T.
+    with sum_s p_s x_s = 0, and C = M - 11^T/n = (1/n) sum_s p_s x_s x_s^T. Under a prior w over the user
+    types the same holds with d_s = n w^T s, and C w = 0.
     """
 
     p: jax.Array

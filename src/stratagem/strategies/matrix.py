@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.strategy import Strategy, weighted_row_sums
 
 BLOCK = 1 << 22
 """Entries of a temporary array in simulation."""
@@ -81,11 +81,11 @@ class MatrixStrategy(Strategy):
         """Return Q^T Y."""
         return self.matrix.T @ Y
 
-    def centred_information(self) -> np.ndarray:
+    def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
         """Return M - 11^T/n by one symmetric product of the centred, scaled rows."""
-        d = self.row_sums
+        d = weighted_row_sums(self, prior)
         Q, d = self.matrix[d > 0], d[d > 0]
-        scaled = (Q - Q.mean(axis=1, keepdims=True)) / np.sqrt(d)[:, None]
+        scaled = (Q - d[:, None] / self.domain_size) / np.sqrt(d)[:, None]
         return scaled.T @ scaled
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from stratagem.linalg import CentredInverse, PseudoInverse, pseudo_inverse
+from stratagem.prior import uniform
 
 if TYPE_CHECKING:
     from stratagem.strategies.matrix import MatrixStrategy
@@ -17,7 +18,8 @@ class Strategy(ABC):
     """A locally private randomiser Q (m x n): Q[y, u] = Pr(report y | user type u), columns sum to one.
 
     Only linear maps by Q are asked for, so that a strategy may be stored as a matrix, as bits or as a rule.
-    D = diag(Q 1) holds the row sums, M = Q^T D^-1 Q the information matrix (McKenna et al., VLDB 2020).
+    D = diag(Q 1) holds the row sums, M = Q^T D^-1 Q the information matrix (McKenna et al., VLDB 2020). With
+    a prior p over the user types D = diag(n Q p); without one p = 1/n.
     """
 
     @property
@@ -61,10 +63,10 @@ class Strategy(ABC):
         """Return Q^T Y for Y of shape (m,) or (m, k)."""
 
     @abstractmethod
-    def centred_information(self) -> np.ndarray:
-        """Return M - 11^T/n = sum_y (q_y - d_y/n 1)(q_y - d_y/n 1)^T / d_y, n x n.
+    def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
+        """Return C = M - 11^T/n = sum_y (q_y - d_y/n 1)(q_y - d_y/n 1)^T / d_y, n x n, with d = n Q p.
 
-        M 1 = 1 always holds; the rest is of order epsilon^2, so it is summed without forming M first.
+        M (n p) = 1 and C p = 0 always hold; C is of order epsilon^2, so it is summed without forming M first.
         """
 
     @abstractmethod
@@ -81,22 +83,36 @@ class Strategy(ABC):
         return self.centred_information() + 1.0 / self.domain_size
 
     @final
-    def reconstruct(self, counts: np.ndarray) -> np.ndarray:
+    def reconstruct(self, counts: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
         """Return the unbiased estimate M^+ Q^T D^-1 counts of the data vector, (m,) -> (n,).
 
-        Unbiased on the row space of Q (Theorem 3.10 of McKenna et al., VLDB 2020, with uniform weights).
+        Unbiased on the row space of Q whatever the prior (n,), and of least variance where it is right
+        (Theorem 3.10 of McKenna et al., VLDB 2020, has p = 1/n).
         """
-        return apply_inverse(
-            pseudo_inverse(self.centred_information()), self.backward(inverse_row_sums(self) * counts)
-        )
+        weighted = self.backward(inverse_row_sums(self, prior) * counts)
+        return apply_inverse(pseudo_inverse(self.centred_information(prior)), weighted, prior)
 
 
-def apply_inverse(inverse: CentredInverse | PseudoInverse, B: np.ndarray) -> np.ndarray:
-    """Return M^+ B where M = 11^T/n + C, C 1 = 0 and `inverse` is C^+; B has shape (n,) or (n, k)."""
-    return B.mean(axis=0) + inverse @ (B - B.mean(axis=0))
+def apply_inverse(
+    inverse: CentredInverse | PseudoInverse, B: np.ndarray, prior: np.ndarray | None = None
+) -> np.ndarray:
+    """Return M^+ B where M = 11^T/n + C, C p = 0 and `inverse` is C^+; B has shape (n,) or (n, k).
+
+    M (n p) = 1, so B = 1 b + B_c with b = p^T B gives M^+ B = n p b + (I - p 1^T) C^+ B_c.
+    """
+    n = len(B)
+    p = (uniform(n) if prior is None else prior).reshape(n, *[1] * (B.ndim - 1))
+    total = (p * B).sum(axis=0)
+    rest = inverse @ (B - total)
+    return n * p * total + rest - p * rest.sum(axis=0)
 
 
-def inverse_row_sums(strategy: Strategy) -> np.ndarray:
-    """Return 1/d (m,), zero where a report never occurs."""
-    d = strategy.row_sums
+def weighted_row_sums(strategy: Strategy, prior: np.ndarray | None = None) -> np.ndarray:
+    """Return d = n Q p (m,); the row sums Q 1 without a prior."""
+    return strategy.row_sums if prior is None else strategy.domain_size * strategy.forward(prior)
+
+
+def inverse_row_sums(strategy: Strategy, prior: np.ndarray | None = None) -> np.ndarray:
+    """Return 1/d (m,), d = n Q p, zero where a report never occurs."""
+    d = weighted_row_sums(strategy, prior)
     return np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.prior import uniform
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
 from stratagem.strategies.strategy import Strategy
 
@@ -101,13 +102,13 @@ class TwoLevelStrategy(Strategy):
             inside += B.T @ weighted[rows]
         return weighted.sum(axis=0) + (self.ratio - 1) * inside
 
-    def centred_information(self) -> np.ndarray:
-        """Return M - 11^T/n = (E - 1)^2 sum_y theta_y/(n + (E - 1) k) (b_y - k/n)(b_y - k/n)^T, k = |T_y|."""
-        sizes, c = self.sizes, self.ratio - 1
-        scale = c * np.sqrt(self.theta / (self.size + c * sizes))
+    def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
+        """Return M - 11^T/n = (E - 1)^2/n sum_y theta_y/(1 + (E - 1) f) (b_y - f)(b_y - f)^T, f = p(T_y)."""
+        c, p = self.ratio - 1, uniform(self.size) if prior is None else prior
         C = np.zeros((self.size, self.size))
         for rows, B in self._blocks():
-            centred = (B - sizes[rows, None] / self.size) * scale[rows, None]
+            mass = (B @ p)[:, None]
+            centred = (B - mass) * (c * np.sqrt(self.theta[rows, None] / self.size / (1 + c * mass)))
             C += centred.T @ centred
         return C
 
