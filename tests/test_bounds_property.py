@@ -244,4 +244,4 @@ def test_prefix_64_is_certified_at_high_epsilon(epsilon, gap):
     solution = st.optimise(st.prefix(64), epsilon, solver=st.Certified(max_steps=15))
     assert solution.bounds.name == "pricing"
     assert solution.gap <= gap
-    assert solution.objective > 1.15 * solution.bounds.weighted
+    assert solution.objective > 1.15 * (solution.bounds.weighted or 0.0)

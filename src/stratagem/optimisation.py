@@ -18,8 +18,9 @@ from stratagem.workloads import Workload
 ROUNDING = 1e-9
 """Relative room between an objective and a bound that rounding may use up."""
 
-CERTIFIED, PATIENCE = 0.01, 20.0
-"""Gap between objective and bound above which a tighter bound is sought, and the seconds it may take."""
+CERTIFIED, PATIENCE = 0.01, (20.0, 60.0)
+"""Gap between objective and bound above which a tighter bound is sought, and the seconds it may take: as
+long as the search took, within these limits."""
 
 
 def optimise(
@@ -58,8 +59,9 @@ def optimise(
     if found.status in (Status.INTERRUPTED, Status.STOPPED):
         status = found.status
     else:
+        allowed = min(max(PATIENCE[0], time.perf_counter() - began), PATIENCE[1])
         bounds = tighten(
-            bounds, workload, epsilon, _cost(workload, strategy), CERTIFIED, PATIENCE, support(strategy)
+            bounds, workload, epsilon, _cost(workload, strategy), CERTIFIED, allowed, support(strategy)
         )
     seconds = time.perf_counter() - began
     solution = Solution(
