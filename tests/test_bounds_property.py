@@ -188,6 +188,17 @@ AWKWARD = {
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 50.0, 300.0])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 12])
+def test_bounds_are_finite_and_valid_at_the_limits_of_epsilon(n, epsilon):
+    reflection = st.explicit(np.ones((1, n)) - 2 * np.eye(n)[:1])
+    for workload in (st.prefix(n), st.histogram(n), st.total(n), reflection):
+        response = st.evaluate(workload, st.randomised_response(n, epsilon)).objective
+        for value in st.lower_bounds(workload, epsilon).known().values():
+            assert 0 <= value <= response * (1 + ROUNDING)
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_problems_have_finite_bounds_below_every_mechanism(name, epsilon):
@@ -233,4 +244,4 @@ def test_prefix_64_is_certified_at_high_epsilon(epsilon, gap):
     solution = st.optimise(st.prefix(64), epsilon, solver=st.Certified(max_steps=15))
     assert solution.bounds.name == "pricing"
     assert solution.gap <= gap
-    assert solution.objective > 1.15 * solution.bounds.weighted
+    assert solution.objective > 1.15 * (solution.bounds.weighted or 0.0)

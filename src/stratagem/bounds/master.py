@@ -59,12 +59,13 @@ def solve(
         curvature[np.diag_indices(m)] += z / theta
         try:
             dtheta, dlam = _direction(curvature, S, g - S @ lam + target / theta, missing)
+            dz = target / theta - z - z / theta * dtheta
+            length = min(1.0, BOUNDARY * _reach(theta, dtheta), BOUNDARY * _reach(z, dz))
+            expanded = _expand(U, V, theta + length * dtheta)
         except np.linalg.LinAlgError:  # rounding has the last word; where we stand is still a valid pair
             break
-        dz = target / theta - z - z / theta * dtheta
-        length = min(1.0, BOUNDARY * _reach(theta, dtheta), BOUNDARY * _reach(z, dz))
         theta, lam, z = theta + length * dtheta, lam + length * dlam, z + length * dz
-        M, G, curvature, g = _expand(U, V, theta)
+        M, G, curvature, g = expanded
     return Centre(theta, lam, M)
 
 

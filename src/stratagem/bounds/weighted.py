@@ -89,6 +89,8 @@ class _Value:
         if not self.valid(gamma):
             return 1e10, np.zeros_like(theta)
         S, scaled = self.root(gamma)
+        if S == 0:  # rounding left nothing of H at a very high epsilon
+            return 1e10, np.zeros_like(theta)
         # dS = tr(H^(-1/2) dH)/2 = tr(B dGamma)/2 with B = half H^(-1/2) half^T = scaled scaled^T
         B_gamma = scaled @ (scaled.T @ gamma)
         slope = np.square(scaled).sum(axis=1) - kappa * (2 * B_gamma / total - gamma @ B_gamma / total**2)
