@@ -65,7 +65,7 @@ class Certified(Solver):
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
     start: TwoLevelStrategy | None = None
-    """Rows to start from instead of random ones."""
+    """Rows to start from; then no random ones are tried."""
     polish: bool = True
     """Whether rows limited by `outputs` may leave the two levels at the end."""
     seed: int = 0
@@ -95,7 +95,8 @@ class Certified(Solver):
         if self.outputs is None or not self.polish:
             return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
         steps, patience = self.max_steps + STRIDES, self.patience + 1
-        return Limits(steps, 2, self.tolerance, patience, self.max_seconds, self.gap)
+        starts = 2 if self.start is None else 1
+        return Limits(steps, starts, self.tolerance, patience, self.max_seconds, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
         """Build the first patterns and their weights; where rows are polished, the gradient's start comes first."""
@@ -105,7 +106,7 @@ class Certified(Solver):
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
             )
         end = now + self.max_seconds if best is None else best.end
-        if self.outputs is not None and self._polishes(n) and not start:
+        if self.outputs is not None and self._polishes(n) and self.start is None and not start:
             return descent(problem, None, self.outputs, end, self.seed)
         if best is not None and not self._polishes(n):
             return replace(best, closed=True)
