@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 import stratagem as st
+from stratagem.accuracy import objective
+from stratagem.strategies import BASELINES
 
 
 def binary(n: int) -> str:
@@ -72,3 +74,24 @@ def assert_private(strategy: st.Strategy, epsilon: float) -> None:
     columns = strategy.backward(np.ones(strategy.outputs))
     assert np.abs(columns - 1).max() <= 1e-12
     assert strategy.epsilon <= epsilon
+
+
+def assert_certified(solution: st.Solution, epsilon: float) -> None:
+    """Private, unbiased on the workload, above every bound, no worse than any baseline."""
+    workload, strategy = solution.workload, solution.strategy
+    assert_private(strategy, epsilon)
+    for name, bound in solution.bounds.known().items():
+        assert solution.objective >= bound * (1 - 1e-9), name
+    n = workload.domain_size
+    for baseline in BASELINES:
+        for _, candidate in baseline.candidates(n, epsilon):
+            try:
+                assert solution.objective <= objective(workload, candidate) * (1 + 1e-9)
+            except st.UnsupportedWorkloadError:
+                continue
+    counts = strategy.forward(np.eye(n))
+    some = np.unique(np.linspace(0, n - 1, 5).astype(int))
+    estimates = np.column_stack([strategy.reconstruct(counts[:, u]) for u in some])
+    W = workload.matrix() if workload.queries * n < 1e7 else workload.gram()
+    scale = np.abs(W).max() * (1 + np.abs(estimates).max())
+    assert np.allclose(W @ estimates, W[:, some], atol=1e-7 * scale)

@@ -144,9 +144,20 @@ def test_ctrl_c_before_there_is_anything_exits_quietly(capsys, monkeypatch):
 
 def test_bound_json(capsys):
     data = run_json(capsys, "bound", *SMALL)
-    assert list(data) == ["svd", "closed", "integer", "weighted", "best"]
+    assert list(data) == ["svd", "closed", "integer", "weighted", "exact", "best"]
     assert data["best"] == max(data.values())
     assert data["best"] == pytest.approx(st.lower_bounds(st.prefix(8), 1.0).best)
+
+
+def test_bound_takes_its_time_when_asked(capsys):
+    command = ["bound", "prefix", "--domain", "24", "--epsilon", "4"]
+    status, out, err = run(capsys, *command, "--seconds", "5", "--json")
+    data = json.loads(out)
+    assert status == 0
+    assert "at most 5 s" in err
+    assert data["best"] == max(data["pricing"], data.get("sdp", 0.0))
+    assert data["best"] > 1.2 * data["weighted"]
+    assert run(capsys, *command, "--tight", "--seconds", "0")[1] == run(capsys, *command)[1]
 
 
 def test_compare_json_and_plot(capsys, tmp_path):

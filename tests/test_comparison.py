@@ -14,7 +14,7 @@ WORKLOADS = {
     "marginals": st.marginals("2^4", 2),
     "total": st.total(8),
 }
-QUICK = st.Auto(outputs=32, restarts=1)
+QUICK = st.Auto(outputs=32, gap=0.1)
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def test_a_single_start_reaches_its_target(name, multiple, target):
 @pytest.mark.parametrize("line", [g for g in golden() if g.n == 8], ids=lambda g: f"{g.name}-{g.epsilon}")
 def test_small_optima_within_five_percent(line):
     workload = line.workload()
-    solution = st.optimise(workload, line.epsilon, solver=st.Auto(outputs=64, restarts=8))
+    solution = st.optimise(workload, line.epsilon, solver=st.ProjectedGradient(outputs=64, restarts=8))
     assert_private(solution.strategy, line.epsilon)
     assert solution.strategy.outputs <= 64
     assert line.values["optimum"] * (1 - 1e-5) <= solution.objective <= 1.05 * line.values["optimum"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
     from stratagem.bounds import Bounds, lower_bounds
+    from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
     from stratagem.optimisation import optimise
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
+    "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
     "stratagem.optimisation": ("optimise",),
     "stratagem.simulation": ("Simulation", "simulate"),
@@ -72,6 +74,7 @@ _HOMES = {
         "kron",
         "marginals",
         "parity",
+        "path",
         "prefix",
         "stack",
         "total",
@@ -112,6 +115,7 @@ __all__ = [
     "marginals",
     "optimise",
     "parity",
+    "path",
     "per_query_variance",
     "prefix",
     "randomised_response",

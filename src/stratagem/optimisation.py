@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import time
 
-from stratagem.accuracy import UnsupportedWorkloadError
-from stratagem.bounds import WEIGHTED_LIMIT, lower_bounds
+from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.bounds import WEIGHTED_LIMIT, lower_bounds, tighten
 from stratagem.bounds.weighted import weighted_dual
 from stratagem.privacy import check
-from stratagem.ranking import rank_baselines
+from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
-from stratagem.solvers import Auto, Callback, Problem, Solver, Status, search
-from stratagem.strategies import Strategy
+from stratagem.solvers import Auto, Callback, Choice, Problem, Search, Solver, Status, search
+from stratagem.strategies import MatrixStrategy, Strategy
+from stratagem.support import support
 from stratagem.workloads import Workload
 
 ROUNDING = 1e-9
 """Relative room between an objective and a bound that rounding may use up."""
+
+CERTIFIED, PATIENCE = 0.01, 20.0
+"""Gap between objective and bound above which a tighter bound is sought, and the seconds it may take."""
+
+ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
 
 
 def optimise(
@@ -45,29 +50,60 @@ def optimise(
     bounds = lower_bounds(workload, epsilon, dual)
     problem = Problem(workload, epsilon, bounds.best, dual)
     baselines = rank_baselines(workload, epsilon)
-    baseline, baseline_name = baselines[0].strategy, str(baselines[0])
-    chosen = (solver or Auto()).select(problem, baseline) if isinstance(solver, Auto | None) else solver
+    chosen, reason = _choice(solver, problem, baselines[0].strategy)
     found = search(chosen, problem, on_step)
-    ended = found.status if found.status in (Status.INTERRUPTED, Status.STOPPED) else Status.BASELINE
-
-    def stated(strategy: Strategy, name: str, status: Status) -> Solution:
-        seconds, history = time.perf_counter() - began, tuple(found.history)
-        return Solution(workload, epsilon, strategy, bounds, str(status), name, seconds, history, baselines)
-
-    solution = stated(baseline, baseline_name, ended)
-    if found.best is not None:
-        searched = stated(chosen.finish(problem, found.best), type(chosen).__name__, found.status)
-        solution = searched if _cost(searched) <= baselines[0].objective else solution
+    strategy, accuracy, name, status = _best(problem, chosen, found, baselines[0])
+    if status not in ENDED_BY_HAND:
+        wanted = chosen.limits.gap or CERTIFIED
+        bounds = tighten(bounds, workload, epsilon, accuracy.objective, wanted, PATIENCE, support(strategy))
+    gap = accuracy.objective / bounds.best - 1
+    solution = Solution(
+        workload,
+        epsilon,
+        strategy,
+        accuracy,
+        bounds,
+        _verdict(status, gap, chosen.limits.gap),
+        name,
+        reason,
+        time.perf_counter() - began,
+        tuple(found.history),
+        baselines,
+    )
     _certify(solution)
     return solution
 
 
-def _cost(solution: Solution) -> float:
-    """Return the objective, infinite where the strategy has too few outputs to answer the workload."""
+def _choice(solver: Solver | Auto | None, problem: Problem, baseline: MatrixStrategy) -> Choice:
+    """Return the solver to run and the reason for it."""
+    if isinstance(solver, Auto | None):
+        return (solver or Auto()).select(problem, baseline)
+    return Choice(solver, "asked for")
+
+
+def _best(
+    problem: Problem, solver: Solver, found: Search, baseline: Contender
+) -> tuple[Strategy, Accuracy, str, Status]:
+    """Return what the search found, or the best baseline where that is no worse; with its maker's name."""
+    ended = found.status if found.status in ENDED_BY_HAND else Status.BASELINE
+    fallback = baseline.strategy, baseline.accuracy, str(baseline), ended
+    if found.best is None:
+        return fallback
+    strategy = solver.finish(problem, found.best)
     try:
-        return solution.objective
-    except UnsupportedWorkloadError:
-        return math.inf
+        accuracy = evaluate(problem.workload, strategy)
+    except UnsupportedWorkloadError:  # too few outputs to answer the workload
+        return fallback
+    if accuracy.objective > baseline.objective:
+        return fallback
+    return strategy, accuracy, type(solver).__name__, found.status
+
+
+def _verdict(status: Status, gap: float, wanted: float) -> Status:
+    """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
+    if wanted == 0 or status in ENDED_BY_HAND:
+        return status
+    return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
 
 def _certify(solution: Solution) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-from stratagem.accuracy import Accuracy, evaluate
+from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds
 from stratagem.ranking import Contender
-from stratagem.solvers.solver import Step
+from stratagem.solvers.solver import Status, Step
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
@@ -21,20 +20,19 @@ class Solution:
     epsilon: float
     """The budget that was asked for; `strategy.epsilon` is what was measured."""
     strategy: Strategy
+    accuracy: Accuracy
+    """Exact variances of the strategy on the workload."""
     bounds: Bounds
-    status: str
+    status: Status
     """How the search ended and what to do about it."""
     solver: str
     """Name of the solver, or of the published mechanism that no search beat."""
+    reason: str
+    """Why this solver was run."""
     seconds: float
     history: tuple[Step, ...] = ()
     baselines: tuple[Contender, ...] = ()
     """Every published mechanism at its best on this problem, least objective first."""
-
-    @cached_property
-    def accuracy(self) -> Accuracy:
-        """Exact variances of the strategy on the workload."""
-        return evaluate(self.workload, self.strategy)
 
     @property
     def objective(self) -> float:
@@ -63,5 +61,6 @@ class Solution:
             f"objective    {self.objective:.6g}\n"
             f"lower bound  {self.lower_bound:.6g} ({self.bounds.name})\n"
             f"gap          {100 * self.gap:.2f} %\n"
+            f"solver       {self.solver}: {self.reason}\n"
             f"{self.status}"
         )

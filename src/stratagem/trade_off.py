@@ -83,7 +83,7 @@ def trade_off(
     F, share = factor(problem.gram), max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []
     for m in wanted:
-        solver = Certified(outputs=m, start=widest, max_steps=ROUNDS, max_seconds=share)
+        solver = Certified(outputs=m, resume=widest, max_steps=ROUNDS, max_seconds=share)
         strategy = solver.finish(problem, search(solver, problem).best)
         value = objective(workload, strategy, F)
         if points and points[-1].objective <= value:

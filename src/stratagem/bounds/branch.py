@@ -42,7 +42,7 @@ def worst(slack: Slack, seeds: np.ndarray, tolerance: float, seconds: float) -> 
     """
     begun = time.monotonic()
     n = len(slack.linear)
-    search = _Search(slack)
+    search = _Search(slack, begun + seconds)
     search.meet(np.concatenate([np.zeros((1, n), bool), np.eye(n, dtype=bool), np.ones((1, n), bool), seeds]))
     tree, waiting = search.plant()
     lifted = False
@@ -62,8 +62,8 @@ def worst(slack: Slack, seeds: np.ndarray, tolerance: float, seconds: float) -> 
 class _Search:
     """The worst pattern met so far, and the steps that may find a worse one."""
 
-    def __init__(self, slack: Slack) -> None:
-        self.slack, self.n = slack, len(slack.linear)
+    def __init__(self, slack: Slack, deadline: float) -> None:
+        self.slack, self.n, self.deadline = slack, len(slack.linear), deadline
         self.attained, self.expanded = 0.0, 0
         self.found: list[np.ndarray] = []
 
@@ -78,7 +78,7 @@ class _Search:
         splits, scores = {}, {}
         for size in range(2, self.n):
             P, score = even(self.slack), self.score(even(self.slack), size)
-            if score < self.attained:
+            if score < self.attained and time.monotonic() < self.deadline:
                 P = ascend(self.slack, size, self.attained * float(self.slack.lengths[size]))
                 score = self.score(P, size)
             if score < self.attained:
@@ -95,6 +95,8 @@ class _Search:
         """Return the waiting nodes with the semidefinite root bound of their size where that is higher."""
         score = waiting.score.copy()
         for size in np.unique(waiting.size):
+            if time.monotonic() > self.deadline:
+                break
             rest, P = lift(self.slack, int(size), self.attained * float(self.slack.lengths[size]))
             value = (
                 root(rest, P, int(size))[0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,19 +25,50 @@ class Certificate:
     L(Q) >= ||F^T B||_*^2 / 1^T lambda. If f(T) >= -delta (1^T s)^2, lambda + delta 1 satisfies it.
     """
 
-    nuclear: float
-    """||F^T B||_*."""
-    total: float
-    """1^T lambda."""
-    slack: Slack
+    F: np.ndarray
+    """Factor of the workload's Gram matrix (n x r)."""
+    B: np.ndarray
+    """(n x k)"""
+    multiplier: np.ndarray
+    """lambda (n,)"""
+    E: float
 
     @classmethod
     def of(cls, V: np.ndarray, information: np.ndarray, multiplier: np.ndarray, E: float) -> Certificate:
         """Return the certificate with B = M^-1 F, for any positive definite M and any lambda."""
         F = factor(V)
-        B = np.linalg.solve(information, F)
-        nuclear = float(np.linalg.svd(F.T @ B, compute_uv=False).sum())
-        return cls(nuclear, float(multiplier.sum()), Slack.of(B @ B.T, multiplier, E))
+        return cls(F, np.linalg.solve(information, F), multiplier, E)
+
+    @cached_property
+    def nuclear(self) -> float:
+        """||F^T B||_*."""
+        return float(np.linalg.svd(self.F.T @ self.B, compute_uv=False).sum())
+
+    @cached_property
+    def total(self) -> float:
+        """1^T lambda."""
+        return float(self.multiplier.sum())
+
+    @cached_property
+    def slack(self) -> Slack:
+        """The slack f."""
+        return Slack.of(self.B @ self.B.T, self.multiplier, self.E)
+
+    def shifted(self, lower: float) -> Certificate:
+        """Return the certificate with lambda - lower 1, valid if f(T)/(1^T s)^2 >= lower for all patterns.
+
+        It is scaled to ||F^T B||_* = 1^T lambda, as at an optimum, which leaves the bound as it is.
+        """
+        multiplier = self.multiplier - min(lower, 0.0)
+        total = float(multiplier.sum())
+        scale = self.nuclear / total if total > 0 else 1.0
+        return replace(self, B=self.B * scale, multiplier=multiplier * scale**2)
+
+    def blend(self, other: Certificate, share: float) -> Certificate:
+        """Return (1 - share) (G, lambda) + share (G', lambda'); f is linear in the pair."""
+        B = np.concatenate([math.sqrt(1 - share) * self.B, math.sqrt(share) * other.B], axis=1)
+        multiplier = (1 - share) * self.multiplier + share * other.multiplier
+        return replace(self, B=factor(B @ B.T), multiplier=multiplier)
 
     def value(self, lower: float) -> float:
         """Return the bound if f(T)/(1^T s)^2 >= lower for all patterns: lambda is shifted by -lower."""

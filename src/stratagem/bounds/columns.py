@@ -66,6 +66,11 @@ def proper(patterns: np.ndarray) -> np.ndarray:
     return distinct(patterns[(size > 0) & (size < patterns.shape[1])])
 
 
+def spanning(patterns: np.ndarray) -> np.ndarray:
+    """Return the proper patterns together with all single elements, which keep M positive definite."""
+    return proper(np.concatenate([np.eye(patterns.shape[1], dtype=bool), patterns]))
+
+
 def distinct(patterns: np.ndarray) -> np.ndarray:
     """Return every pattern once."""
     packed = np.packbits(patterns, axis=1)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.bounds import columns
+from stratagem.bounds.branch import Worst
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.master import Centre, Start, solve
 from stratagem.bounds.nuclear import total_term
@@ -19,6 +20,10 @@ ADDED = 400
 """Patterns added in a round."""
 KEPT = 1600
 """Patterns above which those of least weight are dropped."""
+STEP, SHORTER, LEAST_STEP = 0.5, 0.7, 0.1
+"""How far a trial goes from the best certificate towards the newest, and what becomes of it by a failure."""
+PACE = 0.65
+"""What a round leaves of the gap while all goes well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +33,7 @@ class Priced:
     bound: float
     """L(Q) >= bound for every epsilon-LDP Q."""
     objective: float
-    """tr(M^-1 V) of the best strategy over two-level patterns met, its column sums exact to about 1e-8."""
+    """tr(M^-1 V) of the best strategy met, its column sums exact to about 1e-8, or what was given if less."""
     patterns: np.ndarray
     """Patterns (m, n) bool of the last round."""
     centre: Centre
@@ -64,31 +69,81 @@ def generate(
     gap: float = 5e-3,
     seconds: float = 30.0,
     patterns: np.ndarray | None = None,
+    objective: float = math.inf,
+    known: float = 0.0,
 ) -> Priced:
-    """Generate patterns from the given ones (N, n) bool, or from random ones, for a gap or some seconds."""
+    """Generate patterns from the given ones (N, n) bool, or from random ones, for a gap or some seconds.
+
+    An objective reached elsewhere says where to stop, and a known bound when to give up: once the gap closes
+    too slowly to pass it in time. Certificates are tried half-way between the best one so far and that of
+    the newest weights, less far when that fails: the newest alone swings, and stalls at twice the gap.
+
+    Reference:
+        Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming, ITOR 1997.
+    """
     E, V = math.exp(check(epsilon)), workload.gram()
-    deadline = time.monotonic() + seconds
-    rng = np.random.default_rng(0)
-    X = columns.first(V, E, 600, rng) if patterns is None else columns.proper(patterns)
-    best, bound, start, rounds = math.inf, 0.0, None, 0
+    X = columns.first(V, E, 600, np.random.default_rng(0)) if patterns is None else columns.spanning(patterns)
+    begun, search = time.monotonic(), _Search(V, E, X, objective, gap)
     while True:
-        tight = 0.1 if bound == 0 else min(max(0.5 * (best / bound - 1), 0.2 * gap), 0.1)
-        centre = solve(1 + (E - 1) * X, V, tight, start)
-        best = min(best, float(np.trace(np.linalg.solve(centre.information, V))))
-        certificate = Certificate.of(V, centre.information, centre.multiplier, E)
-        minima = columns.descend(certificate.slack, X, centre.theta, rng)
-        left = deadline - time.monotonic()
-        # far from the end a glance is enough: it is the patterns met that count, not the bound
-        promising = certificate.value(float(certificate.slack.scores(minima).min(initial=0.0))) > best * (
-            1 - 5 * gap
-        )
-        allowed = max(0.3 * left, 0.1 * seconds) if promising or left < 0.2 * seconds else 0.01 * seconds
-        worst = certificate.price(minima, 0.2 * gap, allowed)
-        bound, rounds = max(bound, certificate.value(worst.lower)), rounds + 1
-        if best <= bound * (1 + gap) or time.monotonic() > deadline:
-            return Priced(bound, best, X, centre, rounds)
-        top = columns.choose(certificate.slack, np.concatenate([minima, worst.patterns]), 150, rng)
-        X, start = _extend(X, centre, certificate, top, rng)
+        search.certify(seconds, begun + seconds - time.monotonic())
+        spent = time.monotonic() - begun
+        late = spent > seconds or search.too_slow(known, seconds / spent - 1)
+        if late or search.best <= search.bound * (1 + gap):
+            return Priced(search.bound, search.best, search.patterns, search.centre, search.rounds)
+        search.extend()
+
+
+class _Search:
+    """The patterns, the best certificate so far, and the rounds that improve both."""
+
+    def __init__(self, V: np.ndarray, E: float, patterns: np.ndarray, best: float, gap: float) -> None:
+        self.V, self.E, self.patterns, self.best, self.gap = V, E, patterns, best, gap
+        self.rng = np.random.default_rng(0)
+        self.bound, self.value, self.rounds, self.step = 0.0, 0.0, 0, STEP
+        self.start: Start | None = None
+        self.held: Certificate | None = None
+
+    def certify(self, seconds: float, left: float) -> None:
+        """Solve for the weights, try a certificate between the best one and theirs, and keep the better."""
+        tight = 0.5 * (self.best / self.bound - 1) if self.bound else 1.0
+        tight = min(max(tight, 0.2 * self.gap), 0.1)
+        self.centre = solve(1 + (self.E - 1) * self.patterns, self.V, tight, self.start)
+        M = self.centre.information
+        self.best = min(self.best, float(np.trace(np.linalg.solve(M, self.V))))
+        self.fresh = Certificate.of(self.V, M, self.centre.multiplier, self.E)
+        self.trial = self.held.blend(self.fresh.shifted(0.0), self.step) if self.held else self.fresh
+        worst, self.rounds = self._price(seconds, left), self.rounds + 1
+        self.value = self.trial.value(worst.lower)
+        if self.value > self.bound:
+            self.bound, self.held = self.value, self.trial.shifted(worst.lower)
+        else:
+            self.step = max(SHORTER * self.step, LEAST_STEP)
+
+    def _price(self, seconds: float, left: float) -> Worst:
+        """Search what the trial violates most; a glance will do while it is far from any use."""
+        slacks = (self.trial.slack, self.fresh.slack)[: 2 if self.held else 1]
+        weights = self.centre.theta
+        minima = np.concatenate([columns.descend(s, self.patterns, weights, self.rng) for s in slacks])
+        reach = self.trial.value(float(self.trial.slack.scores(minima).min(initial=0.0)))
+        promising = reach > min(self.bound, self.best * (1 - 5 * self.gap)) or left < 0.2 * seconds
+        allowed = max(min(0.3 * left, 0.15 * seconds), 0.1 * seconds) if promising else 0.01 * seconds
+        unsure = max(0.2 * self.gap, 0.1 * (self.best / reach - 1)) if reach > 0 else 1.0
+        worst = self.trial.price(minima, unsure, allowed)
+        self.met = np.concatenate([minima, worst.patterns])
+        return worst
+
+    def too_slow(self, known: float, more: float) -> bool:
+        """Return whether the known bound stays out of reach in `more` times the rounds made so far."""
+        value = max(self.value, self.bound)
+        if self.rounds < 2 or value <= 0 or not 0 < known < self.best:
+            return False
+        return (self.best / value - 1) * PACE ** (more * self.rounds) > self.best / known - 1
+
+    def extend(self) -> None:
+        """Add the patterns that violate the certificates most, and some of those near them."""
+        tried = [columns.choose(c.slack, self.met, 150, self.rng) for c in (self.trial, self.fresh)]
+        top = columns.distinct(np.concatenate(tried))
+        self.patterns, self.start = _extend(self.patterns, self.centre, self.fresh, top, self.rng)
 
 
 def _extend(

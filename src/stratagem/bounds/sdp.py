@@ -45,7 +45,7 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0) -> float:
         raise ValueError(
             f"The domain has {n} elements; the semidefinite bound is for at most {LIMIT}: use pricing."
         )
-    pair = _relax(V, E) if n > 1 else None
+    pair = _relax(V, E, seconds) if n > 1 else None
     if pair is None:
         return total_term(workload)
     certificate = Certificate.of(V, *pair, E)
@@ -53,7 +53,7 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0) -> float:
     return max(certificate.value(worst.lower), total_term(workload))
 
 
-def _relax(V: np.ndarray, E: float) -> tuple[np.ndarray, np.ndarray] | None:
+def _relax(V: np.ndarray, E: float, seconds: float) -> tuple[np.ndarray, np.ndarray] | None:
     """Return M (n x n) and the multiplier lambda (n,) of M 1 = 1, None where the solver gives up."""
     import cvxpy as cp
 
@@ -72,7 +72,7 @@ def _relax(V: np.ndarray, E: float) -> tuple[np.ndarray, np.ndarray] | None:
     problem = cp.Problem(cp.Minimize(cost), [balance, *cuts, *whole])
     with warnings.catch_warnings(), suppress(cp.SolverError):
         warnings.simplefilter("ignore")  # inaccurate solutions are fine here
-        problem.solve(solver=cp.CLARABEL)
+        problem.solve(solver=cp.CLARABEL, time_limit=max(seconds, 1.0))
     if M.value is None or balance.dual_value is None:
         return None
     if not (np.isfinite(M.value).all() and np.trace(M.value) > 0):

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from stratagem.cli.option import DOMAIN, EPSILON, JSON, ORDER, WIDTH, WORKLOAD, read_workload
 from stratagem.cli.output import write, write_json
-from stratagem.cli.progress import progress
+from stratagem.cli.progress import note, progress
+
+if TYPE_CHECKING:
+    from stratagem.bounds import Bounds
+
+SECONDS = 60.0
+"""How long --tight may take."""
+GAP = 1e-3
+"""Distance from the optimum at which --tight is content."""
 
 
 def bound(
@@ -15,16 +25,28 @@ def bound(
     domain: DOMAIN = None,
     order: ORDER = None,
     width: WIDTH = None,
+    tight: Annotated[
+        bool, typer.Option("--tight", help="Also the expensive bounds: pricing and semidefinite.")
+    ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0.0, help=f"Time for --tight, which it implies: {SECONDS:g}.", show_default=False),
+    ] = None,
     json: JSON = False,
 ) -> None:
     """Compute lower bounds on the objective of every strategy for a workload."""
-    from stratagem.bounds import lower_bounds
+    from stratagem.bounds import lower_bounds, tighten
     from stratagem.privacy import check
 
     check(epsilon)
     asked = read_workload(workload, domain, order, width)
     with progress("computing bounds"):
         bounds = lower_bounds(asked, epsilon)
+    if (tight or seconds is not None) and bounds.exact is None:
+        limit = SECONDS if seconds is None else seconds
+        note(f"tightening the {bounds.name} bound for at most {limit:g} s; Ctrl-C ends it")
+        with progress("tightening bounds"):
+            bounds = tighten(bounds, asked, epsilon, gap=GAP, seconds=limit)
     if json:
         write_json(bounds_data(bounds))
         return
@@ -32,6 +54,6 @@ def bound(
         write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")
 
 
-def bounds_data(bounds: Any) -> dict[str, float]:
+def bounds_data(bounds: Bounds) -> dict[str, float]:
     """Return the bounds that were computed, by name, and the best of them."""
     return {**bounds.known(), "best": bounds.best}

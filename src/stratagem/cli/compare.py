@@ -11,10 +11,12 @@ from stratagem.cli.bound import bounds_data
 from stratagem.cli.option import (
     DOMAIN,
     EPSILON,
+    GAP,
     JSON,
     ORDER,
     OUTPUTS,
     RESTARTS,
+    SECONDS,
     SEED,
     SOLVER,
     WIDTH,
@@ -38,6 +40,8 @@ def compare(
     outputs: OUTPUTS = None,
     restarts: RESTARTS = None,
     seed: SEED = None,
+    gap: GAP = None,
+    seconds: SECONDS = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.")] = None,
     json: JSON = False,
 ) -> None:
@@ -48,7 +52,7 @@ def compare(
 
     check(epsilon)
     asked = read_workload(workload, domain, order, width)
-    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed)
+    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     _check_plot(plot)
     with progress("comparing") as on_step:
         comparison = run(asked, epsilon, chosen, on_step)

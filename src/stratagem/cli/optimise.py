@@ -12,10 +12,12 @@ from stratagem.cli.compare import write_comparison
 from stratagem.cli.option import (
     DOMAIN,
     EPSILON,
+    GAP,
     JSON,
     ORDER,
     OUTPUTS,
     RESTARTS,
+    SECONDS,
     SEED,
     SOLVER,
     WIDTH,
@@ -39,6 +41,8 @@ def optimise(
     outputs: OUTPUTS = None,
     restarts: RESTARTS = None,
     seed: SEED = None,
+    gap: GAP = None,
+    seconds: SECONDS = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Save as .npz (everything), .csv or .mat (the matrix)."),
@@ -52,7 +56,7 @@ def optimise(
 
     check(epsilon)
     asked = read_workload(workload, domain, order, width)
-    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed)
+    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     _check_out(out)
     with progress("optimising") as on_step:
         solution = run(asked, epsilon, chosen, on_step)
@@ -95,8 +99,9 @@ def _data(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
         "average_variance": solution.accuracy.average_variance,
         "worst_case_variance": solution.accuracy.worst_case_variance,
         "sample_complexity": solution.samples_for(ALPHA),
-        "status": solution.status,
+        "status": str(solution.status),
         "solver": solution.solver,
+        "reason": solution.reason,
         "seconds": solution.seconds,
         "file": None if out is None else str(out),
     }
@@ -113,12 +118,13 @@ def _describe(solution: Solution, name: str, out: Path | None) -> None:
     )
     write_comparison(Comparison.of(solution))
     write(
-        f"\nfound: {solution.strategy.outputs} reports, measured epsilon {solution.strategy.epsilon:.10g}, "
+        f"\nfound:  {solution.strategy.outputs} reports, measured epsilon {solution.strategy.epsilon:.10g}, "
         f"at most {100 * solution.gap:.2f} % above the best possible strategy, in {solution.seconds:.1f} s"
     )
-    write(solution.status)
-    write(f"saved: {out}" if out is not None else "not saved")
-    write(f"next:  {_next(solution, name, out)}")
+    write(f"solver: {solution.solver}: {solution.reason}")
+    write(f"status: {solution.status}")
+    write(f"saved:  {out or 'no'}")
+    write(f"next:   {_next(solution, name, out)}")
 
 
 def _next(solution: Solution, name: str, out: Path | None) -> str:

@@ -26,6 +26,13 @@ SOLVER = Annotated[str, typer.Option(help="A solver of `stratagem list`.")]
 OUTPUTS = Annotated[int | None, typer.Option(min=1, help="Reports the strategy may use.", show_default=False)]
 RESTARTS = Annotated[int | None, typer.Option(min=1, help="Starts in all.", show_default=False)]
 SEED = Annotated[int | None, typer.Option(min=0, help="Makes the run repeatable.", show_default=False)]
+GAP = Annotated[
+    float | None,
+    typer.Option(help="Stop once this close to the bound, 0.01 for 1 %.", show_default=False),
+]
+SECONDS = Annotated[
+    float | None, typer.Option(help="Stop the search after so many seconds.", show_default=False)
+]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
 

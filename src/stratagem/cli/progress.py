@@ -40,6 +40,11 @@ def progress(task: str) -> Iterator[Callable[[Step], None]]:
         bar.stop()
 
 
+def note(sentence: str) -> None:
+    """Write a line to standard error."""
+    sys.stderr.write(sentence + "\n")
+
+
 def _bar(task: str) -> tuple[Progress, TaskID]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -1,17 +1,19 @@
 """Solvers: algorithms that look for the best strategy of a workload."""
 
-from stratagem.solvers.auto import Auto
+from stratagem.solvers.auto import Auto, Choice
 from stratagem.solvers.certified import Certified
 from stratagem.solvers.projected_gradient import ProjectedGradient
-from stratagem.solvers.solver import Callback, Limits, Problem, Solver, Status, Step, search
+from stratagem.solvers.solver import Callback, Limits, Problem, Search, Solver, Status, Step, search
 
 __all__ = [
     "Auto",
     "Callback",
     "Certified",
+    "Choice",
     "Limits",
     "Problem",
     "ProjectedGradient",
+    "Search",
     "Solver",
     "Status",
     "Step",

@@ -1,43 +1,64 @@
-"""The default: choose a solver and its size by the problem."""
+"""The default: choose a solver and its size by the problem, and say why."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+from stratagem.solvers.certified import Certified
 from stratagem.solvers.projected_gradient import ProjectedGradient
 from stratagem.solvers.solver import Problem, Solver
 from stratagem.strategies import MatrixStrategy
 
-ENTRIES = 1 << 16
-"""Entries of Q with sixteen outputs for each user type at n = 64; larger domains get fewer, down to two."""
+
+class Choice(NamedTuple):
+    """A solver and why it fits the problem."""
+
+    solver: Solver
+    reason: str
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose the solver, its number of outputs and its start.
+    """Choose the solver and its size by the workload, the budget and the limits.
 
-    More outputs bring the projected gradient closer to the bound and cost time in proportion, so small
-    domains get sixteen for each user type and large ones two. Small domains also get more restarts.
+    Two-level rows hold an optimal strategy, so `Certified` it is unless fewer reports than user types are
+    asked for: then only general rows will do, and `ProjectedGradient` starts from the best baseline.
     """
 
     reference: ClassVar[str] = "chooses among the others by the problem"
 
     outputs: int | None = None
-    """Number m of rows; default by the domain size."""
-    restarts: int | None = None
-    """Number of starts; default eight up to n = 16, else two."""
+    """Largest number m of rows; default by the domain size."""
     seed: int = 0
+    max_seconds: float = math.inf
+    """When to stop the search; the best strategy so far is returned."""
     gap: float = 0.0
+    """Stop as soon as objective / lower bound - 1 is at most this."""
 
-    def select(self, problem: Problem, baseline: MatrixStrategy) -> Solver:
-        """Return the solver that fits the problem."""
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if self.outputs is not None and self.outputs < 1:
+            raise ValueError(f"outputs is {self.outputs}; give a whole number of at least 1.")
+        if not (self.gap >= 0 and self.max_seconds > 0):
+            raise ValueError("gap must be at least 0 and max_seconds above 0.")
+
+    def select(self, problem: Problem, baseline: MatrixStrategy) -> Choice:
+        """Return the solver that fits the problem and the reason in a few words."""
         n = problem.workload.domain_size
-        outputs = self.outputs or max(2, n * round(min(16, max(2, (ENTRIES / n**2) ** 0.5 * 4))))
-        return ProjectedGradient(
-            outputs=outputs,
+        if self.outputs is None or self.outputs >= n:
+            reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
+            return Choice(
+                Certified(self.outputs, self.seed, max_seconds=self.max_seconds, gap=self.gap), reason
+            )
+        reason = f"{self.outputs} outputs are too few for two-level rows over {n} user types"
+        general = ProjectedGradient(
+            outputs=self.outputs,
             start=baseline,
-            restarts=self.restarts or (8 if n <= 16 else 2),
+            restarts=2,
             seed=self.seed,
+            max_seconds=self.max_seconds,
             gap=self.gap,
         )
+        return Choice(general, reason)

@@ -15,6 +15,7 @@ from stratagem.privacy import ratio
 from stratagem.solvers.design import Arithmetic, Design
 from stratagem.solvers.patterns import (
     EXHAUSTIVE,
+    SPREAD,
     all_patterns,
     distinct,
     field_factor,
@@ -27,6 +28,7 @@ from stratagem.solvers.repair import exact
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack
+from stratagem.support import support
 
 DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
@@ -64,11 +66,9 @@ class Certified(Solver):
 
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
-    start: TwoLevelStrategy | None = None
-    """Rows to start from; then no random ones are tried."""
-    polish: bool = True
-    """Whether rows limited by `outputs` may leave the two levels at the end."""
     seed: int = 0
+    start: TwoLevelStrategy | None = None
+    """Its patterns join the first ones where those are small sets; its budget may be another."""
     max_steps: int = 40
     """Rounds of column generation."""
     max_seconds: float = math.inf
@@ -77,6 +77,10 @@ class Certified(Solver):
     gap: float = 0.0
     updates: int | None = None
     """Weight updates in a round; default 40 up to n = 64, then 2560/n, at least 6."""
+    resume: TwoLevelStrategy | None = None
+    """Rows to go on from, for the same budget; then no random ones are tried."""
+    polish: bool = True
+    """Whether rows limited by `outputs` may leave the two levels at the end."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -95,7 +99,7 @@ class Certified(Solver):
         if self.outputs is None or not self.polish:
             return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
         steps, patience = self.max_steps + STRIDES, self.patience + 1
-        starts = 2 if self.start is None else 1
+        starts = 2 if self.resume is None else 1
         return Limits(steps, starts, self.tolerance, patience, self.max_seconds, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
@@ -105,8 +109,10 @@ class Certified(Solver):
             raise ValueError(
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
             )
+        if self.start is not None and self.start.domain_size != n:
+            raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         end = now + self.max_seconds if best is None else best.end
-        if self.outputs is not None and self._polishes(n) and self.start is None and not start:
+        if self.outputs is not None and self._polishes(n) and self.resume is None and not start:
             return descent(problem, None, self.outputs, end, self.seed)
         if best is not None and not self._polishes(n):
             return replace(best, closed=True)
@@ -119,11 +125,11 @@ class Certified(Solver):
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, "float64" if n <= DOUBLE else "float32")
         deadline = now + SHARE * (end - now) if self._polishes(n) else end
         tools = Tools(numbers, problem.target, field_factor(problem.target.information), E, rng, deadline)
-        if self.start is None:
+        if self.resume is None:
             patterns = self._first(problem, tools)
             p = np.ones(len(patterns))
         else:
-            patterns, p = unpack(self.start.patterns, n), self.start.row_sums
+            patterns, p = unpack(self.resume.patterns, n), self.resume.row_sums
         return self._next(problem, Round(None, total, scale, tools, end), patterns, p)
 
     def advance(self, problem: Problem, state: Round | Polish) -> Round | Polish:
@@ -184,18 +190,22 @@ class Certified(Solver):
         if n <= EXHAUSTIVE:
             return all_patterns(n)
         count = max(self._rows(n), 8 * n)
-        families = [np.eye(n, dtype=bool), published_patterns(n), tools.fields(count)]
+        families = [np.eye(n, dtype=bool), published_patterns(n)]
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
+        if self.start is not None and n < SPREAD * (1 + tools.E):
+            families.append(support(self.start, count // 2))
+            count -= len(families[-1])
+        families.append(tools.fields(count))
         return distinct(np.concatenate(families))
 
     def _undervalued(self, tools: Tools, design: Design) -> np.ndarray:
         """Return new patterns of positive score, the best first."""
         n = design.patterns.shape[1]
         count = int(np.clip(16 * n, 256, 2048))
-        support = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
-        shaken = design.patterns[support] ^ (tools.rng.random((len(support), n)) < 1.0 / n)
-        starts = np.concatenate([tools.fields(count - len(support)), shaken])
+        drawn = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
+        shaken = design.patterns[drawn] ^ (tools.rng.random((len(drawn), n)) < 1.0 / n)
+        starts = np.concatenate([tools.fields(count - len(drawn)), shaken])
         found, score = tools.numbers.priced(design, starts, 8, tools.deadline)
         order = np.argsort(-score)
         order = order[score[order] > 1e-6]

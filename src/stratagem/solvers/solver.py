@@ -25,6 +25,7 @@ class Status(StrEnum):
     """How a search ended; the text says what it means and what to do."""
 
     OPTIMAL = "The requested gap is met: no epsilon-LDP strategy is better by more than that."
+    GAP_MISSED = "The requested gap is not met; give more time or outputs, or ask for a larger gap."
     CONVERGED = "Converged: more steps would not help; try more outputs, more restarts or another start."
     STEPS_EXHAUSTED = (
         "Stopped at max_steps while still improving; raise it, or warm-start from this strategy."

@@ -1,0 +1,92 @@
+"""Bounds made as tight as the strategy found needs them to be."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.bounds.exact import LIMIT as EXACT
+from stratagem.bounds.exact import exact
+from stratagem.bounds.pricing import generate
+from stratagem.bounds.sdp import LIMIT as RELAXED
+from stratagem.bounds.sdp import sdp
+from stratagem.privacy import check
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from stratagem.bounds import Bounds
+
+PRICED = 128
+"""Largest domain for the pricing bound: branch and bound holds a million partial patterns of this size."""
+LARGE = 10.0
+"""Size n/(1 + E) of optimal patterns beyond which branch and bound never got past the weighted bound."""
+MARGIN = 0.9
+"""Share of the gap asked for that pattern generation aims at, as it compares with its own strategy."""
+LATE = 0.5
+"""Seconds below which nothing new is begun."""
+
+
+def tighten(
+    bounds: Bounds,
+    workload: Workload,
+    epsilon: float,
+    objective: float = math.inf,
+    gap: float = 0.01,
+    seconds: float = 20.0,
+    patterns: np.ndarray | None = None,
+) -> Bounds:
+    """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
+
+    In this order: the exact optimum up to n = 10, pricing up to n = 128 while optimal patterns have at most
+    ten elements, the semidefinite bound up to n = 32.
+    `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
+    from which pricing starts: without them it must find them first. Whatever is passed, each number is a
+    bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed.
+
+    Example:
+        >>> import stratagem as st
+        >>> quick = st.lower_bounds(st.prefix(32), 4.0)
+        >>> quick.best < tighten(quick, st.prefix(32), 4.0, seconds=5).best
+        True
+    """
+    search = _Tightening(bounds, workload, check(epsilon), objective, gap, time.monotonic() + seconds)
+    with suppress(KeyboardInterrupt):
+        search.run(patterns)
+    return search.bounds
+
+
+@dataclass(eq=False)
+class _Tightening:
+    """The bounds so far and what is asked of them."""
+
+    bounds: Bounds
+    workload: Workload
+    epsilon: float
+    objective: float
+    gap: float
+    deadline: float
+
+    def left(self) -> float:
+        """Return the seconds to spend on another bound, 0 if there is no need."""
+        seconds = self.deadline - time.monotonic()
+        near = self.objective <= self.bounds.best * (1 + self.gap)
+        return 0.0 if near or seconds < LATE or self.bounds.exact is not None else seconds
+
+    def run(self, patterns: np.ndarray | None) -> None:
+        """Compute one bound after the other while there is need."""
+        n, gap = self.workload.domain.size, MARGIN * self.gap
+        problem = (self.workload, self.epsilon)
+        if n <= EXACT and self.left():
+            self.bounds = replace(self.bounds, exact=exact(*problem))
+        few = n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon))
+        if few and (seconds := self.left()):
+            found = generate(*problem, gap, seconds, patterns, self.objective, self.bounds.best)
+            self.objective = min(self.objective, found.objective)
+            self.bounds = replace(self.bounds, pricing=max(found.bound, self.bounds.pricing or 0.0))
+        if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
+            self.bounds = replace(self.bounds, sdp=sdp(*problem, seconds))

@@ -1,0 +1,236 @@
+"""Bounds against many random strategies, random duals and the optimum: nothing is ever below them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.bounds import pricing, sdp, tighten
+from stratagem.bounds.certificate import Certificate
+from stratagem.bounds.exact import all_patterns
+from stratagem.bounds.master import solve
+from stratagem.linalg import centre, factor
+
+CASES = 72
+DRAWS = 60
+"""Strategies of each kind for each case: 72 x 4 x 60 = 17,280 in all."""
+ROUNDING = 1e-8
+KINDS = ("predicates", "gaussian", "low rank", "stack", "scaled", "differences")
+
+
+def draw_workload(kind, n, rng):
+    """A random workload over n user types."""
+    if kind == "predicates":
+        return st.explicit(np.vstack([rng.integers(0, 2, (int(rng.integers(1, 2 * n)), n)), np.ones(n)]))
+    if kind == "low rank":
+        return st.explicit(rng.standard_normal((max(1, n // 3), n)))
+    if kind == "stack":
+        return st.stack([st.prefix(n), st.weighted(st.histogram(n), float(rng.uniform(0.1, 3))), st.total(n)])
+    scale = 10.0 ** rng.integers(-5, 6) if kind == "scaled" else 1.0
+    W = scale * rng.standard_normal((int(rng.integers(1, 2 * n)), n))
+    return st.explicit(W - W.mean(axis=1, keepdims=True) if kind == "differences" else W)
+
+
+def draw_strategies(n, epsilon, rng):
+    """DRAWS matrices (m x n) of each of four kinds, all of them epsilon-LDP by construction."""
+    E, half = math.exp(epsilon), 4 * n
+    patterns = rng.random((DRAWS, half, n)) < rng.random((DRAWS, half, 1))
+    s = np.where(patterns, E, 1.0)
+    rows = rng.uniform(1.0, E, (DRAWS, half, n))
+    # a row and its mirror image add up to the constant 1 + E
+    two_level = balance(np.concatenate([s, 1 + E - s], axis=1))
+    between = balance(np.concatenate([rows, 1 + E - rows], axis=1))
+    shifts = np.stack([np.roll(s[:, :3], k, axis=2) for k in range(n)], axis=2)
+    weights = rng.dirichlet(np.full(3, 0.5), DRAWS) / s[:, :3].sum(axis=2)
+    shifted = (weights[:, :, None, None] * shifts).reshape(DRAWS, 3 * n, n)
+    response = (np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)
+    share = rng.dirichlet(np.ones(3), DRAWS).T[:, :, None, None]
+    mixed = np.concatenate(
+        [share[0] * shifted, share[1] * np.broadcast_to(response, (DRAWS, n, n)), share[2] * two_level],
+        axis=1,
+    )
+    return two_level, between, shifted, mixed
+
+
+def balance(rows):
+    """Rows whose sum is constant, as probabilities."""
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def objectives(Q, V):
+    """tr(M^-1 V) of each matrix whose M is safe to invert."""
+    assert np.abs(Q.sum(axis=1) - 1).max() < 1e-12
+    M = np.einsum("kyi,kyj->kij", Q / Q.sum(axis=2, keepdims=True), Q)
+    safe = np.linalg.cond(M) < 1e6
+    return np.trace(np.linalg.solve(M[safe], np.broadcast_to(V, M[safe].shape)), axis1=1, axis2=2)
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Random problems with their quick bounds, the exact optimum among them."""
+    rng, found = np.random.default_rng(2026), []
+    for i in range(CASES):
+        n, epsilon = int(rng.integers(2, 9)), float(np.exp(rng.uniform(math.log(0.05), math.log(12))))
+        workload = draw_workload(KINDS[i % len(KINDS)], n, rng)
+        found.append((workload, epsilon, st.lower_bounds(workload, epsilon)))
+    return found
+
+
+def test_no_strategy_is_below_any_bound(cases):
+    rng, seen = np.random.default_rng(1), 0
+    for workload, epsilon, bounds in cases:
+        for Q in draw_strategies(workload.domain_size, epsilon, rng):
+            values = objectives(Q, workload.gram())
+            seen += len(values)
+            for name, bound in bounds.known().items():
+                assert (values >= bound * (1 - ROUNDING)).all(), (name, epsilon)
+    assert seen > 5000
+
+
+def test_no_bound_is_above_the_optimum_and_exact_is_the_optimum(cases):
+    """Negative control: a thousandth more than the exact bound is above the optimal strategy."""
+    for workload, epsilon, bounds in cases:
+        n, V = workload.domain_size, workload.gram()
+        if np.linalg.matrix_rank(V) < n:  # there the optimal M is singular in the limit
+            continue
+        optimal = solve(1 + (math.exp(epsilon) - 1) * all_patterns(n)[1:-1], V, 1e-7)
+        objective = float(np.trace(np.linalg.solve(optimal.information, V)))
+        assert bounds.best <= objective * (1 + ROUNDING)
+        assert bounds.exact * 1.001 > objective
+
+
+def test_expensive_bounds_are_below_the_optimum_too(cases):
+    for workload, epsilon, bounds in cases[::6]:
+        optimum = bounds.exact * (1 + 1e-6)
+        assert pricing(workload, epsilon, gap=1e-3, seconds=1) <= optimum
+        assert sdp(workload, epsilon, seconds=1) <= optimum
+
+
+def test_random_weights_give_valid_bounds_and_half_of_kappa_does_not(cases):
+    rng, tried, broken = np.random.default_rng(2), 0, 0
+    for workload, epsilon, bounds in cases:
+        optimum = bounds.exact * (1 + 1e-6)
+        for _ in range(10):
+            gamma = np.exp(rng.uniform(0, 0.7) * rng.standard_normal(workload.domain_size))
+            for kappa in (kappa_of(epsilon), (1 + kappa_of(epsilon)) / 2):
+                value = weighted_value(workload.gram(), gamma, kappa)
+                if kappa == kappa_of(epsilon):
+                    tried += value > 0
+                    assert value <= optimum
+                else:
+                    broken += value > optimum
+    assert tried > 200
+    assert broken > 100
+
+
+def kappa_of(epsilon):
+    """(1 + E)^2/(4 E)."""
+    E = math.exp(epsilon)
+    return (1 + E) ** 2 / (4 * E)
+
+
+def weighted_value(V, gamma, kappa):
+    """The weighted bound at gamma, in the plainest way; 0 where its G is not semidefinite."""
+    n, total = len(gamma), gamma.sum()
+    G = centre(np.diag(gamma) - kappa * np.outer(gamma, gamma) / total)
+    if np.linalg.eigvalsh(G)[0] < -1e-12 * total:
+        return 0.0
+    F = factor(centre(V))
+    S = np.sqrt(np.maximum(np.linalg.eigvalsh(F.T @ G @ F), 0.0)).sum()
+    return V.sum() / n + n * S**2 / ((kappa - 1) * total)
+
+
+def test_random_certificates_are_valid_once_shifted_and_not_before(cases):
+    rng, before = np.random.default_rng(3), 0
+    for workload, epsilon, bounds in cases:
+        n, V = workload.domain_size, workload.gram()
+        X, F = all_patterns(n), factor(V)
+        for _ in range(10):
+            B = rng.standard_normal((n, int(rng.integers(1, n + 1))))
+            if rng.random() < 0.5:
+                M = np.eye(n) + 0.3 * B @ B.T
+                B = np.linalg.solve(M, F)
+            lam = np.square(B).sum(axis=1) * rng.uniform(0, 2, n) + 1e-6
+            certificate = Certificate(F, B, lam, math.exp(epsilon))
+            lower = float(certificate.slack.scores(X).min())
+            assert certificate.value(lower) <= bounds.exact * (1 + 1e-6)
+            shifted = certificate.shifted(lower)
+            assert shifted.value(0.0) == pytest.approx(certificate.value(lower), rel=1e-6)
+            before += certificate.value(0.0) > bounds.exact * 1.001
+    assert before > 30
+
+
+def test_blends_of_valid_certificates_are_valid():
+    rng, n, E = np.random.default_rng(4), 6, math.exp(1.5)
+    V, X = st.prefix(n).gram(), all_patterns(6)
+    F = factor(V)
+    for _ in range(50):
+        pair = []
+        for _ in range(2):
+            B = rng.standard_normal((n, n))
+            certificate = Certificate(F, B, np.square(B).sum(axis=1), E)
+            pair.append(certificate.shifted(float(certificate.slack.scores(X).min())))
+        blend = pair[0].blend(pair[1], rng.uniform(0.1, 0.9))
+        assert (blend.slack.values(X) >= -blend.slack.rounding[X.sum(axis=1)]).all()
+        assert blend.value(0.0) >= min(p.value(0.0) for p in pair) * (1 - 1e-9)
+
+
+AWKWARD = {
+    "one user type": lambda: st.histogram(1),
+    "two user types": lambda: st.prefix(2),
+    "total": lambda: st.total(6),
+    "one query": lambda: st.explicit(np.array([[1.0, 0, 0, 1, 0, 0]])),
+    "weights": lambda: st.weighted(st.prefix(6), 1e-6),
+    "rank one and total": lambda: st.stack([st.total(12), st.explicit(np.arange(12.0)[None, :])]),
+    "low rank": lambda: st.marginals("2^4", 1),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_problems_have_finite_bounds_below_every_mechanism(name, epsilon):
+    workload = AWKWARD[name]()
+    bounds = tighten(st.lower_bounds(workload, epsilon), workload, epsilon, gap=1e-3, seconds=2)
+    response = st.evaluate(workload, st.randomised_response(workload.domain_size, epsilon)).objective
+    for bound, value in bounds.known().items():
+        assert math.isfinite(value), bound
+        assert 0 <= value <= response * (1 + ROUNDING), bound
+    if name == "total":
+        assert bounds.best == pytest.approx(6)
+
+
+@pytest.mark.parametrize("size", [8, 10])
+@pytest.mark.parametrize("epsilon", [0.5, 1.5, 3.0, 5.0])
+@pytest.mark.parametrize("make", [st.prefix, st.all_range])
+def test_small_domains_are_certified_to_half_a_percent(make, epsilon, size):
+    assert st.optimise(make(size), epsilon, solver=st.Certified()).gap <= 5e-3
+
+
+def test_tightening_stops_where_there_is_no_need():
+    bounds = st.lower_bounds(st.prefix(24), 3.0)
+    assert tighten(bounds, st.prefix(24), 3.0, bounds.best * 1.005) == bounds
+    assert tighten(bounds, st.prefix(24), 3.0, seconds=0.0) == bounds
+    small = st.lower_bounds(st.prefix(8), 3.0)
+    assert tighten(small, st.prefix(8), 3.0) == small
+
+
+@pytest.mark.parametrize(
+    "patterns", [np.zeros((0, 16), bool), np.ones((3, 16), bool), np.eye(16, dtype=bool)]
+)
+@pytest.mark.parametrize("objective", [math.inf, 170.0])
+def test_useless_patterns_and_wrong_objectives_cost_time_alone(patterns, objective):
+    """The optimum of prefix, n = 16, eps = 4, is between 161.5 and 162.1."""
+    bounds = st.Bounds(1.0, 1.0, 1.0)
+    found = tighten(bounds, st.prefix(16), 4.0, objective, 1e-2, 10.0, patterns)
+    assert 160.0 <= found.best <= 162.1
+
+
+@pytest.mark.parametrize(("epsilon", "gap"), [(3.0, 0.04), (4.0, 0.02)])
+def test_prefix_64_is_certified_at_high_epsilon(epsilon, gap):
+    """The weighted bound leaves 17 % and 35 %, pricing from the strategy's own patterns below 1 %."""
+    solution = st.optimise(st.prefix(64), epsilon, solver=st.Certified(max_steps=15))
+    assert solution.bounds.name == "pricing"
+    assert solution.gap <= gap
+    assert solution.objective > 1.15 * solution.bounds.weighted
