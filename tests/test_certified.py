@@ -1,5 +1,7 @@
 """The certified solver: certificates on every strategy, optima known from elsewhere."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,13 @@ import stratagem as st
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.weighted import weighted_dual
+from stratagem.privacy import ratio
 from stratagem.ranking import rank_baselines
-from stratagem.solvers import Certified, Problem, search
+from stratagem.solvers import Certified, Problem, ProjectedGradient, search
+from stratagem.solvers.design import Design
 from stratagem.solvers.patterns import all_patterns, distinct, gaussian_patterns, juntas
+from stratagem.solvers.repair import columns, exact, filled
+from tables import assert_private
 
 MAKE = {
     "histogram": st.histogram,
@@ -85,7 +91,8 @@ def test_certificates(name, epsilon):
     assert strategy.epsilon <= epsilon
     value = objective(workload, strategy)
     assert value >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
-    assert found.best.objective == pytest.approx(value, rel=1e-5)
+    # the gradient's objective carries a ridge of relative weight sqrt(1e-9) where no query looks
+    assert found.best.objective == pytest.approx(value, rel=5e-5)
     # three rounds at epsilon 12 end within a hair of randomised response, which is optimal there
     assert value <= rank_baselines(workload, epsilon)[0].objective * (1 + 1e-4)
 
@@ -153,3 +160,63 @@ def test_patterns():
         cube = pattern.reshape(2, 3, 2, 2)
         depends = [(cube != np.roll(cube, 1, axis=a)).any() for a in range(4)]
         assert sum(depends) <= 2
+
+
+RANDOM_ROWS = np.random.default_rng(5).random((40, 12)) < 0.3
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [np.eye(12, dtype=bool)[:3], RANDOM_ROWS[:6], RANDOM_ROWS],
+    ids=["three singletons", "few random rows", "many random rows"],
+)
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0])
+def test_anything_can_be_balanced(patterns, epsilon):
+    """Random weights on patterns that mostly cannot be balanced: randomised response fills what is missing."""
+    E = ratio(epsilon)
+    patterns = distinct(patterns)
+    p = np.random.default_rng(1).dirichlet(np.ones(len(patterns)))
+    strategy = exact(Design(patterns, p, 1.0, np.zeros(12), 1.0), E)
+    assert_private(strategy, epsilon)
+
+
+def test_filling_keeps_what_is_balanced_and_heeds_the_limit():
+    E, patterns = ratio(1.0), all_patterns(6)
+    theta = np.full(len(patterns), 1.0)
+    theta /= columns(patterns, theta, E - 1)[0]
+    rows, filled_theta = filled(patterns, theta, E)
+    np.testing.assert_allclose(filled_theta[: len(theta)], theta, rtol=1e-12)
+    rows, filled_theta = filled(patterns, theta, E, most=20)
+    assert len(rows) <= 20
+    np.testing.assert_allclose(columns(rows, filled_theta, E - 1), 1, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["prefix", "2-way"])
+def test_few_outputs_are_never_worse_than_the_gradient_alone(name):
+    workload = MAKE[name](16)
+    problem = Problem(workload, 1.0, lower_bounds(workload, 1.0).best)
+    gradient = ProjectedGradient(outputs=64)
+    alone = objective(workload, gradient.finish(problem, search(gradient, problem).best))
+    strategy, _ = solve(workload, 1.0, outputs=64, max_steps=4)
+    assert strategy.outputs <= 64
+    assert_private(strategy, 1.0)
+    assert objective(workload, strategy) <= alone * (1 + 1e-4)
+
+
+def test_time_runs_out_within_a_round():
+    began = time.perf_counter()
+    strategy, found = solve(st.prefix(64), 1.0, max_seconds=0.1)
+    assert found.status.name == "TIME_EXHAUSTED"
+    assert len(found.history) == 1
+    assert time.perf_counter() - began < 30
+    assert objective(st.prefix(64), strategy) <= 1.2 * lower_bounds(st.prefix(64), 1.0).best
+
+
+def test_the_trade_off_falls_with_outputs():
+    table = st.trade_off(st.prefix(12), 1.0, outputs=[96, 24])
+    assert [point.outputs for point in table.points] == [24, 96]
+    assert all(point.strategy.outputs <= point.outputs for point in table.points)
+    assert 0 <= table.points[1].gap <= table.points[0].gap <= 0.2
+    assert str(table).count("%") == 2
+    with pytest.raises(ValueError, match="at least 12"):
+        st.trade_off(st.prefix(12), 1.0, outputs=[8])

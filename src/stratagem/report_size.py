@@ -56,12 +56,12 @@ class TradeOff:
 
 
 def trade_off(
-    workload: Workload, epsilon: float, outputs: Sequence[int] | None = None, max_seconds: float = 60.0
+    workload: Workload, epsilon: float, outputs: Sequence[int] | None = None, max_seconds: float = math.inf
 ) -> TradeOff:
     """Return the best strategy found for each number m of `outputs`, each at least n; default 2 n to 32 n.
 
-    The certified solver runs once at the largest m, for at most half of `max_seconds`; the others start
-    from the rows that it found and share the other half: they drop rows, improve the rest and polish.
+    The certified solver runs once at the largest m, then a few rounds at each m from the rows that it found:
+    they drop rows, improve the rest and polish. Half of `max_seconds` is for the one, half for the others.
 
     Raises:
         ValueError: if epsilon is out of range or a number of outputs is below n.
@@ -83,7 +83,7 @@ def trade_off(
     F, share = factor(problem.gram), max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []
     for m in wanted:
-        solver = Certified(outputs=m, start=widest, max_steps=ROUNDS, max_seconds=share)
+        solver = Certified(outputs=m, resume=widest, max_steps=ROUNDS, max_seconds=share)
         strategy = solver.finish(problem, search(solver, problem).best)
         value = objective(workload, strategy, F)
         if points and points[-1].objective <= value:

@@ -68,9 +68,7 @@ class Certified(Solver):
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
     start: TwoLevelStrategy | None = None
-    """Rows to start from instead of random ones; rows of another budget join them where patterns are small."""
-    polish: bool = True
-    """Whether rows limited by `outputs` may leave the two levels at the end."""
+    """Its patterns join the first ones where those are small sets; its budget may be another."""
     seed: int = 0
     max_steps: int = 40
     """Rounds of column generation."""
@@ -80,6 +78,10 @@ class Certified(Solver):
     gap: float = 0.0
     updates: int | None = None
     """Weight updates in a round; default 40 up to n = 64, then 2560/n, at least 6."""
+    resume: TwoLevelStrategy | None = None
+    """Rows to go on from, for the same budget; then no random ones are tried."""
+    polish: bool = True
+    """Whether rows limited by `outputs` may leave the two levels at the end."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -98,7 +100,8 @@ class Certified(Solver):
         if self.outputs is None or not self.polish:
             return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
         steps, patience = self.max_steps + STRIDES, self.patience + 1
-        return Limits(steps, 2, self.tolerance, patience, self.max_seconds, self.gap)
+        starts = 2 if self.resume is None else 1
+        return Limits(steps, starts, self.tolerance, patience, self.max_seconds, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
         """Build the first patterns and their weights; where rows are polished, the gradient's start comes first."""
@@ -110,18 +113,18 @@ class Certified(Solver):
         if self.start is not None and self.start.domain_size != n:
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         end = now + self.max_seconds if best is None else best.end
-        if self.outputs is not None and self._polishes(problem) and not start:
-            return descent(problem, None, self.outputs, end, self.seed)
+        if self._polishes(problem) and self.resume is None and not start:
+            return descent(problem, None, self._rows(n), end, self.seed)
         if best is not None and not self._polishes(problem):
             return replace(best, closed=True)
         fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
         if fresh.tools is None:
             return fresh
-        if self.start is not None and self.start.ratio == fresh.tools.E:
-            patterns, p = unpack(self.start.patterns, n), self.start.row_sums
-        else:
+        if self.resume is None:
             patterns = self._first(problem, fresh.tools)
             p = np.ones(len(patterns))
+        else:
+            patterns, p = unpack(self.resume.patterns, n), self.resume.row_sums
         return self._next(problem, fresh, patterns, p)
 
     def retarget(self, problem: Problem, state: Round) -> Round:
