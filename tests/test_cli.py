@@ -83,6 +83,7 @@ OPTIMISE_TYPES = {
     "sample_complexity": float,
     "status": str,
     "solver": str,
+    "reason": str,
     "seconds": float,
     "file": str,
 }
@@ -107,7 +108,9 @@ def test_optimise_tells_a_person_what_was_found_and_what_to_type_next(capsys, tm
         "hierarchical",
         "lower bounds",
         "above the best possible",
-        "saved: ",
+        "solver: ",
+        "status: ",
+        "saved:  ",
         "stratagem simulate",
     )
     assert all(word in out for word in words)
@@ -115,7 +118,17 @@ def test_optimise_tells_a_person_what_was_found_and_what_to_type_next(capsys, tm
 
 def test_without_a_file_json_says_null_and_people_are_told(capsys):
     assert run_json(capsys, "optimise", *SMALL, *FAST)["file"] is None
-    assert "not saved" in run(capsys, "optimise", *SMALL, *FAST)[1]
+    assert "saved:  no" in run(capsys, "optimise", *SMALL, *FAST)[1]
+
+
+def test_a_gap_asked_for_is_met_or_the_status_says_no(capsys):
+    asked = ("optimise", "prefix", "--domain", "16", "--epsilon", "1")
+    met = run_json(capsys, *asked, "--gap", "0.05")
+    assert met["gap"] <= 0.05
+    assert met["status"] == str(st.Status.OPTIMAL)
+    missed = run_json(capsys, *asked, "--gap", "1e-9", "--seconds", "2")
+    assert missed["gap"] > 1e-9
+    assert missed["status"] == str(st.Status.GAP_MISSED)
 
 
 def test_ctrl_c_keeps_prints_and_saves_the_best_so_far(capsys, tmp_path, monkeypatch):
@@ -253,6 +266,8 @@ MISTAKES = BUDGETS | {
     "absent matrix": (("bound", "absent.npy", "--epsilon", "1"), "cannot be read"),
     "unknown solver": (("optimise", *SMALL, "--solver", "projected"), "did you mean projected-gradient"),
     "no outputs": (("optimise", *SMALL, "--outputs", "0"), "outputs"),
+    "negative gap": (("optimise", *SMALL, "--gap", "-1"), "gap"),
+    "no time": (("optimise", *SMALL, "--seconds", "0"), "seconds"),
     "negative seed": (("optimise", *SMALL, "--seed", "-1"), "seed"),
     "seed text": (("optimise", *SMALL, "--seed", "x"), "seed"),
     "unknown option": (("optimise", *SMALL, "--fast"), "--fast"),

@@ -60,8 +60,8 @@ def test_a_result_that_contradicts_a_bound_is_an_error(monkeypatch):
 
     honest = objective.lower_bounds
 
-    def inflated(workload, epsilon, prior=None):
-        bounds = honest(workload, epsilon, prior)
+    def inflated(workload, epsilon, *rest):
+        bounds = honest(workload, epsilon, *rest)
         return st.Bounds(bounds.svd, 2 * bounds.closed, bounds.integer, bounds.weighted)
 
     monkeypatch.setattr(objective, "lower_bounds", inflated)

@@ -1,0 +1,53 @@
+"""The default solver: what it picks, why, and whether the gap asked for was met."""
+
+import pytest
+
+import stratagem as st
+from tables import WORKLOADS, assert_certified
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_it_picks_the_certified_solver_and_says_why(name):
+    solution = st.optimise(WORKLOADS[name](16), 1.0, solver=st.Auto(gap=0.05))
+    assert_certified(solution, 1.0)
+    assert solution.solver == "Certified"
+    assert "16 user types" in solution.reason
+    assert solution.reason in str(solution)
+    assert solution.gap <= 0.05
+
+
+def test_fewer_outputs_than_types_go_to_the_projected_gradient():
+    workload = st.explicit([[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 0, 0]])
+    solution = st.optimise(workload, 1.0, solver=st.Auto(outputs=6))
+    assert_certified(solution, 1.0)
+    assert solution.strategy.outputs <= 6
+    assert "6 outputs are too few" in solution.reason
+
+
+@pytest.mark.parametrize(("gap", "status"), [(0.05, st.Status.OPTIMAL), (1e-9, st.Status.GAP_MISSED)])
+def test_the_status_says_whether_the_gap_was_met(gap, status):
+    solution = st.optimise(st.prefix(24), 1.0, solver=st.Auto(gap=gap, max_seconds=2.0))
+    assert solution.status is status
+    assert (solution.gap <= gap) == (status is st.Status.OPTIMAL)
+
+
+def test_a_baseline_that_is_optimal_meets_the_gap():
+    solution = st.optimise(
+        st.histogram(3), 4.0, solver=st.ProjectedGradient(outputs=3, max_steps=1, gap=0.01)
+    )
+    assert solution.gap <= 0.01
+    assert solution.status is st.Status.OPTIMAL
+
+
+def test_a_time_limit_keeps_the_best_so_far():
+    solution = st.optimise(st.prefix(64), 1.0, solver=st.Auto(max_seconds=0.5))
+    assert_certified(solution, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [({"gap": -0.1}, "gap"), ({"max_seconds": 0.0}, "seconds"), ({"outputs": 0}, "outputs")],
+)
+def test_bad_parameters_are_refused(change, fault):
+    with pytest.raises(ValueError, match=fault):
+        st.Auto(**change)
