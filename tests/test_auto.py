@@ -20,6 +20,7 @@ def test_fewer_outputs_than_types_go_to_the_projected_gradient():
     workload = st.explicit([[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 0, 0]])
     solution = st.optimise(workload, 1.0, solver=st.Auto(outputs=6))
     assert_certified(solution, 1.0)
+    assert solution.solver == "ProjectedGradient"
     assert solution.strategy.outputs <= 6
     assert "6 outputs are too few" in solution.reason
 

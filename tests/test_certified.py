@@ -9,6 +9,7 @@ import stratagem as st
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.weighted import weighted_dual
+from stratagem.prior import uniform
 from stratagem.privacy import ratio
 from stratagem.ranking import rank_baselines
 from stratagem.solvers import Certified, Problem, ProjectedGradient, search
@@ -176,7 +177,7 @@ def test_anything_can_be_balanced(patterns, epsilon):
     E = ratio(epsilon)
     patterns = distinct(patterns)
     p = np.random.default_rng(1).dirichlet(np.ones(len(patterns)))
-    strategy = exact(Design(patterns, p, 1.0, np.zeros(12), 1.0), E)
+    strategy = exact(Design(patterns, p, 1.0, np.zeros(12), 1.0), E, uniform(12))
     assert_private(strategy, epsilon)
 
 

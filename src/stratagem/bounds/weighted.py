@@ -13,6 +13,9 @@ from stratagem.linalg import centred_factor
 from stratagem.prior import uniform
 from stratagem.workloads import Workload
 
+WIDEST = 300.0
+"""Largest distance of two log gamma: an optimum is far narrower, and beyond it exp overflows."""
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedDual:
@@ -84,6 +87,8 @@ class _Value:
         self.best, self.gamma, self.scaled = math.inf, np.ones(len(half)), half
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        if np.ptp(theta) > WIDEST:
+            return 1e10, np.zeros_like(theta)
         gamma, kappa = np.exp(theta - theta.mean()), self.kappa
         total = gamma.sum()
         if not self.valid(gamma):

@@ -47,8 +47,7 @@ class Auto:
     def select(self, problem: Problem, baseline: MatrixStrategy, average: bool = True) -> Choice:
         """Return the solver and the reason in a few words; for a prior or a worst case it is the certified one."""
         n = problem.workload.domain_size
-        general = self.outputs is not None and self.outputs < n
-        if not general or problem.prior is not None or not average:
+        if self.outputs is None or self.outputs >= n or problem.prior is not None or not average:
             reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
             two_level = Certified(
                 outputs=self.outputs, seed=self.seed, max_seconds=self.max_seconds, gap=self.gap
@@ -57,8 +56,8 @@ class Auto:
         reason = f"{self.outputs} outputs are too few for two-level rows over {n} user types"
         gradient = ProjectedGradient(
             outputs=self.outputs,
-            start=baseline,
-            restarts=2,
+            start=baseline if baseline.outputs <= self.outputs else None,
+            restarts=8,
             seed=self.seed,
             max_seconds=self.max_seconds,
             gap=self.gap,
