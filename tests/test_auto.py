@@ -16,13 +16,13 @@ def test_it_picks_the_certified_solver_and_says_why(name):
     assert solution.gap <= 0.05
 
 
-def test_fewer_outputs_than_types_go_to_the_projected_gradient():
-    workload = st.explicit([[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 0, 0]])
-    solution = st.optimise(workload, 1.0, solver=st.Auto(outputs=6))
+def test_fewer_outputs_than_types_are_reached_where_the_rank_is_low():
+    solution = st.optimise(st.explicit([[1, 1, 1, 0, 0, 0, 0, 0]]), 1.0, solver=st.Auto(outputs=4))
     assert_certified(solution, 1.0)
-    assert solution.solver == "ProjectedGradient"
-    assert solution.strategy.outputs <= 6
-    assert "6 outputs are too few" in solution.reason
+    assert solution.solver == "Certified"
+    assert solution.strategy.outputs <= 4
+    assert solution.gap <= 1e-3
+    assert "4 outputs for 8 user types" in solution.reason
 
 
 @pytest.mark.parametrize(("gap", "status"), [(0.05, st.Status.OPTIMAL), (1e-9, st.Status.GAP_MISSED)])

@@ -17,7 +17,7 @@ from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Certified, Choice, Problem, Search, Solver, Status, search
 from stratagem.solvers.saddle import Saddle, Standing
 from stratagem.solvers.solver import excess
-from stratagem.strategies import MatrixStrategy, Strategy
+from stratagem.strategies import Strategy
 from stratagem.support import support
 from stratagem.workloads import Workload
 
@@ -70,7 +70,7 @@ def optimise(
     bounds = aim.bounds(epsilon, dual)
     problem = Problem(workload, epsilon, bounds.best, aim.prior, dual)
     baselines = rank_baselines(workload, epsilon, aim)
-    chosen, reason = _choice(solver, aim, problem, baselines[0].strategy)
+    chosen, reason = _choice(solver, aim, problem)
     found = search(chosen, problem, on_step)
     best = _best(aim, problem, chosen, found, baselines[0])
     if aim.plain and best.status not in ENDED_BY_HAND:
@@ -121,10 +121,10 @@ def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
         )
 
 
-def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem, start: MatrixStrategy) -> Choice:
+def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> Choice:
     """Return the solver to run and the reason for it."""
     if isinstance(solver, Auto | None):
-        choice = (solver or Auto()).select(problem, start, average=not isinstance(aim, Minimax))
+        choice = (solver or Auto()).select(problem)
     else:
         choice = Choice(solver, "asked for")
     if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from stratagem.solvers.certified import Certified
-from stratagem.solvers.projected_gradient import ProjectedGradient
 from stratagem.solvers.solver import Problem, Solver
-from stratagem.strategies import MatrixStrategy
 
 
 class Choice(NamedTuple):
@@ -23,14 +21,14 @@ class Choice(NamedTuple):
 class Auto:
     """Choose the solver and its size by the workload, the budget and the limits.
 
-    Two-level rows hold an optimal strategy, so `Certified` it is unless fewer reports than user types are
-    asked for: then only general rows will do, and `ProjectedGradient` starts from the best baseline.
+    Two-level rows hold an optimal strategy, so `Certified` it is. Fewer outputs than user types suffice only
+    where the workload has a low rank; there its idle rows are dropped, and the result says how many are left.
     """
 
     reference: ClassVar[str] = "chooses among the others by the problem"
 
     outputs: int | None = None
-    """Largest number m of rows; default by the domain size."""
+    """Largest number m of rows, if at least n; default by the domain size."""
     seed: int = 0
     max_seconds: float = math.inf
     """When to stop the search; the best strategy so far is returned."""
@@ -44,22 +42,12 @@ class Auto:
         if not (self.gap >= 0 and self.max_seconds > 0):
             raise ValueError("gap must be at least 0 and max_seconds above 0.")
 
-    def select(self, problem: Problem, baseline: MatrixStrategy, average: bool = True) -> Choice:
-        """Return the solver and the reason in a few words; for a prior or a worst case it is the certified one."""
-        n = problem.workload.domain_size
-        if self.outputs is None or self.outputs >= n or problem.prior is not None or not average:
-            reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
-            two_level = Certified(
-                outputs=self.outputs, seed=self.seed, max_seconds=self.max_seconds, gap=self.gap
-            )
-            return Choice(two_level, reason)
-        reason = f"{self.outputs} outputs are too few for two-level rows over {n} user types"
-        gradient = ProjectedGradient(
-            outputs=self.outputs,
-            start=baseline if baseline.outputs <= self.outputs else None,
-            restarts=8,
-            seed=self.seed,
-            max_seconds=self.max_seconds,
-            gap=self.gap,
-        )
-        return Choice(gradient, reason)
+    def select(self, problem: Problem) -> Choice:
+        """Return the solver that fits the problem and the reason in a few words."""
+        n, outputs = problem.workload.domain_size, self.outputs
+        reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
+        if outputs is not None and outputs < n:
+            reason = f"{outputs} outputs for {n} user types cannot be promised, but idle rows are dropped"
+            outputs = n
+        certified = Certified(outputs=outputs, seed=self.seed, max_seconds=self.max_seconds, gap=self.gap)
+        return Choice(certified, reason)
