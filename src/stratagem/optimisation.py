@@ -123,10 +123,8 @@ def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
 
 def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> Choice:
     """Return the solver to run and the reason for it."""
-    if isinstance(solver, Auto | None):
-        choice = (solver or Auto()).select(problem)
-    else:
-        choice = Choice(solver, "asked for")
+    auto = isinstance(solver, Auto | None)
+    choice = (solver or Auto()).select(problem) if auto else Choice(solver, "asked for")
     if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):
         return Choice(Saddle(aim, replace(choice.solver, polish=False)), choice.reason)
     return choice
