@@ -47,7 +47,14 @@ def test_a_time_limit_keeps_the_best_so_far():
 
 @pytest.mark.parametrize(
     ("change", "fault"),
-    [({"gap": -0.1}, "gap"), ({"max_seconds": 0.0}, "seconds"), ({"outputs": 0}, "outputs")],
+    [
+        ({"gap": -0.1}, "gap"),
+        ({"gap": "x"}, "gap"),
+        ({"max_seconds": 0.0}, "seconds"),
+        ({"outputs": 0}, "outputs"),
+        ({"outputs": 3.5}, "outputs"),
+        ({"outputs": True}, "outputs"),
+    ],
 )
 def test_bad_parameters_are_refused(change, fault):
     with pytest.raises(ValueError, match=fault):

@@ -38,3 +38,8 @@ def test_a_start_over_another_domain_is_refused():
     start = st.optimise(st.prefix(4), 1.0).strategy
     with pytest.raises(ValueError, match="4 user types and the workload 8"):
         st.optimise(st.prefix(8), 1.0, st.Certified(start=start))
+
+
+def test_another_solver_is_refused():
+    with pytest.raises(ValueError, match="Auto cannot start from other budgets"):
+        st.path(st.prefix(8), [1.0], st.Auto())

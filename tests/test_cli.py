@@ -212,6 +212,15 @@ def test_simulate_json(capsys, saved, delays):
     assert again == data
 
 
+def test_simulate_says_when_answers_are_exact(capsys, tmp_path, delays):
+    path, day = tmp_path / "total.npz", tmp_path / "days.csv"
+    day.write_text("day\n0\n1\n1\n")
+    run(capsys, "optimise", "total", "--domain", "2", "--epsilon", "1", "-o", path)
+    asked = ("simulate", path, "--data", day, "--column", "day")
+    assert "these answers are exact" in run(capsys, *asked)[1]
+    assert run_json(capsys, *asked)["ratio"] is None
+
+
 def test_simulate_reads_several_attributes(capsys, tmp_path, delays):
     workload = st.kron([st.prefix({"delay": 2}), st.histogram({"day": 2})])
     file = save(tmp_path / "s.npz", StoredStrategy(st.randomised_response(4, 1.0), 1.0, workload, "both"))

@@ -95,6 +95,24 @@ def test_every_answer_is_off_by_its_own_standard_error():
     assert abs(errors[-1]).max() < 1e-6 * run.users
 
 
+@pytest.mark.parametrize("workload", [st.total(4), st.weighted(st.total(4), 3.0)], ids=["total", "weighted"])
+def test_answers_without_noise_are_exact_and_have_no_ratio(workload):
+    strategy = st.optimise(workload, 1.0).strategy
+    run = st.simulate(workload, strategy, np.array([50, 30, 15, 5]))
+    assert run.exact
+    assert run.predicted == 0
+    assert np.isnan(run.ratio)
+    assert run.estimates == pytest.approx(run.truth)
+
+
+def test_a_prior_may_be_counts():
+    x, strategy = np.array([50, 30, 15, 5]), st.randomised_response(4, 1.0)
+    runs = [st.simulate(st.prefix(4), strategy, x, prior=p) for p in ([3, 1, 0, 0], [0.75, 0.25, 0, 0])]
+    assert runs[0].predicted == pytest.approx(runs[1].predicted)
+    with pytest.raises(ValueError, match="4 numbers"):
+        st.simulate(st.prefix(4), strategy, x, prior=[1, 1])
+
+
 def test_a_seed_repeats_a_run_and_another_does_not():
     runs = [
         st.simulate(st.histogram(4), st.randomised_response(4, 1.0), np.full(4, 50), repetitions=3, seed=seed)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
-from stratagem.prior import uniform
+from stratagem.prior import check_prior, uniform
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
@@ -85,6 +85,7 @@ def evaluate(workload: Workload, strategy: Strategy, prior: np.ndarray | None = 
         >>> round(accuracy.objective, 4)
         224.9176
     """
+    prior = None if prior is None else check_prior(prior, workload.domain_size)
     F = factor(workload.gram())
     B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
     output_variance = _squared_norms(strategy, B) * inverse_row_sums(strategy, prior) ** 2

@@ -36,6 +36,8 @@ def path(
     budgets = [check(epsilon) for epsilon in epsilons]
     if not budgets:
         raise ValueError("No epsilon was given; give at least one, for example [0.5, 1, 2].")
+    if not isinstance(solver, Certified | None):
+        raise ValueError(f"{type(solver).__name__} cannot start from other budgets; use st.Certified().")
     solver, solved = solver or Certified(), dict[float, Solution]()
     for epsilon in sorted(set(budgets)):
         last = next(reversed(solved.values()), None)

@@ -28,6 +28,9 @@ CERTIFIED, PATIENCE = 0.01, (1.0, 60.0)
 """Gap between objective and bound above which a tighter bound is sought, and the seconds it may take: twice
 as long as everything before, within these limits."""
 
+UNBEATEN = "a published mechanism, and nothing that was found is better"
+"""The reason for a baseline."""
+
 ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
 
 
@@ -88,7 +91,7 @@ def optimise(
         bounds,
         _verdict(best.status, excess(best.objective, bounds.best), chosen.limits.gap),
         best.maker,
-        reason,
+        reason if best.maker == type(chosen).__name__ else UNBEATEN,
         time.perf_counter() - began,
         tuple(found.history),
         baselines,

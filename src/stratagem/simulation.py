@@ -9,10 +9,13 @@ import numpy as np
 
 from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
 from stratagem.linalg import factor
+from stratagem.prior import check_prior
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
+ROUNDING = 1e-12
+"""Share of sum_u x_u V_uu below which a predicted variance is rounding."""
 PER_QUERY_LIMIT = 1 << 30
 """Queries x user types up to which every query's own standard error is computed."""
 
@@ -35,13 +38,20 @@ class Simulation:
     """Total squared error ||W (x_hat - x)||^2 of each repetition."""
 
     @property
+    def exact(self) -> bool:
+        """Whether every report leads to the true answers: these queries need no noise at all."""
+        return self.predicted == 0
+
+    @property
     def ratio(self) -> float:
-        """Mean observed over predicted total squared error; 1 in expectation."""
-        return float(self.observed.mean()) / self.predicted
+        """Mean observed over predicted total squared error; 1 in expectation, NaN where both are zero."""
+        return math.nan if self.exact else float(self.observed.mean()) / self.predicted
 
     @property
     def ratio_error(self) -> float:
         """Standard error of `ratio`, from the spread of the repetitions."""
+        if self.exact:
+            return math.nan
         return float(self.observed.std(ddof=1)) / math.sqrt(len(self.observed)) / self.predicted
 
     @property
@@ -74,9 +84,11 @@ def simulate(
         True
     """
     _check(repetitions, seed, x)
+    prior = None if prior is None else check_prior(prior, workload.domain_size)
     accuracy = evaluate(workload, strategy, prior)
     x = np.asarray(x)
     counts = draw(strategy, x, repetitions, seed)
+    predicted, rounding = accuracy.total_variance(x), ROUNDING * float(np.diag(workload.gram()) @ x)
     estimated = estimate_data(workload, strategy, counts, prior)
     feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
     return Simulation(
@@ -84,7 +96,7 @@ def simulate(
         truth=workload.answer(x),
         estimates=workload.answer(estimated[:, 0]),
         standard_errors=np.sqrt(per_query_variance(workload, strategy, x, prior)) if feasible else None,
-        predicted=accuracy.total_variance(x),
+        predicted=predicted if predicted > rounding else 0.0,
         observed=squared_errors(workload, estimated, x),
     )
 

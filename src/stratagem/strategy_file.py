@@ -56,7 +56,7 @@ class StoredStrategy:
                 f"{self.workload.domain_size}: save a strategy with the workload it was made for"
             )
         if self.prior is not None:
-            check_prior(self.prior, self.workload.domain_size)
+            object.__setattr__(self, "prior", check_prior(self.prior, self.workload.domain_size))
 
 
 def save(path: str | Path, stored: StoredStrategy) -> Path:

@@ -138,12 +138,9 @@ def _describe(solution: Solution, name: str, out: Path | None) -> None:
 
 
 def _next(solution: Solution, name: str, out: Path | None) -> str:
-    """Return a command that goes on from here."""
+    """Say how to go on from here."""
     if out is None:
-        again = (
-            f"stratagem optimise {shlex.quote(name)} --domain {shlex.quote(str(solution.workload.domain))}"
-        )
-        return f"{again} --epsilon {solution.epsilon:g} -o {Path(name).stem}.npz"
+        return f"add -o {shlex.quote(Path(name).stem)}.npz to save it; stratagem simulate runs it on data"
     if out.suffix.lower() != ".npz":
         return "save it as .npz too (-o FILE.npz), and stratagem simulate runs it on data"
     columns = " ".join(f"--column {attribute}=COLUMN" for attribute in solution.workload.domain.attributes)

@@ -87,8 +87,8 @@ def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: np.nda
         "repetitions": len(result.observed),
         "observed": float(result.observed.mean()),
         "predicted": result.predicted,
-        "ratio": result.ratio,
-        "ratio_standard_error": result.ratio_error,
+        "ratio": None if result.exact else result.ratio,
+        "ratio_standard_error": None if result.exact else result.ratio_error,
         "normalised_variance": result.normalised,
         "answers": answers,
     }
@@ -107,6 +107,9 @@ def _describe(stored: StoredStrategy, users: Data, result: Simulation, shown: np
     write(
         f"\n{len(shown)} of {len(result.truth):,} queries shown, from repetition 1 of {len(result.observed)}"
     )
+    if result.exact:
+        write("these answers are exact: every report leads to the truth, so there is no error to predict")
+        return
     root = (result.predicted / len(result.truth)) ** 0.5
     write(
         f"predicted error of an answer (root mean square): {root:,.1f} users, "

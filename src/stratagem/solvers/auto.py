@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import ClassVar, NamedTuple
 
 from stratagem.solvers.certified import Certified
@@ -37,14 +38,17 @@ class Auto:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if self.outputs is not None and self.outputs < 1:
-            raise ValueError(f"outputs is {self.outputs}; give a whole number of at least 1.")
+        whole = isinstance(self.outputs, Integral) and not isinstance(self.outputs, bool)
+        if self.outputs is not None and not (whole and self.outputs >= 1):
+            raise ValueError(f"outputs is {self.outputs!r}; give a whole number of at least 1.")
+        if not (isinstance(self.gap, Real) and isinstance(self.max_seconds, Real)):
+            raise ValueError(f"gap is {self.gap!r} and max_seconds {self.max_seconds!r}; give numbers.")
         if not (self.gap >= 0 and self.max_seconds > 0):
             raise ValueError("gap must be at least 0 and max_seconds above 0.")
 
     def select(self, problem: Problem) -> Choice:
         """Return the solver that fits the problem and the reason in a few words."""
-        n, outputs = problem.workload.domain_size, self.outputs
+        n, outputs = problem.workload.domain_size, None if self.outputs is None else int(self.outputs)
         reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
         if outputs is not None and outputs < n:
             reason = f"{outputs} outputs for {n} user types cannot be promised, but idle rows are dropped"

@@ -25,7 +25,7 @@ TARGET_STEPS = 6
 class Status(StrEnum):
     """How a search ended; the text says what it means and what to do."""
 
-    OPTIMAL = "The requested gap is met: no epsilon-LDP strategy is better by more than that."
+    OPTIMAL = "Optimal within the requested gap: no epsilon-LDP strategy is better by more than that."
     GAP_MISSED = "The requested gap is not met; give more time or outputs, or ask for a larger gap."
     CONVERGED = "Converged: more steps would not help; try more outputs, more restarts or another start."
     STEPS_EXHAUSTED = (
