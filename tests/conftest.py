@@ -1,9 +1,20 @@
 """Fixtures shared by all tests."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+
+from stratagem.solvers.room import make_room
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20260101)
+
+
+@pytest.fixture(autouse=True)
+def room_for_compiled_code() -> Iterator[None]:
+    """Let go of compiled code in time: hundreds of shapes pass through one run of all tests."""
+    yield
+    make_room()

@@ -15,6 +15,7 @@ import numpy as np
 
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.prior import uniform
+from stratagem.solvers.room import make_room
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
 
@@ -157,6 +158,7 @@ class Search:
 
 def search(solver: Solver, problem: Problem, on_step: Callback | None = None) -> Search:
     """Run a solver from each of its starts and keep the best state; Ctrl-C ends only the search."""
+    make_room()
     found, began = Search(), time.perf_counter()
     try:
         for start in range(solver.limits.restarts):
