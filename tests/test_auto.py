@@ -3,7 +3,7 @@
 import pytest
 
 import stratagem as st
-from tables import WORKLOADS, assert_certified
+from tables import WORKLOADS, assert_certified, assert_private
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -23,6 +23,15 @@ def test_fewer_outputs_than_types_are_reached_where_the_rank_is_low():
     assert solution.strategy.outputs <= 4
     assert solution.gap <= 1e-3
     assert "4 outputs for 8 user types" in solution.reason
+
+
+@pytest.mark.parametrize(("n", "outputs"), [(4, 4), (4, 5), (8, 8), (8, 20), (16, 16)])
+@pytest.mark.parametrize("seconds", [0.2, 20.0])
+def test_outputs_are_never_exceeded(n, outputs, seconds):
+    solution = st.optimise(st.prefix(n), 1.0, solver=st.Auto(outputs=outputs, max_seconds=seconds))
+    assert_private(solution.strategy, 1.0)
+    assert solution.strategy.outputs <= outputs
+    assert solution.objective <= st.evaluate(st.prefix(n), st.randomised_response(n, 1.0)).objective
 
 
 @pytest.mark.parametrize(("gap", "status"), [(0.05, st.Status.OPTIMAL), (1e-9, st.Status.GAP_MISSED)])

@@ -14,7 +14,18 @@ from stratagem.objective import Average, Minimax, Objective, named_objective
 from stratagem.privacy import check
 from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
-from stratagem.solvers import Auto, Callback, Certified, Choice, Problem, Search, Solver, Status, search
+from stratagem.solvers import (
+    Auto,
+    Callback,
+    Certified,
+    Choice,
+    Problem,
+    ProjectedGradient,
+    Search,
+    Solver,
+    Status,
+    search,
+)
 from stratagem.solvers.saddle import Saddle, Standing
 from stratagem.solvers.solver import excess
 from stratagem.strategies import Strategy
@@ -44,6 +55,9 @@ def optimise(
     prior: ArrayLike | None = None,
 ) -> Solution:
     """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published baseline.
+
+    Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is
+    none, the best of all may be returned.
 
     Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior,
     n counts or probabilities of the user types, makes it the average over users so distributed. The objective
@@ -75,7 +89,7 @@ def optimise(
     baselines = rank_baselines(workload, epsilon, aim)
     chosen, reason = _choice(solver, aim, problem)
     found = search(chosen, problem, on_step)
-    best = _best(aim, problem, chosen, found, baselines[0])
+    best = _best(aim, problem, chosen, found, _fitting(baselines, _most(solver)))
     if aim.plain and best.status not in ENDED_BY_HAND:
         wanted = chosen.limits.gap or CERTIFIED
         allowed = min(
@@ -131,6 +145,20 @@ def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> C
     if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):
         return Choice(Saddle(aim, replace(choice.solver, polish=False)), choice.reason)
     return choice
+
+
+def _most(solver: Solver | Auto | None) -> int | None:
+    """Return the largest number of outputs that was asked for."""
+    match solver:
+        case Auto(outputs=most) | Certified(outputs=most) | ProjectedGradient(outputs=most):
+            return most
+    return None
+
+
+def _fitting(baselines: tuple[Contender, ...], most: int | None) -> Contender:
+    """Return the best baseline of at most so many outputs; the best of all if none has so few."""
+    few = (one for one in baselines if most is None or one.strategy.outputs <= most)
+    return next(few, baselines[0])
 
 
 def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, baseline: Contender) -> _Best:

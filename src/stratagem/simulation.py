@@ -39,7 +39,7 @@ class Simulation:
 
     @property
     def exact(self) -> bool:
-        """Whether every report leads to the true answers: these queries need no noise at all."""
+        """Whether the predicted error is zero to double precision, as for the total."""
         return self.predicted == 0
 
     @property

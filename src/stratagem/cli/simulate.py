@@ -108,7 +108,7 @@ def _describe(stored: StoredStrategy, users: Data, result: Simulation, shown: np
         f"\n{len(shown)} of {len(result.truth):,} queries shown, from repetition 1 of {len(result.observed)}"
     )
     if result.exact:
-        write("these answers are exact: every report leads to the truth, so there is no error to predict")
+        write("these answers carry no error that double precision can show, so there is none to compare")
         return
     root = (result.predicted / len(result.truth)) ** 0.5
     write(

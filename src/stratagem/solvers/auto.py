@@ -1,4 +1,4 @@
-"""The default: choose a solver and its size by the problem, and say why."""
+"""The default: the solver that fits the problem, and why."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Auto:
-    """Choose the solver and its size by the workload, the budget and the limits.
+    """The certified solver within the limits given, and the reason for it.
 
     Two-level rows hold an optimal strategy, so `Certified` it is. Fewer outputs than user types suffice only
     where the workload has a low rank; there its idle rows are dropped, and the result says how many are left.
     """
 
-    reference: ClassVar[str] = "chooses among the others by the problem"
+    reference: ClassVar[str] = "the certified solver within the limits given"
 
     outputs: int | None = None
     """Largest number m of rows, if at least n; default by the domain size."""

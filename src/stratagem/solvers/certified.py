@@ -67,8 +67,6 @@ class Certified(Solver):
 
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
-    start: TwoLevelStrategy | None = None
-    """Its patterns join the first ones where those are small sets; its budget may be another."""
     seed: int = 0
     max_steps: int = 40
     """Rounds of column generation."""
@@ -78,6 +76,8 @@ class Certified(Solver):
     gap: float = 0.0
     updates: int | None = None
     """Weight updates in a round; default 40 up to n = 64, then 2560/n, at least 6."""
+    start: TwoLevelStrategy | None = None
+    """Its patterns join the first ones where those are small sets; its budget may be another."""
     resume: TwoLevelStrategy | None = None
     """Rows to go on from, for the same budget; then no random ones are tried."""
     polish: bool = True
@@ -239,7 +239,7 @@ class Certified(Solver):
         limit = self._rows(design.patterns.shape[1])
         keep = np.sort(order[: min(needed, max(limit, 2 * len(order) // 3))])
         kept = replace(design, patterns=design.patterns[keep], p=design.p[keep])
-        if needed <= len(keep):
+        if needed <= min(limit, len(keep)):
             return kept
         improved = tools.numbers.improved(
             kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4), tools.deadline

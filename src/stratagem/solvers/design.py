@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratagem.solvers.precision import Precision, working_in
 from stratagem.solvers.pricing import Prices, search
 from stratagem.solvers.weights import Weights, improve, inform
 
-Precision = Literal["float64", "float32"]
 LEAST = 512
 """Rows below which padding costs nothing."""
 LARGE = 1 << 23
@@ -84,7 +81,7 @@ class Arithmetic:
         m = len(patterns)
         padded = padding(m, self.n)
         stride = max(1, WORK // (padded * self.n**2))
-        with double():
+        with working_in("float64"):
             X, F = self.rows(patterns, padded), jnp.asarray(self.F)
             weight = jnp.asarray(np.pad(p / p.sum(), (0, padded - m)))
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
@@ -108,7 +105,7 @@ class Arithmetic:
         m = len(design.patterns)
         batch = max(1, CHUNK // self.n)
         found, worth = [], []
-        with double():
+        with working_in("float64"):
             X = self.rows(design.patterns, padding(m, self.n))
             p = jnp.asarray(np.pad(design.p, (0, len(X) - m)))
             root = inform(X, p, jnp.asarray(self.F)).root
@@ -133,13 +130,6 @@ def padding(m: int, n: int) -> int:
     power = max(LEAST, 1 << (m - 1).bit_length())
     part = power // 16 if power * n > LARGE else power
     return -(-m // part) * part
-
-
-@contextmanager
-def double() -> Iterator[None]:
-    """Allow 64-bit arithmetic in this block alone; never let a GPU round products to fewer bits."""
-    with jax.enable_x64(True), jax.default_matmul_precision("highest"):
-        yield
 
 
 def masses(patterns: np.ndarray, prior: np.ndarray) -> np.ndarray:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from stratagem.privacy import ratio
+from stratagem.solvers.precision import working_in
 from stratagem.solvers.projection import feasible_thresholds, project
 from stratagem.strategies import MatrixStrategy
 
@@ -23,7 +23,7 @@ def as_strategy(Q: np.ndarray, z: np.ndarray, epsilon: float) -> MatrixStrategy:
         Measured epsilon at most `epsilon` and columns that sum to one within 1e-12: the projection works
         with a ratio 1e-14 below exp(epsilon), and the last normalisation moves entries by a few 1e-16.
     """
-    with jax.enable_x64(True):
+    with working_in("float64"):
         E = jnp.asarray(ratio(epsilon))
         thresholds = feasible_thresholds(jnp.asarray(z, dtype=float), E)
         Q = np.asarray(project(jnp.asarray(Q, dtype=float), thresholds, E))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +15,7 @@ import optax
 from stratagem.privacy import ratio
 from stratagem.solvers.feasible import as_strategy, renewed_rows, spread_rows
 from stratagem.solvers.loss import Evaluation, evaluate, gradient
+from stratagem.solvers.precision import Precision, working_in
 from stratagem.solvers.projection import Method, feasible_thresholds, force, project_with_multiplier
 from stratagem.solvers.reweighing import reweigh
 from stratagem.solvers.solver import Limits, Problem, Solver
@@ -75,7 +74,7 @@ class ProjectedGradient(Solver):
     momentum: float = 0.0
     """Nesterov momentum of the update rule, 0 to below 1."""
     projection: Method = "bracketed"
-    precision: Literal["float64", "float32"] = "float64"
+    precision: Precision = "float64"
     """Arithmetic of the descent; the strategy and every number reported are float64."""
 
     def __post_init__(self) -> None:
@@ -112,14 +111,14 @@ class ProjectedGradient(Solver):
             R, z = rng.random((m, n)), np.full(m, (1 + 1 / E) / (2 * m))
         else:
             R, z = renewed_rows(np.asarray(best.Q), np.asarray(best.z), E, rng)
-        with _precision(self.precision):
+        with working_in(self.precision):
             arrays = (R, z, regularised_factor(problem.gram, self.precision), E)
             R, z, F, E = (jnp.asarray(array, dtype=self.precision) for array in arrays)
             return _begin(R, z, F, E, self.momentum, self.projection)
 
     def advance(self, problem: Problem, state: Point) -> Point:
         """Take one safeguarded step; now and then, or when stuck, give the rows their best weights."""
-        with _precision(self.precision):
+        with working_in(self.precision):
             state = _advance(state, self.momentum, self.projection)
             if state.stuck or int(state.steps) >= int(state.due):
                 state = _reweighed(state)
@@ -176,14 +175,7 @@ class _Trial(NamedTuple):
     tries: jax.Array
 
 
-@contextmanager
-def _precision(name: str) -> Iterator[None]:
-    """Switch 64-bit arithmetic on for this block alone; never let a GPU round products to fewer bits."""
-    with jax.enable_x64(name == "float64"), jax.default_matmul_precision("highest"):
-        yield
-
-
-def regularised_factor(V: np.ndarray, precision: str) -> np.ndarray:
+def regularised_factor(V: np.ndarray, precision: Precision) -> np.ndarray:
     """Return F (n x n) with F F^T = V plus a sliver of the identity.
 
     A workload of low rank pulls M towards singularity where nobody asks; with a sliver r of tr V/n those
