@@ -1,0 +1,448 @@
+"""The client of a mechanism: reads a bundle, checks all it promises, and randomises values.
+
+This file needs nothing but Python's standard library and may be copied out on its own:
+
+    client = load("prefix.ldp.json")
+    report = client.randomise(17)
+
+Everything is done in whole numbers, with random bytes from the operating system. Every draw takes the same
+number of steps and of table reads for every value, and how often a draw is repeated does not depend on the
+value.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import secrets
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+FORMAT, VERSION = "stratagem-mechanism", 1
+LIMIT = 1 << 28
+"""Bytes of the largest bundle that is read."""
+PARTS = 1 << 22
+"""Commas, brackets and braces that a bundle may have, and user types of a table: both bound the memory."""
+SCALE = 64
+"""The lower bound on exp(epsilon) is a multiple of 2^-64."""
+WEIGHT_BITS = 32
+"""The weights of a two-level table sum to 2^32."""
+MOST_BITS = 52
+"""Random bits of one draw, at most: doubles, all that browsers have, hold them exactly."""
+HIGH = 1 << MOST_BITS
+"""The higher level of a two-level table; the lower one is given in its units."""
+ADVICE = "use the file that stratagem wrote, unchanged"
+
+REPORT_SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["mechanism", "id", "output"],
+    "properties": {
+        "mechanism": {"type": "string", "description": "the first 16 digits of the bundle's sha256"},
+        "id": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "random, counts a report once"},
+        "output": {"type": "integer", "minimum": 0, "description": "below the table's outputs"},
+    },
+}
+
+
+def load(path: str | os.PathLike[str], source: Callable[[int], bytes] = secrets.token_bytes) -> Client:
+    """Read and check a bundle.
+
+    Raises:
+        ValueError: for a file that is not a bundle or does not hold what it promises.
+    """
+    return Client(read(path), source)
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the content of a bundle, checked as by `parse`."""
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(LIMIT + 1)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a bundle, *.ldp.json") from None
+    try:
+        return parse(raw)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def parse(raw: bytes) -> dict[str, Any]:
+    """Return the content of a bundle after checking its form, its hash and its certificate.
+
+    Guarantee:
+        Columns sum to the same total and in each row max * 2^64 <= min * exp_epsilon, where exp_epsilon is
+        at most 2^64 exp(epsilon): all in whole numbers.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if len(raw) > LIMIT or sum(map(raw.count, (b",", b"[", b"{"))) > PARTS:
+        raise ValueError(f"the bundle is too large: {ADVICE}")
+    try:
+        bundle = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_unique, parse_float=_no_number, parse_constant=_no_number
+        )
+    except RecursionError:
+        raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
+    except ValueError as error:
+        raise ValueError(f"the bundle is not plain JSON ({str(error)[:80]}): {ADVICE}") from None
+    if not isinstance(bundle, dict) or bundle.get("format") != FORMAT:
+        raise ValueError(f"the bundle does not name the format {FORMAT}: {ADVICE}")
+    if type(bundle.get("version")) is not int or bundle["version"] != VERSION:
+        raise ValueError(
+            f"the bundle has version {bundle.get('version')!r:.40}, but this client reads {VERSION}: update it"
+        )
+    keys = "format version domain workload prior epsilon table certificate utility report sha256"
+    _fields(bundle, "the bundle", keys)
+    if bundle["sha256"] != fingerprint(bundle):
+        raise ValueError(f"the bundle was changed after it was written, its sha256 differs: {ADVICE}")
+    _check_domain(bundle["domain"], bundle["table"])
+    if bundle["report"] != REPORT_SCHEMA:
+        raise ValueError(f"the bundle describes other reports than this client makes: {ADVICE}")
+    if bundle["certificate"] != certificate(bundle["table"], bundle["epsilon"]):
+        raise ValueError(f"the certificate is not that of the table: {ADVICE}")
+    return bundle
+
+
+def fingerprint(bundle: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the canonical form: UTF-8, keys sorted, no spaces, without the hash itself."""
+    rest = {key: value for key, value in bundle.items() if key != "sha256"}
+    try:
+        text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError):
+        raise ValueError(f"the bundle holds text that is not Unicode, or too much: {ADVICE}") from None
+    return hashlib.sha256(text).hexdigest()
+
+
+def exp_below(numerator: int, denominator: int) -> int:
+    """Return a whole number at most 2^64 exp(numerator/denominator): Taylor's series, every term cut off."""
+    term = total = 1 << (SCALE + 32)
+    k = 0
+    while term:
+        k += 1
+        term = term * numerator // (denominator * k)
+        total += term
+    return total >> 32
+
+
+def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, Any]:
+    """Return the certificate of a table: what every column sums to and how far apart a row's entries are.
+
+    Raises:
+        ValueError: if columns differ in their sums, or a row breaks epsilon.
+    """
+    if not isinstance(epsilon, list) or len(epsilon) != 2:
+        raise ValueError(f"epsilon must be a numerator and a denominator: {ADVICE}")
+    numerator, denominator = (_digits(part, "epsilon") for part in epsilon)
+    if denominator == 0 or not 0 < numerator <= 300 * denominator:
+        raise ValueError(f"epsilon must be above 0 and at most 300: {ADVICE}")
+    bound = exp_below(numerator, denominator)
+    facts = _KINDS[_kind(table)].facts(table)
+    if facts["worst_high"] << SCALE > facts["worst_low"] * bound:
+        raise ValueError("the table breaks its epsilon: do not use it")
+    return {"exp_epsilon": str(bound)} | {
+        key: value if isinstance(value, str) else str(value) for key, value in facts.items()
+    }
+
+
+class Client:
+    """Randomises values by the table of a checked bundle; `source` returns random bytes, for tests alone."""
+
+    def __init__(
+        self, bundle: Mapping[str, Any], source: Callable[[int], bytes] = secrets.token_bytes
+    ) -> None:
+        self.identifier: str = bundle["sha256"]
+        self.attributes: list[dict[str, Any]] = bundle["domain"]
+        self._source, self._readers = source, [reader(attribute) for attribute in self.attributes]
+        self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
+
+    def randomise(self, value: Any) -> dict[str, Any]:
+        """Return the report of a value: of one attribute as it is, of several as a mapping by name.
+
+        Raises:
+            ValueError: for a value outside the domain, before any random byte is drawn.
+        """
+        output = self.sampler.draw(self.cell(value), self._source)
+        return {"mechanism": self.identifier[:16], "id": self._source(16).hex(), "output": output}
+
+    def cell(self, value: Any) -> int:
+        """Return the number of a value's user type; the last attribute varies fastest."""
+        values = [value]
+        if isinstance(value, Mapping):
+            names = [attribute["name"] for attribute in self.attributes]
+            if set(value) != set(names):
+                raise ValueError(
+                    f"a value for {_short(list(value))} was given, but {_short(names)} is asked for"
+                )
+            values = [value[name] for name in names]
+        elif len(self._readers) > 1:
+            raise ValueError(
+                f"{_short(value)} was given, but the domain has several attributes: give a mapping"
+            )
+        cell = 0
+        for read_value, one, attribute in zip(self._readers, values, self.attributes, strict=True):
+            cell = cell * attribute["size"] + read_value(one)
+        return cell
+
+
+class _TwoLevel:
+    """Row y, drawn with probability weights[y]/2^32, is kept where its bit is set, else with low/2^52."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        m, n = _shape(table)
+        self.width, self.low = -(-n // 8), table["low"]
+        self.patterns = exact_bytes(table["patterns"], "patterns", m * self.width)
+        self.first = _search_table(_decode(table["weights"], "weights", m, 4))
+
+    def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
+        """Return an output; each round searches as many steps and reads one byte, whatever the cell."""
+        byte, shift = cell >> 3, 7 - (cell & 7)
+        width, low, rise = self.width, self.low, HIGH - self.low
+        while True:
+            r = int.from_bytes(source(16), "big")
+            y = bisect_right(self.first, r >> 96)
+            inside = self.patterns[y * width + byte] >> shift & 1
+            if (r & LOWER) >> 12 < low + inside * rise:
+                return y
+
+    @staticmethod
+    def facts(table: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what every column sums to, and the two levels."""
+        _fields(table, "the table", "kind outputs user_types weights patterns low")
+        m, n = _shape(table)
+        low = _whole(table["low"], "low", 1, HIGH)
+        weights = _decode(table["weights"], "weights", m, 4)
+        if sum(weights) != 1 << WEIGHT_BITS:
+            raise ValueError(f"the weights do not sum to 2^{WEIGHT_BITS}: {ADVICE}")
+        covered = _coverage(exact_bytes(table["patterns"], "patterns", m * -(-n // 8)), weights, n)
+        if min(covered) != max(covered):
+            raise ValueError(f"some user types are covered more often than others: {ADVICE}")
+        total = (low << WEIGHT_BITS) + (HIGH - low) * covered[0]
+        return {"column_total": total, "worst_high": HIGH, "worst_low": low}
+
+
+class _Columns:
+    """The column of the user type as whole numbers that sum to 2^bits."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        _, n = _shape(table)
+        entries = _entries(table)
+        self.bits = table["bits"]
+        self.first = array("Q")
+        for u in range(n):
+            self.first.extend(_search_table(entries[u::n]))
+        self.stride = len(self.first) // n
+
+    def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
+        """Return an output after a search of as many steps for every cell."""
+        begin = cell * self.stride
+        r = int.from_bytes(source(8), "big") >> (64 - self.bits)
+        return bisect_right(self.first, r, begin, begin + self.stride) - begin
+
+    @staticmethod
+    def facts(table: Mapping[str, Any]) -> dict[str, Any]:
+        """Return column total, worst ratio, and the largest and smallest entry of every row."""
+        _fields(table, "the table", "kind outputs user_types bits entries")
+        m, n = _shape(table)
+        bits = _whole(table["bits"], "bits", WEIGHT_BITS, MOST_BITS)
+        entries = _entries(table)
+        if any(sum(entries[u::n]) != 1 << bits for u in range(n)):
+            raise ValueError(f"some columns do not sum to 2^{bits}: {ADVICE}")
+        rows = [entries[y * n : y * n + n] for y in range(m)]
+        high, low = [max(row) for row in rows], [min(row) for row in rows]
+        worst = (1, 1)
+        for a, b in zip(high, low, strict=True):
+            if a * worst[1] > b * worst[0]:
+                worst = (a, b)
+        return {
+            "column_total": 1 << bits,
+            "worst_high": worst[0],
+            "worst_low": worst[1],
+            "largest": _encode(high),
+            "smallest": _encode(low),
+        }
+
+
+LOWER = (1 << 64) - 1
+
+_KINDS: dict[str, Any] = {"two-level": _TwoLevel, "columns": _Columns}
+
+
+def _kind(table: Any) -> str:
+    if not isinstance(table, dict) or table.get("kind") not in list(_KINDS):
+        raise ValueError(f"the table is none of the kinds {', '.join(_KINDS)}: update this client")
+    return table["kind"]
+
+
+def _shape(table: Mapping[str, Any]) -> tuple[int, int]:
+    return _whole(table["outputs"], "outputs", 1, LIMIT), _whole(table["user_types"], "user_types", 1, PARTS)
+
+
+def _entries(table: Mapping[str, Any]) -> array[int]:
+    m, n = _shape(table)
+    return _decode(table["entries"], "entries", m * n, 4 if table["bits"] == WEIGHT_BITS else 8)
+
+
+def _search_table(weights: Sequence[int]) -> array[int]:
+    """Return the sums of the first 1, 2, ... weights, filled up to 2^k - 1: a search takes k steps, always."""
+    sums = list(accumulate(weights))
+    steps = (len(sums) - 1).bit_length()
+    return array("Q", sums[:-1] + [sums[-1]] * ((1 << steps) - len(sums)))
+
+
+def _coverage(patterns: bytes, weights: Sequence[int], n: int) -> list[int]:
+    """Return for every user type the weight of the rows whose bit is set, eight user types at a time."""
+    width, covered = -(-n // 8), []
+    for j in range(width):
+        sums = [0] * 256
+        for byte, weight in zip(patterns[j::width], weights, strict=True):
+            sums[byte] += weight
+        covered += [sum(sums[b] for b in range(256) if b >> shift & 1) for shift in range(7, -1, -1)]
+    if any(byte & ((1 << -n % 8) - 1) for byte in patterns[width - 1 :: width]):
+        raise ValueError(f"a pattern has bits beyond the last user type: {ADVICE}")
+    return covered[:n]
+
+
+def _check_domain(domain: Any, table: Any) -> None:
+    """Refuse a domain whose attributes are not named, or do not multiply to the table's user types."""
+    if not isinstance(domain, list) or not domain:
+        raise ValueError(f"the domain lists no attributes: {ADVICE}")
+    cells, names = 1, []
+    for attribute in domain:
+        _fields(attribute, "an attribute", "name size", "labels edges")
+        if not isinstance(attribute["name"], str) or attribute["name"] in names:
+            raise ValueError(f"two attributes have one name, or one has none: {ADVICE}")
+        names.append(attribute["name"])
+        cells *= _whole(attribute["size"], "the size of an attribute", 1, 1 << 53)
+        reader(attribute)
+    _kind(table)
+    if cells != table.get("user_types"):
+        raise ValueError(f"the domain has {cells} values, but the table another number: {ADVICE}")
+
+
+def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
+    """Return the rule from a value of an attribute to its number 0..size-1."""
+    name, size = attribute["name"], attribute["size"]
+    labels, edges = attribute.get("labels"), attribute.get("edges")
+    if labels is None and edges is None:
+
+        def number(value: Any) -> int:
+            if type(value) is not int or not 0 <= value < size:
+                raise ValueError(
+                    f"{name} is {_short(value)}, but must be a whole number from 0 to {size - 1}"
+                )
+            return value
+
+        return number
+    if edges is None:
+        if not isinstance(labels, list) or len(labels) != size or not all(isinstance(x, str) for x in labels):
+            raise ValueError(f"{name} needs {size} labels: {ADVICE}")
+        place = {label: k for k, label in enumerate(labels)}
+        if len(place) != size:
+            raise ValueError(f"{name} has a label twice: {ADVICE}")
+
+        def labelled(value: Any) -> int:
+            if not isinstance(value, str) or value not in place:
+                raise ValueError(f"{name} is {_short(value)}, but must be one of {_short(labels)}")
+            return place[value]
+
+        return labelled
+    bounds = _edges(edges, name, size)
+    if labels is not None:
+        raise ValueError(f"{name} has labels and edges, but only one of them is allowed: {ADVICE}")
+
+    def binned(value: Any) -> int:
+        known = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not known or not bounds[0] <= value < bounds[-1]:
+            raise ValueError(
+                f"{name} is {_short(value)}, but must be a number from {bounds[0]:g} to below {bounds[-1]:g}"
+            )
+        return bisect_right(bounds, value) - 1
+
+    return binned
+
+
+def _edges(edges: Any, name: str, size: int) -> list[float]:
+    """Return size + 1 increasing numbers, written as text to keep every digit."""
+    try:
+        numbers = [float(edge) for edge in edges if isinstance(edge, str) and len(edge) < 40]
+    except (TypeError, ValueError):
+        numbers = []
+    rising = all(a < b for a, b in pairwise(numbers)) and all(map(math.isfinite, numbers))
+    if len(numbers) != size + 1 or not rising or not isinstance(edges, list) or len(edges) != size + 1:
+        raise ValueError(f"{name} needs {size + 1} edges that increase: {ADVICE}")
+    return numbers
+
+
+def _fields(data: Any, where: str, required: str, optional: str = "") -> None:
+    wanted, allowed = set(required.split()), set((required + " " + optional).split())
+    if not isinstance(data, dict) or not wanted <= set(data) <= allowed:
+        raise ValueError(f"{where} must have exactly the keys {required}: {ADVICE}")
+
+
+def _whole(value: Any, where: str, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(
+            f"{where} is {_short(value)}, but must be a whole number from {low} to {high}: {ADVICE}"
+        )
+    return value
+
+
+def _digits(text: Any, where: str) -> int:
+    if not isinstance(text, str) or not 1 <= len(text) <= 400 or not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{where} must be written in at most 400 digits: {ADVICE}")
+    return int(text)
+
+
+def exact_bytes(text: Any, where: str, count: int) -> bytes:
+    """Return the bytes of a base64 text that has exactly one spelling and the length expected."""
+    if not isinstance(text, str) or len(text) != 4 * -(-count // 3):
+        raise ValueError(f"{where} must be the base64 text of {count} bytes: {ADVICE}")
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except ValueError:
+        raw = b""
+    if len(raw) != count or base64.b64encode(raw).decode() != text:
+        raise ValueError(f"{where} must be the base64 text of {count} bytes: {ADVICE}")
+    return raw
+
+
+def _decode(text: Any, where: str, count: int, width: int) -> array[int]:
+    """Return whole numbers from base64 of little-endian unsigned integers of 4 or 8 bytes."""
+    numbers = array("I" if width == 4 else "Q")
+    numbers.frombytes(exact_bytes(text, where, count * width))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _encode(numbers: Iterable[int]) -> str:
+    packed = array("Q", numbers)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return base64.b64encode(packed.tobytes()).decode()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError("a key is written twice")
+    return data
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text[:20]} is not a whole number")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

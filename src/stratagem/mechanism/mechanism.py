@@ -1,0 +1,251 @@
+"""A mechanism: an exact strategy with everything that client and server need to run it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stratagem.accuracy import objective
+from stratagem.mechanism.attribute import described
+from stratagem.mechanism.client import (
+    FORMAT,
+    MOST_BITS,
+    REPORT_SCHEMA,
+    VERSION,
+    WEIGHT_BITS,
+    Client,
+    certificate,
+    exact_bytes,
+    fingerprint,
+    read,
+)
+from stratagem.mechanism.rounding import budget, rounded
+from stratagem.mechanism.table import KINDS, Table, encode
+from stratagem.prior import check_prior
+from stratagem.privacy import check
+from stratagem.strategies import Strategy
+from stratagem.target import check_target, written_atomically
+from stratagem.workloads import Domain, Workload
+from stratagem.workloads.serial import from_data, to_data
+
+SUFFIX = ".ldp.json"
+LOSS = 1e-6
+"""Share of the objective that rounding to 32 bits may cost before more bits are taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A table of whole numbers, the budget that it provably holds, and the questions that it is made for.
+
+    Guarantee:
+        The table was checked in whole numbers when this object was made: equal column sums, and
+        max <= min * x in every row for a fraction x <= exp(epsilon).
+
+    Example:
+        >>> import numpy as np, stratagem as st
+        >>> mechanism = st.optimise(st.histogram(4), epsilon=1.0).mechanism()
+        >>> 0 <= mechanism.client.randomise(3)["output"] < mechanism.outputs
+        True
+    """
+
+    table: Table
+    epsilon: Fraction
+    """The budget promised, an exact number."""
+    workload: Workload
+    name: str
+    """What its maker called the workload."""
+    utility: Mapping[str, str]
+    """L(Q) of the table, L before rounding, and the relative loss: decimal texts."""
+    values: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """For some attributes {"labels": texts} or {"edges": numbers as text}: what their values are."""
+    prior: np.ndarray | None = None
+    """The prior (n,) of the reconstruction; None for 1/n."""
+
+    def __post_init__(self) -> None:
+        """Compute the certificate, which refuses a table that breaks the budget."""
+        assert self.bundle["certificate"]
+
+    @staticmethod
+    def of(
+        strategy: Strategy,
+        workload: Workload,
+        epsilon: float,
+        *,
+        name: str = "workload",
+        labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+        edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+        prior: np.ndarray | None = None,
+    ) -> Mechanism:
+        """Return the mechanism of a strategy, rounded to whole numbers on the private side.
+
+        A matrix gets 32 bits, or 52 where 32 would cost more than 1e-6 of the objective.
+        `labels` and `edges` say what the values of an attribute are: by name, or at once for a domain of one
+        attribute. Edge k up to below edge k + 1 is value k.
+
+        Raises:
+            ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels and edges that do
+                not fit the domain.
+        """
+        promised = budget(check(epsilon))
+        values = described(workload.domain, labels, edges)
+        if strategy.domain_size != workload.domain_size:
+            raise ValueError(
+                f"the strategy has {strategy.domain_size} user types, but its workload has "
+                f"{workload.domain_size}: give a strategy made for the workload"
+            )
+        prior = None if prior is None else check_prior(prior, workload.domain_size)
+        before = objective(workload, strategy, prior=prior)
+        for bits in (WEIGHT_BITS, MOST_BITS):
+            table = rounded(strategy, promised, bits)
+            after = objective(workload, table.strategy, prior=prior)
+            if after <= before * (1 + LOSS):
+                break
+        loss = after / before - 1 if before else 0.0
+        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
+        return Mechanism(table, promised, workload, name, utility, values, prior)
+
+    @cached_property
+    def bundle(self) -> dict[str, Any]:
+        """The content of the bundle, certificate and hash included."""
+        table, epsilon = self.table.data(), [str(part) for part in self.epsilon.as_integer_ratio()]
+        bundle = {
+            "format": FORMAT,
+            "version": VERSION,
+            "domain": [
+                {"name": name, "size": size} | dict(self.values.get(name, {}))
+                for name, size in zip(
+                    self.workload.domain.attributes, self.workload.domain.sizes, strict=True
+                )
+            ],
+            "workload": {"name": self.name, "specification": json.dumps(to_data(self.workload))},
+            "prior": None if self.prior is None else encode(self.prior, "<f8"),
+            "epsilon": epsilon,
+            "table": table,
+            "certificate": certificate(table, epsilon),
+            "utility": dict(self.utility),
+            "report": REPORT_SCHEMA,
+        }
+        return bundle | {"sha256": fingerprint(bundle)}
+
+    @cached_property
+    def text(self) -> bytes:
+        """The bundle as it is written to a file."""
+        return (json.dumps(self.bundle, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+    @property
+    def identifier(self) -> str:
+        """SHA-256 of the bundle's canonical form, in hexadecimal digits."""
+        return self.bundle["sha256"]
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes of a value."""
+        return self.workload.domain
+
+    @property
+    def outputs(self) -> int:
+        """Number m of outputs."""
+        return self.strategy.outputs
+
+    @property
+    def strategy(self) -> Strategy:
+        """The table in double precision; its measured epsilon is at most the budget."""
+        return self.table.strategy
+
+    @cached_property
+    def client(self) -> Client:
+        """A client with secure randomness, the same that runs from the standard library alone."""
+        return Client(self.bundle)
+
+    def randomise(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw outputs for many user types (k,) with pseudo-random numbers: for simulation alone."""
+        return self.table.randomise(cells, rng)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the bundle, *.ldp.json; the file appears complete or not at all.
+
+        Raises:
+            ValueError: for another suffix or a folder that does not exist.
+        """
+        path = check_target(path, (".json",))
+        if not path.name.endswith(SUFFIX):
+            raise ValueError(f"{path} was given to write, but a bundle is named *{SUFFIX}: rename it")
+        with written_atomically(path) as file:
+            file.write(self.text)
+        return path
+
+
+def load_mechanism(path: str | Path) -> Mechanism:
+    """Read a bundle and check everything in it again, the certificate in whole numbers.
+
+    Raises:
+        ValueError: for a file that is not a bundle or does not hold what it promises.
+    """
+    bundle = read(path)
+    try:
+        return _mechanism(bundle)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
+    workload, name = _workload(bundle["workload"])
+    attributes = bundle["domain"]
+    stated = tuple(entry["name"] for entry in attributes), tuple(entry["size"] for entry in attributes)
+    if stated != (workload.domain.attributes, workload.domain.sizes):
+        raise ValueError("the workload has another domain than the bundle: use the file that stratagem wrote")
+    values = {
+        entry["name"]: {key: entry[key] for key in ("labels", "edges") if key in entry}
+        for entry in attributes
+        if len(entry) > 2
+    }
+    table = KINDS[bundle["table"]["kind"]].of(bundle["table"])
+    numerator, denominator = map(int, bundle["epsilon"])
+    prior = _prior(bundle["prior"], workload.domain_size)
+    found = Mechanism(
+        table, Fraction(numerator, denominator), workload, name, _utility(bundle["utility"]), values, prior
+    )
+    if found.identifier != bundle["sha256"]:
+        raise ValueError("the bundle is not written as stratagem writes it: use the file unchanged")
+    return found
+
+
+def _workload(data: Any) -> tuple[Workload, str]:
+    """Return the workload and its name."""
+    if not isinstance(data, dict) or set(data) != {"name", "specification"}:
+        raise ValueError("the workload needs a name and a specification: use the file that stratagem wrote")
+    if not all(isinstance(text, str) for text in data.values()):
+        raise ValueError(
+            "the workload's name and specification are no texts: use the file that stratagem wrote"
+        )
+    try:
+        specification = json.loads(data["specification"])
+    except (ValueError, RecursionError):
+        raise ValueError("the workload is not plain JSON: use the file that stratagem wrote") from None
+    return from_data(specification), data["name"]
+
+
+def _prior(text: Any, n: int) -> np.ndarray | None:
+    """Return the prior of a bundle."""
+    if text is None:
+        return None
+    return check_prior(np.frombuffer(exact_bytes(text, "prior", 8 * n), dtype="<f8").astype(float), n)
+
+
+def _utility(data: Any) -> dict[str, str]:
+    """Return the utility of a bundle, three numbers as text."""
+    try:
+        numbers = [float(data[key]) for key in ("objective", "unrounded", "loss")]
+    except (TypeError, KeyError, ValueError, OverflowError):
+        numbers = [math.nan]
+    if len(data) != 3 or not all(map(math.isfinite, numbers)):
+        raise ValueError("the utility must hold three numbers: use the file that stratagem wrote")
+    return data

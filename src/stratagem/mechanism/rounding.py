@@ -1,0 +1,100 @@
+"""Rounding: from a strategy in double precision to a table of whole numbers, always to the private side."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from stratagem.mechanism.client import HIGH, SCALE, WEIGHT_BITS, exp_below
+from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable, coverage
+from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.strategies.two_level import pack
+
+LARGEST = 1 << 25
+"""Entries of the largest matrix that is written out in whole numbers."""
+
+
+def budget(epsilon: float) -> Fraction:
+    """Return epsilon as the fraction that its shortest decimal text names: 0.1 is 1/10."""
+    return Fraction(repr(float(epsilon)))
+
+
+def rounded(strategy: Strategy, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Table:
+    """Return a table of whole numbers next to `strategy` that holds epsilon exactly.
+
+    Two-level rows keep their sets, whatever `bits`; a matrix gets columns that sum to 2^bits.
+
+    Guarantee:
+        max <= min * x for every row, with a fraction x <= exp(epsilon), and equal column sums.
+
+    Raises:
+        ValueError: if the strategy breaks epsilon, or does not fit into whole numbers of so many bits.
+    """
+    if strategy.epsilon > float(epsilon) * (1 + 1e-12):
+        raise ValueError(
+            f"the strategy measures epsilon {strategy.epsilon:.10g}, above the {float(epsilon):g} promised: "
+            "promise what it measures, or optimise again"
+        )
+    bound = exp_below(epsilon.numerator, epsilon.denominator)
+    if isinstance(strategy, TwoLevelStrategy):
+        return _two_level(strategy, bound)
+    if strategy.outputs * strategy.domain_size > LARGEST:
+        raise ValueError(
+            f"a matrix of {strategy.outputs} outputs x {strategy.domain_size} user types is too large for a "
+            f"bundle ({LARGEST} entries at most): optimise with fewer outputs"
+        )
+    return _columns(strategy.dense().matrix, bound, bits)
+
+
+def _two_level(strategy: TwoLevelStrategy, bound: int) -> TwoLevelTable:
+    """Round the weights, then cover the user types equally again by nested sets of tiny weight.
+
+    Rounding leaves user type u short by some units. The sets {u: short by at least k}, each weighted by
+    the step to the next k, make up for it, and rows without a set fill the weights up to 2^32.
+    """
+    n, kept = strategy.size, strategy.theta > 0
+    patterns, shares = strategy.patterns[kept], strategy.theta[kept] / strategy.theta.sum()
+    reserve = 1
+    while True:
+        weights = np.rint(shares * ((1 << WEIGHT_BITS) - reserve)).astype(np.int64)
+        covered = coverage(patterns, weights, n)
+        short = covered.max() - covered
+        blank = (1 << WEIGHT_BITS) - int(weights.sum()) - int(short.max())
+        if blank > 0:
+            break
+        reserve += 1 - blank + len(weights) // 64
+    steps = np.unique(short)
+    layers = short >= steps[1:, None]
+    patterns = np.concatenate([patterns, pack(layers), np.zeros_like(patterns[:1])])
+    weights = np.concatenate([weights, np.diff(steps), [blank]])
+    low = max(-(-(HIGH << SCALE) // bound), math.ceil(Fraction(HIGH) / Fraction(strategy.ratio)))
+    return TwoLevelTable(patterns, weights, n, low)
+
+
+def _columns(Q: np.ndarray, bound: int, bits: int) -> ColumnTable:
+    """Round every entry into the range that its row's smallest allows, and spread what a column lacks."""
+    S = Q[Q.max(axis=1) > 0] * 2.0**bits
+    low = np.maximum(np.floor(S.min(axis=1)), 1).astype(np.int64)
+    high = np.array([min(least * bound >> SCALE, 1 << bits) for least in low.tolist()])[:, None]
+    entries = np.clip(np.rint(S).astype(np.int64), low[:, None], high)
+    for column in entries.T:
+        lacking = (1 << bits) - int(column.sum())
+        room = (high[:, 0] - column) if lacking > 0 else (column - low)
+        if abs(lacking) > room.sum():
+            raise ValueError(
+                f"the strategy does not fit into columns of 2^{bits} units: its probabilities are too small or "
+                "too close, use fewer outputs or a larger epsilon"
+            )
+        column += np.sign(lacking) * _shared(abs(lacking), room)
+    return ColumnTable(entries, bits)
+
+
+def _shared(amount: int, room: np.ndarray) -> np.ndarray:
+    """Return whole numbers of sum `amount`, in proportion to the room and within it."""
+    if amount == 0:
+        return np.zeros_like(room)
+    before = np.cumsum(room) * (amount / room.sum())
+    before[-1] = amount
+    return np.diff(np.minimum(np.rint(before), amount).astype(np.int64), prepend=0)

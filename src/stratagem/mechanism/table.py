@@ -1,0 +1,226 @@
+"""Tables: strategies in whole numbers, which a client draws from exactly."""
+
+from __future__ import annotations
+
+import base64
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from stratagem.mechanism.client import HIGH, WEIGHT_BITS
+from stratagem.strategies import MatrixStrategy, Strategy, TwoLevelStrategy
+from stratagem.strategies.matrix import check_values
+
+BLOCK = 1 << 15
+"""Users drawn together: their numbers stay in the cache."""
+
+
+class Table(ABC):
+    """Probabilities Q (m x n) as whole numbers: every column sums to the same total, exactly."""
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def strategy(self) -> Strategy:
+        """The same probabilities in double precision, for estimates and variances."""
+
+    @abstractmethod
+    def data(self) -> dict[str, Any]:
+        """Return the table as it stands in a bundle."""
+
+    @staticmethod
+    @abstractmethod
+    def of(data: Mapping[str, Any]) -> Table:
+        """Return the table of checked data."""
+
+    @abstractmethod
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw an output for every user type (k,) by the client's rule, with pseudo-random numbers.
+
+        For simulation alone: who guesses the generator's state knows the values.
+
+        Raises:
+            ValueError: for a user type outside 0..n-1.
+        """
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TwoLevelTable(Table):
+    """Row y is drawn with probability weights[y]/2^32 and kept with probability 1 for u in T_y, else low/2^52.
+
+    Q[y, u] = weights[y] (low + (2^52 - low) [u in T_y]) / total. As all user types are covered equally, every
+    one of them is kept equally often: the number of draws says nothing about the user.
+    """
+
+    kind: ClassVar[str] = "two-level"
+
+    patterns: np.ndarray
+    """Sets T_y, bit-packed (m x ceil(n/8)), uint8."""
+    weights: np.ndarray
+    """Whole numbers (m,), sum 2^32."""
+    size: int
+    """Number n of user types."""
+    low: int
+
+    @property
+    def strategy(self) -> Strategy:
+        """Return Q with theta = weights low/total and E = 2^52/low."""
+        return self._strategy
+
+    @cached_property
+    def _strategy(self) -> Strategy:
+        covered = int(coverage(self.patterns, self.weights, self.size)[0])
+        total = (self.low << WEIGHT_BITS) + (HIGH - self.low) * covered
+        return TwoLevelStrategy(self.patterns, self.weights * (self.low / total), self.size, HIGH / self.low)
+
+    def data(self) -> dict[str, Any]:
+        """Return weights as 32-bit and patterns as bytes, in base64."""
+        return {
+            "kind": self.kind,
+            "outputs": len(self.weights),
+            "user_types": self.size,
+            "weights": encode(self.weights, "<u4"),
+            "patterns": encode(self.patterns, "u1"),
+            "low": self.low,
+        }
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> TwoLevelTable:
+        """Return the table of checked data."""
+        patterns = decode(data["patterns"], "u1").reshape(data["outputs"], -1)
+        weights = decode(data["weights"], "<u4").astype(np.int64)
+        return TwoLevelTable(patterns, weights, data["user_types"], data["low"])
+
+    @cached_property
+    def _alias(self) -> tuple[np.ndarray, np.ndarray]:
+        return alias(self.weights.tolist())
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw rows from an alias table of whole numbers, and again whatever was not kept."""
+        cells = check_values(values, self.size)
+        outputs = np.empty(len(cells), dtype=np.int64)
+        for first in range(0, len(cells), BLOCK):
+            outputs[first : first + BLOCK] = self._draw(cells[first : first + BLOCK], rng)
+        return outputs
+
+    def _draw(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        threshold, other = self._alias
+        flat, width = self.patterns.ravel(), self.patterns.shape[1]
+        bits = np.uint32(WEIGHT_BITS - (len(threshold).bit_length() - 1))
+        mask = np.uint32((1 << int(bits)) - 1)
+        bytes_, shifts = cells >> 3, (7 - (cells & 7)).astype(np.uint8)
+        outputs, open_ = np.empty(len(cells), dtype=np.int64), np.arange(len(cells))
+        while len(open_):
+            drawn = rng.integers(0, 1 << WEIGHT_BITS, len(open_), dtype=np.uint32)
+            bucket = (drawn >> bits).astype(np.intp)
+            y = np.where((drawn & mask) < threshold[bucket], bucket, other[bucket])
+            outside = (flat[y * width + bytes_] >> shifts) & 1 == 0
+            repeated = np.flatnonzero(outside)
+            chance = rng.integers(0, HIGH, len(repeated), dtype=np.uint64)
+            repeated = repeated[chance >= np.uint64(self.low)]
+            outputs[open_] = y
+            open_, bytes_, shifts = open_[repeated], bytes_[repeated], shifts[repeated]
+        return outputs
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ColumnTable(Table):
+    """A matrix of whole numbers: Q[y, u] = entries[y, u] / 2^bits."""
+
+    kind: ClassVar[str] = "columns"
+
+    entries: np.ndarray
+    """Whole numbers (m x n), int64; every column sums to 2^bits."""
+    bits: int
+
+    @property
+    def strategy(self) -> Strategy:
+        """Return Q, exact in double precision."""
+        return self._strategy
+
+    @cached_property
+    def _strategy(self) -> Strategy:
+        return MatrixStrategy(self.entries / 2.0**self.bits)
+
+    def data(self) -> dict[str, Any]:
+        """Return the rows as 32-bit or 64-bit numbers, in base64."""
+        return {
+            "kind": self.kind,
+            "outputs": self.entries.shape[0],
+            "user_types": self.entries.shape[1],
+            "bits": self.bits,
+            "entries": encode(self.entries, self._type(self.bits)),
+        }
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> ColumnTable:
+        """Return the table of checked data."""
+        flat = decode(data["entries"], ColumnTable._type(data["bits"])).astype(np.int64)
+        return ColumnTable(flat.reshape(data["outputs"], data["user_types"]), data["bits"])
+
+    @staticmethod
+    def _type(bits: int) -> str:
+        return "<u4" if bits == WEIGHT_BITS else "<u8"
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Invert the cumulative sums of a column for all users of its type together."""
+        cells = check_values(values, self.entries.shape[1])
+        outputs = np.empty(len(cells), dtype=np.int64)
+        order = np.argsort(cells.astype(np.min_scalar_type(self.entries.shape[1])), kind="stable")
+        types, starts = np.unique(cells[order], return_index=True)
+        for u, users in zip(types, np.split(order, starts[1:]), strict=True):
+            points = rng.integers(0, 1 << self.bits, len(users), dtype=np.int64)
+            outputs[users] = np.searchsorted(np.cumsum(self.entries[:, u]), points, side="right")
+        return outputs
+
+
+KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable)}
+
+
+def coverage(patterns: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
+    """Return the weight (n,) of the rows that hold each user type; exact, as the sum stays below 2^53."""
+    covered, step = np.zeros(n), max(1, (1 << 22) // n)
+    for first in range(0, len(weights), step):
+        rows = slice(first, first + step)
+        covered += weights[rows].astype(float) @ np.unpackbits(patterns[rows], axis=1, count=n)
+    return covered.astype(np.int64)
+
+
+def alias(weights: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return thresholds and alternatives of 2^k buckets of 2^(32 - k) units: Walker's method, exact.
+
+    Reference:
+        Vose 1991, "A linear algorithm for generating random numbers with a given distribution".
+    """
+    buckets = 1 << (len(weights) - 1).bit_length()
+    room = (1 << WEIGHT_BITS) // buckets
+    left = weights + [0] * (buckets - len(weights))
+    threshold, other = left.copy(), list(range(buckets))
+    small = [k for k in range(buckets) if left[k] < room]
+    large = [k for k in range(buckets) if left[k] >= room]
+    while small and large:
+        few, many = small.pop(), large[-1]
+        threshold[few], other[few] = left[few], many
+        left[many] -= room - left[few]
+        if left[many] < room:
+            small.append(large.pop())
+    for k in large:
+        threshold[k] = room
+    return np.array(threshold, dtype=np.uint64), np.array(other, dtype=np.intp)
+
+
+def encode(numbers: np.ndarray, kind: str) -> str:
+    """Return the base64 text of an array in the byte order of bundles."""
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype=kind).tobytes()).decode()
+
+
+def decode(text: str, kind: str) -> np.ndarray:
+    """Return the flat array of a base64 text."""
+    return np.frombuffer(base64.b64decode(text), dtype=kind)
