@@ -103,6 +103,7 @@ class Mechanism:
             )
         prior = None if prior is None else check_prior(prior, workload.domain_size)
         before = objective(workload, strategy, prior=prior)
+        table, after = rounded(strategy, promised, WEIGHT_BITS), math.inf
         for bits in (WEIGHT_BITS, MOST_BITS):
             table = rounded(strategy, promised, bits)
             after = objective(workload, table.strategy, prior=prior)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from stratagem.mechanism.client import HIGH, SCALE, WEIGHT_BITS, exp_below
+from stratagem.mechanism.client import HIGH, MOST_BITS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable, coverage
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack
@@ -74,8 +74,13 @@ def _two_level(strategy: TwoLevelStrategy, bound: int) -> TwoLevelTable:
 
 
 def _columns(Q: np.ndarray, bound: int, bits: int) -> ColumnTable:
-    """Round every entry into the range that its row's smallest allows, and spread what a column lacks."""
-    S = Q[Q.max(axis=1) > 0] * 2.0**bits
+    """Round every entry into the range that its row's smallest allows, and spread what a column lacks.
+
+    Outputs that no user type has once in 2^(bits + 1) reports are left out.
+    """
+    S = Q[Q.max(axis=1) * 2.0**bits >= 0.5] * 2.0**bits
+    if len(S) == 1:  # certain, and 2^32 itself takes 33 bits
+        return ColumnTable(np.full((1, S.shape[1]), 1 << MOST_BITS), MOST_BITS)
     low = np.maximum(np.floor(S.min(axis=1)), 1).astype(np.int64)
     high = np.array([min(least * bound >> SCALE, 1 << bits) for least in low.tolist()])[:, None]
     entries = np.clip(np.rint(S).astype(np.int64), low[:, None], high)

@@ -1,0 +1,196 @@
+"""The client: exact draws, the same work for every value, errors before any randomness."""
+
+import hashlib
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from mechanisms import CASES, mechanism
+from stratagem.mechanism.client import HIGH, Client
+
+ALARM = 1e-6
+"""False-alarm rate of each goodness-of-fit test; the seeds are fixed."""
+
+
+def stream(seed):
+    """Return a source of reproducible bytes."""
+    state = {"counter": 0}
+
+    def source(count):
+        state["counter"] += 1
+        return hashlib.shake_256(f"{seed} {state['counter']}".encode()).digest(count)
+
+    return source
+
+
+def misfit(counts, probabilities):
+    """Return the p-value of Pearson's test, outputs expected less than five times pooled."""
+    expected = counts.sum() * probabilities
+    rare = expected < 5
+    observed = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    kept = expected > 0
+    statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
+    return chi2.sf(statistic, max(1, kept.sum() - 1))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_outputs_have_the_probabilities_of_the_table(case):
+    found = mechanism(case)
+    n, Q = found.strategy.domain_size, found.strategy.dense().matrix
+    sampler, source = Client(found.bundle).sampler, stream(case)
+    for cell in {0, n - 1}:
+        counts = np.bincount([sampler.draw(cell, source) for _ in range(4000)], minlength=found.outputs)
+        assert misfit(counts, Q[:, cell]) > ALARM
+    if found.outputs > 1 and case not in ("fine", "two-level-small-epsilon"):
+        assert misfit(counts * 25, Q[:, 0]) < ALARM or n == 1  # the test does see another user type
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_simulated_outputs_have_them_too(case):
+    found = mechanism(case)
+    n, Q = found.strategy.domain_size, found.strategy.dense().matrix
+    rng = np.random.default_rng(5)
+    cells = rng.integers(0, n, 200_000)
+    outputs = found.randomise(cells, rng)
+    for cell in range(n):
+        counts = np.bincount(outputs[cells == cell], minlength=found.outputs)
+        assert misfit(counts, Q[:, cell]) > ALARM / n
+
+
+class Counting:
+    """A table that counts how often it is read."""
+
+    def __init__(self, numbers):
+        self.numbers, self.reads = numbers, 0
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def __getitem__(self, place):
+        self.reads += 1
+        return self.numbers[place]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_draw_reads_as_much_for_every_value(case):
+    """Per round: same steps of the search, one byte of the pattern, as many random bytes."""
+    found = mechanism(case)
+    sampler = Client(found.bundle).sampler
+    sampler.first = Counting(sampler.first)
+    patterns = getattr(sampler, "patterns", None)
+    if patterns is not None:
+        sampler.patterns = Counting(patterns)
+    work = Counter()
+    for cell in range(found.strategy.domain_size):
+        for seed in range(20):
+            drawn, before = [], sampler.first.reads
+            source = stream(seed)
+            sampler.draw(cell, lambda count, source=source, drawn=drawn: drawn.append(count) or source(count))
+            steps = (found.outputs - 1).bit_length()
+            assert sampler.first.reads - before == steps * len(drawn)
+            work[tuple(set(drawn))] += 1
+    assert len(work) == 1
+    if patterns is not None:
+        assert sampler.patterns.reads * (found.outputs - 1).bit_length() == sampler.first.reads
+
+
+@pytest.mark.parametrize("case", ["two-level", "two-level-small-epsilon", "two-level-large-epsilon"])
+def test_the_number_of_rounds_says_nothing_about_the_value(case):
+    """The chance that a round ends is the same for every user type: exactly, in whole numbers."""
+    table = mechanism(case).table
+    inside = np.unpackbits(table.patterns, axis=1, count=table.size).astype(object)
+    kept = table.weights.astype(object) @ (inside * (HIGH - table.low) + table.low)
+    assert len(set(kept.tolist())) == 1
+
+
+def test_the_search_ends_at_the_right_output_at_every_boundary():
+    found = mechanism("hadamard")
+    sampler = Client(found.bundle).sampler
+    for cell in range(found.strategy.domain_size):
+        begin = 0
+        for y, entry in enumerate(found.table.entries[:, cell].tolist()):
+            for r in (begin, begin + entry - 1):
+                assert sampler.draw(cell, lambda _, r=r: (r << 32).to_bytes(8, "big")) == y
+            begin += entry
+
+
+def test_a_round_is_kept_up_to_the_lower_level_exactly():
+    found = mechanism("two-level")
+    table, sampler = found.table, Client(found.bundle).sampler
+    y = int(np.argmax(table.weights))
+    row = int(table.weights[:y].sum())
+    inside = np.unpackbits(table.patterns[y], count=table.size)
+    cells = {bool(bit): cell for cell, bit in enumerate(inside)}
+    other = (0).to_bytes(16, "big")  # row 0 and the lowest draw: always kept
+
+    def first_draw(cell, chance):
+        rounds = iter([(row << 96 | chance << 12).to_bytes(16, "big"), other])
+        sampler.draw(cell, lambda _: next(rounds))
+        return len(list(rounds)) == 1
+
+    assert first_draw(cells[True], HIGH - 1)
+    assert first_draw(cells[False], table.low - 1)
+    assert not first_draw(cells[False], table.low)
+
+
+def no_bytes(count):
+    """Fail: a value outside the domain must be refused before randomness is drawn."""
+    raise AssertionError("random bytes were drawn")
+
+
+@pytest.mark.parametrize(
+    ("case", "value"),
+    [
+        ("two-level", 12),
+        ("two-level", -1),
+        ("two-level", 1.0),
+        ("two-level", True),
+        ("two-level", "1"),
+        ("two-level", None),
+        ("two-level", {"age": 1}),
+        ("labels", "maybe"),
+        ("labels", 1),
+        ("labels", ["ja"]),
+        ("edges", -31),
+        ("edges", 1e6),
+        ("edges", float("nan")),
+        ("edges", "3"),
+        ("edges", True),
+        ("several-attributes", 3),
+        ("several-attributes", {"age": 20}),
+        ("several-attributes", {"age": 20, "sex": "x"}),
+        ("several-attributes", {"age": 130, "sex": "f"}),
+        ("several-attributes", {"age": 20, "sex": "f", "city": 1}),
+    ],
+    ids=str,
+)
+def test_a_value_outside_the_domain_is_refused_before_anything_is_drawn(case, value):
+    with pytest.raises(ValueError, match=r"was given|must be") as error:
+        Client(mechanism(case).bundle, no_bytes).randomise(value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("case", "value", "cell"),
+    [
+        ("two-level", 11, 11),
+        ("labels", "weiß nicht ☂", 2),
+        ("edges", -30, 0),
+        ("edges", 0, 1),
+        ("edges", 0.5, 2),
+        ("edges", 999_999.5, 3),
+        ("several-attributes", {"sex": "m", "age": 18}, 3),
+        ("several-attributes", {"age": 129.9, "sex": "f"}, 4),
+    ],
+)
+def test_values_find_their_user_type(case, value, cell):
+    assert Client(mechanism(case).bundle, no_bytes).cell(value) == cell
+
+
+def test_reports_are_never_alike():
+    reports = [mechanism("labels").client.randomise("ja") for _ in range(100)]
+    assert len({report["id"] for report in reports}) == 100
+    assert {report["mechanism"] for report in reports} == {mechanism("labels").identifier[:16]}

@@ -1,0 +1,273 @@
+"""Mechanisms: exact privacy, little lost by rounding, bundles that hold what they promise."""
+
+import base64
+import copy
+import json
+import math
+import struct
+import subprocess
+import sys
+from fractions import Fraction
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as draw
+
+import stratagem as st
+from mechanisms import CASES, mechanism
+from stratagem.mechanism import client
+from stratagem.mechanism import mechanism as module
+from stratagem.mechanism.mechanism import Mechanism, load_mechanism
+
+SCHEMA = json.loads(
+    (module.Path(module.__file__).with_name("bundle.schema.json")).read_text(encoding="utf-8")
+)
+
+
+def strangers_columns(table):
+    """Return the columns of a table as exact fractions, from the format's description alone."""
+    m, n = table["outputs"], table["user_types"]
+    if table["kind"] == "columns":
+        code = "I" if table["bits"] == 32 else "Q"
+        flat = struct.unpack(f"<{m * n}{code}", base64.b64decode(table["entries"]))
+        return [[Fraction(flat[y * n + u], 2 ** table["bits"]) for y in range(m)] for u in range(n)]
+    weights = struct.unpack(f"<{m}I", base64.b64decode(table["weights"]))
+    rows, low = base64.b64decode(table["patterns"]), Fraction(table["low"], 2**52)
+    width = (n + 7) // 8
+    columns = [
+        [w * (1 if rows[y * width + u // 8] >> (7 - u % 8) & 1 else low) for y, w in enumerate(weights)]
+        for u in range(n)
+    ]
+    assert len({sum(column) for column in columns}) == 1  # kept equally often, whoever draws
+    return [[entry / sum(column) for entry in column] for column in columns]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_stranger_can_check_the_privacy_in_ten_lines(case):
+    bundle = json.loads(mechanism(case).text)
+    columns = strangers_columns(bundle["table"])
+    epsilon = Fraction(int(bundle["epsilon"][0]), int(bundle["epsilon"][1]))
+    exp_epsilon = sum(epsilon**k / math.factorial(k) for k in range(60))  # below exp(epsilon)
+    for row in zip(*columns, strict=True):
+        assert max(row) <= min(row) * exp_epsilon
+    assert all(sum(column) == 1 for column in columns)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rounding_costs_next_to_nothing_and_says_so(case):
+    found = mechanism(case)
+    loss = st.evaluate(found.workload, found.strategy, found.prior).objective / float(
+        found.utility["unrounded"]
+    )
+    assert loss - 1 <= 1e-5
+    assert float(found.utility["loss"]) == pytest.approx(loss - 1, abs=1e-9)
+    assert found.strategy.epsilon <= float(found.epsilon) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_bundle_follows_its_schema_and_comes_back_the_same(case, tmp_path):
+    found = mechanism(case)
+    jsonschema.validate(json.loads(found.text), SCHEMA)
+    path = found.save(tmp_path / "x.ldp.json")
+    again = load_mechanism(path)
+    assert again.text == found.text == path.read_bytes()
+    assert np.array_equal(again.strategy.dense().matrix, found.strategy.dense().matrix)
+    assert np.array_equal(again.workload.gram(), found.workload.gram())
+    assert (again.prior is None and found.prior is None) or np.array_equal(again.prior, found.prior)
+
+
+@pytest.mark.parametrize("baseline", ["randomised_response", "hadamard_response", "hierarchical"])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1, 5, 30, 300])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 37])
+def test_every_baseline_becomes_a_mechanism(baseline, n, epsilon):
+    W = st.histogram(n)
+    found = Mechanism.of(getattr(st, baseline)(n, epsilon), W, epsilon)
+    assert float(found.utility["loss"]) <= 1e-5
+    client.parse(found.text)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1, 5, 30, 300])
+@pytest.mark.parametrize("solver", [st.Certified(max_steps=1), st.ProjectedGradient(max_steps=5)], ids=str)
+def test_every_solver_makes_mechanisms(solver, epsilon):
+    W = st.prefix(7)
+    found = Mechanism.of(st.optimise(W, epsilon, solver).strategy, W, epsilon)
+    assert float(found.utility["loss"]) <= 1e-5
+    client.parse(found.text)
+
+
+def test_the_bound_on_the_exponential_is_below_it_and_tight():
+    for numerator, denominator in [(1, 10**6), (1, 10), (1, 1), (7, 3), (12, 1), (300, 1)]:
+        epsilon = Fraction(numerator, denominator)
+        exact = sum(epsilon**k / math.factorial(k) for k in range(1200)) * 2**64
+        bound = client.exp_below(numerator, denominator)
+        assert exact * (1 - Fraction(1, 2**50)) <= bound <= exact
+
+
+def test_a_strategy_that_breaks_the_promise_is_refused():
+    with pytest.raises(ValueError, match=r"measures epsilon 1, above the 0\.9 promised"):
+        Mechanism.of(st.randomised_response(4, 1.0), st.histogram(4), 0.9)
+    with pytest.raises(ValueError, match="measures epsilon inf"):
+        Mechanism.of(st.MatrixStrategy(np.eye(3)), st.histogram(3), 1.0)
+    with pytest.raises(ValueError, match="4 user types, but its workload has 5"):
+        Mechanism.of(st.randomised_response(4, 1.0), st.histogram(5), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"labels": ["a", "b"]}, "needs 3 labels"),
+        ({"labels": ["a", "b", "b"]}, "label twice"),
+        ({"edges": [0, 1, 1, 2]}, "4 edges that increase"),
+        ({"edges": [0, 1, math.nan, 2]}, "4 edges that increase"),
+        ({"edges": [0, "x", 1, 2]}, "is not a number"),
+        ({"labels": {"age": ["a", "b", "c"]}}, "'age', but the attributes are value"),
+        ({"labels": ["a", "b", "c"], "edges": [0, 1, 2, 3]}, "only one of them"),
+    ],
+)
+def test_values_that_do_not_fit_the_domain_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Mechanism.of(st.randomised_response(3, 1.0), st.histogram(3), 1.0, **options)
+
+
+def edited(bundle, path, value):
+    """Return a copy with one entry changed and the hash made right again."""
+    changed = copy.deepcopy(bundle)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    changed["sha256"] = client.fingerprint(changed)
+    return json.dumps(changed).encode()
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(data=draw.data())
+def test_an_entry_edited_by_one_unit_is_refused(data):
+    bundle = json.loads(mechanism(data.draw(draw.sampled_from(CASES))).text)
+    numbers = [("certificate", key) for key in bundle["certificate"]]
+    numbers += [("table", key) for key in bundle["table"] if key != "kind"]
+    path = data.draw(draw.sampled_from(numbers))
+    value, step = bundle[path[0]][path[1]], data.draw(draw.sampled_from([-1, 1]))
+    if isinstance(value, int):
+        new = value + step
+    elif path[1] in ("weights", "entries", "largest", "smallest", "patterns"):
+        raw = bytearray(base64.b64decode(value))
+        place = data.draw(draw.integers(0, len(raw) - 1))
+        raw[place] = (raw[place] + step) % 256 if path[1] != "patterns" else raw[place] ^ (1 << abs(step) * 3)
+        new = base64.b64encode(bytes(raw)).decode()
+    else:
+        new = str(int(value) + step)
+    with pytest.raises(ValueError, match=r"\w"):
+        client.parse(edited(bundle, path, new))
+
+
+def test_a_flipped_bit_of_any_pattern_is_refused():
+    bundle = json.loads(mechanism("two-level").text)
+    raw = base64.b64decode(bundle["table"]["patterns"])
+    weights = struct.unpack(f"<{bundle['table']['outputs']}I", base64.b64decode(bundle["table"]["weights"]))
+    for bit in np.random.default_rng(0).choice(8 * len(raw), 200, replace=False):
+        flipped = bytearray(raw)
+        flipped[bit // 8] ^= 128 >> bit % 8
+        if weights[bit // 16] == 0 and bit % 16 < 12:
+            continue  # a row that never occurs says nothing
+        with pytest.raises(ValueError, match=r"covered|beyond"):
+            client.parse(edited(bundle, ("table", "patterns"), base64.b64encode(bytes(flipped)).decode()))
+
+
+GOOD = mechanism("labels").text
+HOSTILE = {
+    "empty": (b"", "not plain JSON"),
+    "binary": (b"\x80\x81", "not plain JSON"),
+    "truncated": (GOOD[:-40], "not plain JSON"),
+    "a list": (b"[]", "does not name the format"),
+    "deep": (b"[" * 100_000, "nested|not plain|too deep"),
+    "a key twice": (GOOD.replace(b'"version": 1', b'"version": 1, "version": 1'), "twice"),
+    "another version": (GOOD.replace(b'"version": 1', b'"version": 2'), "has version 2"),
+    "a fraction": (GOOD.replace(b'"version": 1', b'"version": 1.0'), "not a whole number"),
+    "NaN": (GOOD.replace(b'"version": 1', b'"version": NaN'), "not a whole number"),
+    "a truth value": (GOOD.replace(b'"version": 1', b'"version": true'), "has version True"),
+    "a huge number": (GOOD.replace(b'"version": 1', b'"version": ' + b"9" * 5000), "not plain JSON"),
+    "another hash": (GOOD.replace(b"nein", b"Nein"), "was changed"),
+    "too many parts": (b"[" + b"0," * (client.PARTS + 1), "too large"),
+    "half a letter": (GOOD.replace(b"nein", b"\\ud800"), "Unicode"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_files_get_one_sentence(case, tmp_path):
+    raw, sentence = HOSTILE[case]
+    path = tmp_path / "x.ldp.json"
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match=sentence) as error:
+        load_mechanism(path)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("table", "outputs"), 10**9),
+        (("table", "outputs"), -1),
+        (("table", "outputs"), 3.5),
+        (("table", "user_types"), 2**53),
+        (("table", "kind"), "pickle"),
+        (("table", "kind"), ["columns"]),
+        (("table", "bits"), 10**6),
+        (("table", "entries"), "A" * 64),
+        (("table", "entries"), ""),
+        (("table", "entries"), None),
+        (("epsilon",), ["1", "0"]),
+        (("epsilon",), ["0", "1"]),
+        (("epsilon",), ["1e3", "1"]),
+        (("epsilon",), ["9" * 401, "1"]),
+        (("epsilon",), 1),
+        (("epsilon", 0), "1"),
+        (("domain",), []),
+        (("domain",), [{"name": "a", "size": 3}, {"name": "a", "size": 1}]),
+        (("domain", 0, "size"), 4),
+        (("domain", 0, "labels"), ["a", "b"]),
+        (("domain", 0, "labels"), ["a", "b", 3]),
+        (("report",), {}),
+        (("certificate",), {}),
+        (("prior",), "AAAA"),
+        (("prior",), 3),
+        (("workload",), None),
+        (("workload", "specification"), "{}"),
+        (("workload", "specification"), "[" * 50_000),
+        (("workload", "name"), 7),
+        (("utility", "loss"), "nan"),
+        (("utility",), "x"),
+        (("utility",), {}),
+    ],
+    ids=str,
+)
+def test_a_bundle_with_a_wrong_part_is_refused_even_with_the_right_hash(path, value, tmp_path):
+    file = tmp_path / "x.ldp.json"
+    file.write_bytes(edited(json.loads(GOOD), path, value))
+    with pytest.raises(ValueError, match=r"\w") as error:
+        load_mechanism(file)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_and_a_wrong_suffix_are_said(tmp_path):
+    with pytest.raises(ValueError, match="cannot be read"):
+        load_mechanism(tmp_path / "none.ldp.json")
+    with pytest.raises(ValueError, match=r"named \*\.ldp\.json"):
+        mechanism("labels").save(tmp_path / "x.json")
+
+
+def test_the_client_needs_the_standard_library_alone(tmp_path):
+    """Copied out, without site-packages, in another process, it makes reports that the mechanism knows."""
+    copied = tmp_path / "client.py"
+    copied.write_bytes(module.Path(client.__file__).read_bytes())
+    path = mechanism("edges").save(tmp_path / "x.ldp.json")
+    code = f"import client, json; print(json.dumps(client.load({str(path)!r}).randomise(12.5)))"
+    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)
+    jsonschema.validate(report, mechanism("edges").bundle["report"])
+    assert report["mechanism"] == mechanism("edges").identifier[:16]
+    assert report["output"] < mechanism("edges").outputs
