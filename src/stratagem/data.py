@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_MAGIC = b"PAR1"
+BATCH = 1 << 16
+"""Rows fetched together."""
 CSV_SCAN = (
     "read_csv(?, all_varchar = true, header = true, skip = 0, comment = '', quote = '\"', escape = '\"')"
 )
@@ -31,6 +33,16 @@ class Source:
 
     column: str
     binning: Binning
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Where rows went."""
+
+    cell: np.ndarray
+    """Cell of every row (k,), -1 outside."""
+    reason: list[str]
+    """Why a row is outside, empty for those inside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +67,7 @@ def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Dat
         ValueError: for a file that is not CSV or Parquet, a missing column, an attribute without a source,
             a column that its binning cannot read, or no row inside the domain.
     """
-    if missing := [name for name in domain.attributes if name not in sources]:
-        raise ValueError(f"attribute {missing[0]!r} was given no column: add --column {missing[0]}=NAME")
-    chosen = [sources[name] for name in domain.attributes]
+    chosen = _chosen(domain, sources)
     rows = _grouped(Path(path), [source.column for source in chosen])
     data = _count(rows, domain, chosen)
     if data.users == 0:
@@ -70,27 +80,57 @@ def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Dat
     return data
 
 
-def _count(rows: list[tuple], domain: Domain, sources: list[Source]) -> Data:
-    """Place the distinct rows, each with its multiplicity last."""
-    counts = np.array([row[-1] for row in rows], dtype=np.int64)
+def stream(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Iterator[Placed]:
+    """Yield the cells of a file's rows in their order, some thousand rows at a time.
+
+    Raises:
+        ValueError: as `read`, though not for a file without a row inside the domain.
+    """
+    chosen = _chosen(domain, sources)
+    for rows in _batches(Path(path), [source.column for source in chosen]):
+        yield _placed(rows, domain, chosen)
+
+
+def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
+    """Return the sources in the order of the attributes."""
+    if missing := [name for name in domain.attributes if name not in sources]:
+        raise ValueError(f"attribute {missing[0]!r} was given no column: add --column {missing[0]}=NAME")
+    return [sources[name] for name in domain.attributes]
+
+
+def _placed(rows: list[tuple], domain: Domain, sources: list[Source]) -> Placed:
+    """Place every row; further entries of a row are left alone."""
     cell, reason = np.zeros(len(rows), dtype=np.int64), [""] * len(rows)
     for position, (source, size) in enumerate(zip(sources, domain.sizes, strict=True)):
         placed = source.binning.cells([row[position] for row in rows], source.column)
         cell = cell * size + np.maximum(placed.cell, 0)
         new = (f"{source.column} {why}" if why else "" for why in placed.reason)
         reason = [old or why for old, why in zip(reason, new, strict=True)]
+    inside = np.array([not why for why in reason], dtype=bool)
+    return Placed(np.where(inside, cell, -1), reason)
+
+
+def _count(rows: list[tuple], domain: Domain, sources: list[Source]) -> Data:
+    """Place the distinct rows, each with its multiplicity last."""
+    counts = np.array([row[-1] for row in rows], dtype=np.int64)
+    placed = _placed(rows, domain, sources)
     outside: Counter[str] = Counter()
-    for why, count in zip(reason, counts.tolist(), strict=True):
+    for why, count in zip(placed.reason, counts.tolist(), strict=True):
         if why:
             outside[why] += count
-    inside = np.array([not why for why in reason], dtype=bool)
+    inside = placed.cell >= 0
     x = np.zeros(domain.size, dtype=np.int64)
-    np.add.at(x, cell[inside], counts[inside])
+    np.add.at(x, placed.cell[inside], counts[inside])
     return Data(x, dict(outside.most_common()))
 
 
 def _grouped(path: Path, columns: list[str]) -> list[tuple]:
     """Return the distinct rows of the columns as text, NULL as None, each with its count."""
+    return [row for rows in _batches(path, columns, ", count(*)", "GROUP BY ALL") for row in rows]
+
+
+def _batches(path: Path, columns: list[str], also: str = "", grouping: str = "") -> Iterator[list[tuple]]:
+    """Yield the rows of the columns as text, NULL as None, in batches."""
     import duckdb
 
     scan = _scan(path)
@@ -98,9 +138,9 @@ def _grouped(path: Path, columns: list[str]) -> list[tuple]:
     try:
         _check_columns(connection, scan, path, columns)
         chosen = ", ".join(f'CAST("{_quoted(name)}" AS VARCHAR)' for name in columns)
-        return connection.execute(
-            f"SELECT {chosen}, count(*) FROM {scan} GROUP BY ALL", [str(path)]
-        ).fetchall()
+        rows = connection.execute(f"SELECT {chosen}{also} FROM {scan} {grouping}", [str(path)])
+        while batch := rows.fetchmany(BATCH):
+            yield batch
     except duckdb.Error as error:
         kind, reason = scan.split("(")[0].removeprefix("read_"), str(error).splitlines()[0][:200]
         raise ValueError(

@@ -11,7 +11,7 @@ from types import FrameType
 
 import typer
 
-from stratagem.cli import bound, compare, export, listing, optimise, simulate
+from stratagem.cli import bound, compare, export, listing, optimise, randomise, simulate
 from stratagem.cli.output import fail
 
 INTERRUPTED = 130
@@ -28,6 +28,7 @@ app.command()(bound.bound)
 app.command()(compare.compare)
 app.command()(simulate.simulate)
 app.command()(export.export)
+app.command()(randomise.randomise)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -16,6 +16,7 @@ WORKLOAD = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
 ]
 STRATEGY_FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A strategy saved as .npz.")]
+BUNDLE = Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
 EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nats.")]
 DOMAIN = Annotated[
     str | None, typer.Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.", show_default=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stratagem.binning import Binning
@@ -29,6 +30,19 @@ def read_sources(
     return {
         name: Source(column, _binning(domain, name, by_edges, by_labels))
         for name, column in _assigned(domain, columns, "--column").items()
+    }
+
+
+def read_columns(
+    attributes: Sequence[Mapping[str, Any]], domain: Domain, columns: list[str]
+) -> dict[str, Source]:
+    """Return the source of each attribute, read by the labels and edges that a mechanism states."""
+    from stratagem.data import Source
+    from stratagem.mechanism.attribute import binning
+
+    rules = {attribute["name"]: binning(attribute) for attribute in attributes}
+    return {
+        name: Source(column, rules[name]) for name, column in _assigned(domain, columns, "--column").items()
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stratagem.binning import Binning, Codes, Edges, Labels
 from stratagem.mechanism.client import reader
 from stratagem.workloads import Domain
 
@@ -28,6 +29,31 @@ def described(
         size = domain.sizes[domain.attributes.index(name)]
         reader({"name": name, "size": size} | entry)
     return found
+
+
+def parsed(attribute: Mapping[str, Any], text: str) -> str | int | float:
+    """Return the value of an attribute that a text stands for: a label, or a number.
+
+    Raises:
+        ValueError: for a text that is no number where one is asked for.
+    """
+    if "labels" in attribute:
+        return text
+    kind, words = (float, "a number") if "edges" in attribute else (int, "a whole number")
+    try:
+        return kind(text)
+    except ValueError:
+        shown = text if len(text) <= 40 else text[:37] + "..."
+        raise ValueError(f"{attribute['name']} is {shown!r}, but must be {words}: give one") from None
+
+
+def binning(attribute: Mapping[str, Any]) -> Binning:
+    """Return the rule that reads an attribute's column of a file."""
+    if "labels" in attribute:
+        return Labels(tuple(attribute["labels"]), attribute["size"])
+    if "edges" in attribute:
+        return Edges(tuple(map(float, attribute["edges"])), attribute["size"])
+    return Codes(attribute["size"])
 
 
 def _by_name(domain: Domain, key: str, given: Any) -> Mapping[str, Sequence[Any]]:

@@ -171,7 +171,11 @@ class Client:
         Raises:
             ValueError: for a value outside the domain, before any random byte is drawn.
         """
-        output = self.sampler.draw(self.cell(value), self._source)
+        return self.report(self.cell(value))
+
+    def report(self, cell: int) -> dict[str, Any]:
+        """Return the report of a user type, a number that `cell` returned."""
+        output = self.sampler.draw(cell, self._source)
         return {"mechanism": self.identifier[:16], "id": self._source(16).hex(), "output": output}
 
     def cell(self, value: Any) -> int:

@@ -1,0 +1,118 @@
+"""The command `randomise`: values in, reports out, with secure randomness."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from stratagem.cli.option import BUNDLE
+from stratagem.cli.progress import note, progress
+
+if TYPE_CHECKING:
+    from stratagem.mechanism.mechanism import Mechanism
+
+NOBODY = "no value was given: name it as in --value 17, name a file with --data, or write values to the input"
+
+
+def randomise(
+    file: BUNDLE,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="A value; with several attributes a JSON object. Repeatable.", show_default=False),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file.", show_default=False),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Write the reports there, *.jsonl.", show_default=False),
+    ] = None,
+) -> None:
+    """Turn values into reports, one JSON object a line; without --value and --data reads values from the input.
+
+    Randomness comes from the operating system. A value outside the domain ends the command; rows of a file
+    outside the domain are left out and counted.
+    """
+    from stratagem.mechanism.mechanism import load_mechanism
+
+    mechanism = load_mechanism(file)
+    with progress("randomising"), _opened(out) as target:
+        if data is not None:
+            _rows(mechanism, data, column or [], target)
+            return
+        texts = value if value else _lines()
+        client, count = mechanism.client, 0
+        for count, text in enumerate(texts, 1):  # noqa: B007
+            target.write(json.dumps(client.randomise(_value(client.attributes, text))) + "\n")
+            target.flush()
+    if not count:
+        raise ValueError(NOBODY)
+
+
+def _rows(mechanism: Mechanism, data: Path, columns: list[str], target: TextIO) -> None:
+    """Randomise the rows of a file."""
+    from stratagem.cli.source import read_columns
+    from stratagem.data import stream
+
+    client, outside, sent = mechanism.client, Counter(), 0
+    for rows in stream(data, mechanism.domain, read_columns(client.attributes, mechanism.domain, columns)):
+        inside = [int(cell) for cell in rows.cell if cell >= 0]
+        target.writelines(json.dumps(client.report(cell)) + "\n" for cell in inside)
+        outside.update(why for why in rows.reason if why)
+        sent += len(inside)
+    if not sent:
+        raise ValueError(f"{data} has no row inside the domain: check --column")
+    left = ", ".join(f"{reason} {count:,}" for reason, count in outside.most_common(8))
+    note(f"{sent:,} reports of {sent + sum(outside.values()):,} rows{f'; left out: {left}' if left else ''}")
+
+
+def _value(attributes: list[dict[str, Any]], text: str) -> Any:
+    """Return the value that a text stands for."""
+    from stratagem.mechanism.attribute import parsed
+
+    if len(attributes) == 1:
+        return parsed(attributes[0], text)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError(
+            f"{text[:40]!r} is no JSON object, but the domain has several attributes: write "
+            f'{{"{attributes[0]["name"]}": ..., ...}}'
+        ) from None
+
+
+def _lines() -> Iterator[str]:
+    """Yield the lines of standard input without their ends; a person at a terminal is told what to do."""
+    if sys.stdin.isatty():
+        raise ValueError(NOBODY)
+    for line in sys.stdin:
+        yield line.rstrip("\r\n")
+
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[TextIO]:
+    """Open the target, complete or absent in the end; standard output without one."""
+    if out is None:
+        yield sys.stdout
+        return
+    import io
+
+    from stratagem.target import check_target, written_atomically
+
+    with written_atomically(check_target(out, (".jsonl",))) as file, io.TextIOWrapper(file, "utf-8") as text:
+        yield text
