@@ -1,0 +1,1 @@
+"""Mechanisms at work: collecting reports."""
