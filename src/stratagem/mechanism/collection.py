@@ -15,6 +15,7 @@ from stratagem.mechanism import report_file, report_table
 from stratagem.mechanism.report_file import Content
 from stratagem.mechanism.reports import Reason, ReportFormat
 from stratagem.mechanism.tally import Tally
+from stratagem.table import naming
 from stratagem.target import check_target
 
 if TYPE_CHECKING:
@@ -72,17 +73,19 @@ class Collection:
         import ibis
 
         self.form = ReportFormat(identifier, outputs)
-        self._folder = tempfile.TemporaryDirectory() if path is None else None
-        self.path = (
-            Path(self._folder.name, "state.duckdb") if self._folder else check_target(path, (".duckdb",))
-        )
+        if path is None:
+            self._folder = tempfile.TemporaryDirectory()
+            path = Path(self._folder.name, "state.duckdb")
+        else:
+            self._folder = None
+        self.path = check_target(path, (".duckdb",))
         with _refusing(f"{self.path} cannot be opened as a collection", "name another file"):
             self._ibis = ibis.duckdb.connect(self.path, memory_limit=memory, preserve_insertion_order=False)
-        try:
-            self._prepare()
-        except BaseException:
-            self.close()
-            raise
+            try:
+                self._prepare()
+            except BaseException:
+                self.close()
+                raise
 
     def add(
         self, sources: str | Path | Iterable[str | Path], callback: Callback | None = None
@@ -145,7 +148,7 @@ class Collection:
         content = Content.of(path)
         if copy := self._row("SELECT path FROM files WHERE sha256 = ?", content.sha256):
             return 0, copy[0]
-        with _refusing(f"{path} cannot be taken", "give a whole and readable file"), self._transaction():
+        with naming(str(path)), _refusing("it cannot be taken", "give a whole file"), self._transaction():
             (number,) = self._row("SELECT count(*) FROM files")
             for rows in report_file.judged(self._ibis, content, self.form):
                 self._insert(number, rows)
