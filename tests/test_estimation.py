@@ -174,13 +174,13 @@ def test_a_few_reports_cannot_make_an_interval_collapse(epsilon):
 
 
 def test_intervals_cover_real_departure_delays():
-    """63 prefixes of 60 collections from 327,789 flights: their mean coverage has a standard deviation of
-    some 0.012 (prefixes are correlated; measured), so 0.90 to 0.99 is four of them."""
+    """60 collections from 327,789 flights. The share of the 63 prefixes covered has a standard deviation of
+    0.052 in one (measured on 1200), 0.0067 in the mean of 60: a false alarm once in 140,000 (4.5 of them)."""
     W, Q = st.prefix(64), st.hierarchical(64, 1.0)
     found = repeated(Q, W, draw(Q, delays(), 60, seed=8))
-    assert 0.90 <= covered(found, W.answer(delays()))[:-1].mean() <= 0.99
+    assert 0.92 <= covered(found, W.answer(delays()))[:-1].mean() <= 0.98
     true = np.sqrt(st.per_query_variance(W, Q, delays()))
-    assert found[0].standard_errors[:-1] == pytest.approx(true[:-1], rel=0.02)
+    assert found[0].standard_errors[:-1] == pytest.approx(true[:-1], rel=0.01)
 
 
 def test_quantiles_cover_and_are_exact_without_noise():

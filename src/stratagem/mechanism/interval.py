@@ -26,7 +26,7 @@ def standard_errors_each_side(confidence: float, queries: int = 1) -> float:
 
     Example:
         >>> round(standard_errors_each_side(0.95), 3), round(standard_errors_each_side(0.95, 64), 3)
-        (1.96, 3.353)
+        (1.96, 3.352)
     """
     from scipy.special import ndtri
 

@@ -211,7 +211,7 @@ def check_reports(counts: np.ndarray, strategy: Strategy) -> np.ndarray:
         )
     if not 1 <= checked.sum() <= MAX_USERS:
         raise ValueError(
-            f"the counts hold {checked.sum():.6g} reports, but an estimate needs 1 to 2^53: collect reports first"
+            f"the counts hold {checked.sum():.6g} reports, but an estimate needs 1 to 2^53: count one report a user"
         )
     impossible = (checked > 0) & (strategy.row_sums <= 0)
     if impossible.any():
