@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.mechanism.postprocessing import METHODS
 from stratagem.mechanism.reconstruction import Reconstruction
 from stratagem.simulation import draw, estimate_data
 from stratagem.strategies import BASELINES
@@ -195,6 +196,9 @@ def test_quantiles_cover_and_are_exact_without_noise():
     sharp = st.randomised_response(16, 40.0)
     exact = st.estimate(sharp, sharp.histogram(x, np.random.default_rng(0)), st.histogram(16))
     assert [exact.quantile(share) for share in shares] == [(value, value, value) for value in truth]
+    even = st.estimate(sharp, np.full(16, 3), st.histogram(16))
+    for j in range(15):
+        assert even.quantile((j + 1) / 16) == (j, j, j), "a share that is reached exactly"
 
 
 def test_marginals_and_quantiles_of_one_attribute_among_several(rng):
@@ -270,12 +274,23 @@ def test_questions_that_the_reports_cannot_answer_are_refused():
         found.ask(st.histogram(15))
     with pytest.raises(ValueError, match="at most 11585"):
         st.estimate(st.randomised_response(256, 1.0), np.ones(256), st.all_range(256)).covariance()
-    for k in (0, 25):
-        with pytest.raises(ValueError, match="ask for 1 to that"):
+    for k in (0, 25, 1.5, True):
+        with pytest.raises(ValueError, match="from 1 to 24"):
             found.top(k)
     for share in (0.0, 1.0, np.nan):
         with pytest.raises(ValueError, match="between 0 and 1"):
             found.quantile(share)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_user_type_and_one_report_are_enough(method):
+    lone = st.estimate(st.randomised_response(1, 1.0), [7], st.prefix(1), method=method)
+    assert lone.answers == pytest.approx([7])
+    assert lone.quantile(0.5) == (0, 0, 0)
+    for about in ("users", "population"):
+        first = st.estimate(RR, [0, 1, 0, 0], st.prefix(4), method=method, about=about)
+        assert np.isfinite(first.answers).all()
+        assert (first.standard_errors[:-1] > 0).all()
 
 
 def test_an_estimate_says_what_it_is():

@@ -166,14 +166,23 @@ def supporting_inverse(
     F: np.ndarray, workload: Workload, strategy: Strategy, prior: np.ndarray | None = None
 ) -> CentredInverse | PseudoInverse:
     """Return (M - 11^T/n)^+ after checking that F F^T = V lives in the row space of Q."""
+    check_domain(workload, strategy)
+    inverse = centred_inverse(strategy.centred_information(prior), prior)
+    check_support(F, inverse, prior)
+    return inverse
+
+
+def check_domain(workload: Workload, strategy: Strategy) -> None:
+    """Refuse a workload and a strategy that speak of different numbers of user types.
+
+    Raises:
+        ValueError: if the domains differ in size.
+    """
     if strategy.domain_size != workload.domain.size:
         raise ValueError(
             f"The strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
             "both must speak of the same domain."
         )
-    inverse = centred_inverse(strategy.centred_information(prior), prior)
-    check_support(F, inverse, prior)
-    return inverse
 
 
 def check_support(

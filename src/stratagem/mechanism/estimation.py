@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ from stratagem.mechanism.interval import (
     standard_errors_each_side,
 )
 from stratagem.mechanism.postprocessing import Method, named
-from stratagem.mechanism.reconstruction import About, Reconstruction
+from stratagem.mechanism.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.strategies import Strategy
-from stratagem.workloads import Domain, Workload, histogram, kron, prefix, total
+from stratagem.workloads import Domain, Workload, check, histogram, kron, prefix, total
 
 
 class Answer(NamedTuple):
@@ -119,15 +119,7 @@ class Estimate:
             UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
         """
         self.reconstruction.check(workload)
-        return Estimate(
-            workload,
-            self.reconstruction,
-            self.method,
-            self.data,
-            self.confidence,
-            self.simultaneous,
-            self.about,
-        )
+        return replace(self, workload=workload)
 
     def marginal(self, *attributes: str) -> Estimate:
         """Return the table of some attributes, the others summed out.
@@ -144,7 +136,7 @@ class Estimate:
     def quantile(self, share: float, attribute: str | None = None) -> Quantile:
         """Return the smallest value of an attribute that at least a share of the users is at or below.
 
-        The interval holds with the confidence of the estimate (test inversion, Woodruff 1952).
+        Its estimate is the number of prefixes below that share, its interval has the confidence of the others.
 
         Raises:
             ValueError: for a share outside (0, 1), an unknown attribute, or none named among several.
@@ -160,7 +152,7 @@ class Estimate:
                 f"name one of {', '.join(names)}"
             )
         below = self.ask(_along(domain, names, prefix))
-        wanted = share * self.users
+        wanted = share * self.users * (1 - ROUNDING)
         return Quantile(quantile_index(below.answers, wanted), *quantile_range(below.low, below.high, wanted))
 
     def top(self, k: int) -> list[Answer]:
@@ -169,12 +161,9 @@ class Estimate:
         Simultaneous intervals are valid for answers that were chosen for being large.
 
         Raises:
-            ValueError: unless 1 <= k <= p.
+            ValueError: unless k is a whole number from 1 to p.
         """
-        if not 1 <= k <= self.workload.queries:
-            raise ValueError(
-                f"the {k} largest answers were asked for, but there are {self.workload.queries}: ask for 1 to that"
-            )
+        check.integer(k, "the number of largest answers", 1, self.workload.queries, "ask for fewer")
         largest = np.argsort(-self.answers, kind="stable")[:k]
         margins, centres = self._margins(True), self.unbiased_answers
         return [
@@ -242,7 +231,7 @@ def estimate(
     return Estimate(workload, reconstruction, chosen, data, confidence, simultaneous, about)
 
 
-def _along(domain: Domain, attributes: Iterable[str], kind) -> Workload:
+def _along(domain: Domain, attributes: Iterable[str], kind: Callable[..., Workload]) -> Workload:
     """Return the workload that asks `kind` of the named attributes together and sums out the others."""
     chosen = set(attributes)
     if unknown := sorted(chosen - set(domain.attributes)):

@@ -35,9 +35,12 @@ def standard_errors_each_side(confidence: float, queries: int = 1) -> float:
 
 
 def quantile_index(prefixes: np.ndarray, wanted: float) -> int:
-    """Return the smallest j with prefixes_j (n,) >= wanted, the last value if there is none."""
-    reached = prefixes >= wanted
-    return int(np.argmax(reached)) if reached.any() else len(prefixes) - 1
+    """Return how many prefixes (n,) are below `wanted`, at most n - 1.
+
+    For prefixes that rise it is the smallest j with prefixes_j >= wanted; noise that makes them cross `wanted`
+    several times moves it to neither side.
+    """
+    return min(int(np.count_nonzero(prefixes < wanted)), len(prefixes) - 1)
 
 
 def quantile_range(low: np.ndarray, high: np.ndarray, wanted: float) -> tuple[int, int]:

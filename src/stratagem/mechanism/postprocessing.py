@@ -14,7 +14,7 @@ from stratagem.table import nearest
 from stratagem.workloads import Workload, histogram
 
 SURVIVORS = 2.0
-"""Empty cells that base-cut keeps by mistake, on average: alpha of Wang et al."""
+"""Empty cells that base-cut keeps by mistake, on average."""
 CLOSE = 1e-4
 """Distance of workload non-negative least squares from its exact answer, in total standard errors."""
 
@@ -56,7 +56,7 @@ def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
 
 def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
-    """Return x_hat where it is at least Phi^-1(1 - alpha/n) standard errors, alpha = 2, else zero."""
+    """Return x_hat where it is at least Phi^-1(1 - 2/n) standard errors of it, else zero."""
     from scipy.special import ndtri
 
     x = _cells(reconstruction, "base-cut")

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from stratagem.accuracy import check_support, quadratic_forms, spread
+from stratagem.accuracy import check_domain, check_support, quadratic_forms, spread
 from stratagem.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
 from stratagem.prior import check_prior, uniform
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
@@ -85,11 +85,7 @@ class Reconstruction:
             UnsupportedWorkloadError: if a query is not in the row space of Q.
             ValueError: if the domains differ in size.
         """
-        if workload.domain_size != self.strategy.domain_size:
-            raise ValueError(
-                f"The strategy has {self.strategy.domain_size} user types and the workload "
-                f"{workload.domain_size}; both must speak of the same domain."
-            )
+        check_domain(workload, self.strategy)
         check_support(factor(workload.gram()), self.inverse, self.prior)
 
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
@@ -166,16 +162,13 @@ class Reconstruction:
         It is when it is orthogonal to all unseen directions, which one random combination of them decides
         with probability one.
         """
-        n, null = self.strategy.domain_size, self.inverse.null
+        n, null, step = self.strategy.domain_size, self.inverse.null, max(1, BLOCK // workload.queries)
         unseen = null @ np.random.default_rng(0).standard_normal(null.shape[1])
         unseen -= self._prior * unseen.sum()  # p is in the null space of M - 11^T/n, but M sees it
         if not self.unseen:
             unseen = np.zeros(n)
         sums = np.zeros((workload.queries, 3))
-        columns, step = (
-            np.column_stack([self.data, unseen, np.abs(unseen)]),
-            max(1, BLOCK // workload.queries),
-        )
+        columns = np.column_stack([self.data, unseen, np.abs(unseen)])
         for first in range(0, n, step):
             block = slice(first, min(first + step, n))
             units = np.eye(n, block.stop - first, -first)
