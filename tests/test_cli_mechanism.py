@@ -147,7 +147,7 @@ def test_answers_come_with_intervals_quantiles_and_words(capsys, counted, tmp_pa
     data = run_json(
         capsys, "estimate", bundle, out, "--workload", "histogram", "--method", "norm-sub", "--top", "2"
     )
-    assert [answer["query"] for answer in data["answers"]][0] == 2
+    assert data["answers"][0]["query"] == 2
     assert (data["unbiased"], data["method"], data["workload"]) == (False, "norm-sub", "histogram")
 
 
@@ -161,7 +161,7 @@ def test_answers_come_with_intervals_quantiles_and_words(capsys, counted, tmp_pa
         (lambda data: data | {"counts": [0, *data["counts"][1:]]}, "sum to another"),
         (lambda data: data | {"more": 1}, "is no tally"),
         (lambda data: [data], "is no tally"),
-        (lambda data: data | {"counts": [0] * 4, "reports": 0}, "no reports|at least one"),
+        (lambda data: data | {"counts": [0] * 4, "reports": 0}, "counts"),
     ],
 )
 def test_counts_that_do_not_belong_are_refused(capsys, counted, tmp_path, edit, sentence):
@@ -171,7 +171,7 @@ def test_counts_that_do_not_belong_are_refused(capsys, counted, tmp_path, edit, 
     out.write_text(json.dumps(edit(json.loads(out.read_text()))))
     status, said, err = run(capsys, "estimate", bundle, out)
     assert (status, said) == (2, "")
-    assert any(part in err for part in sentence.split("|"))
+    assert sentence in err
 
 
 def test_reading_the_terminal_is_not_mistaken_for_values(capsys, bundles, monkeypatch):
