@@ -18,6 +18,7 @@ import json
 import math
 import os
 import secrets
+import struct
 import sys
 from array import array
 from bisect import bisect_right
@@ -39,6 +40,8 @@ MOST_BITS = 52
 """Random bits of one draw, at most: doubles, all that browsers have, hold them exactly."""
 HIGH = 1 << MOST_BITS
 """The higher level of a two-level table; the lower one is given in its units."""
+_ROUND = struct.Struct(">I4xQ").unpack
+"""The random bytes of one round: 32 bits for the row, 64 of which 52 decide whether it is kept."""
 ADVICE = "use the file that stratagem wrote, unchanged"
 
 REPORT_SCHEMA = {
@@ -161,6 +164,7 @@ class Client:
         self, bundle: Mapping[str, Any], source: Callable[[int], bytes] = secrets.token_bytes
     ) -> None:
         self.identifier: str = bundle["sha256"]
+        self._short = self.identifier[:16]
         self.attributes: list[dict[str, Any]] = bundle["domain"]
         self._source, self._readers = source, [reader(attribute) for attribute in self.attributes]
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
@@ -176,22 +180,20 @@ class Client:
     def report(self, cell: int) -> dict[str, Any]:
         """Return the report of a user type, a number that `cell` returned."""
         output = self.sampler.draw(cell, self._source)
-        return {"mechanism": self.identifier[:16], "id": self._source(16).hex(), "output": output}
+        return {"mechanism": self._short, "id": self._source(16).hex(), "output": output}
 
     def cell(self, value: Any) -> int:
         """Return the number of a value's user type; the last attribute varies fastest."""
-        values = [value]
-        if isinstance(value, Mapping):
-            names = [attribute["name"] for attribute in self.attributes]
-            if set(value) != set(names):
-                raise ValueError(
-                    f"a value for {_short(list(value))} was given, but {_short(names)} is asked for"
-                )
-            values = [value[name] for name in names]
-        elif len(self._readers) > 1:
+        if not isinstance(value, Mapping):
+            if len(self._readers) == 1:
+                return self._readers[0](value)
             raise ValueError(
                 f"{_short(value)} was given, but the domain has several attributes: give a mapping"
             )
+        names = [attribute["name"] for attribute in self.attributes]
+        if set(value) != set(names):
+            raise ValueError(f"a value for {_short(list(value))} was given, but {_short(names)} is asked for")
+        values = [value[name] for name in names]
         cell = 0
         for read_value, one, attribute in zip(self._readers, values, self.attributes, strict=True):
             cell = cell * attribute["size"] + read_value(one)
@@ -205,17 +207,17 @@ class _TwoLevel:
         m, n = _shape(table)
         self.width, self.low = -(-n // 8), table["low"]
         self.patterns = exact_bytes(table["patterns"], "patterns", m * self.width)
-        self.first = _search_table(_decode(table["weights"], "weights", m, 4))
+        self.first: Sequence[int] = _search_table(_decode(table["weights"], "weights", m, 4)).tolist()
 
     def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
         """Return an output; each round searches as many steps and reads one byte, whatever the cell."""
         byte, shift = cell >> 3, 7 - (cell & 7)
         width, low, rise = self.width, self.low, HIGH - self.low
         while True:
-            r = int.from_bytes(source(16), "big")
-            y = bisect_right(self.first, r >> 96)
+            row, chance = _ROUND(source(16))
+            y = bisect_right(self.first, row)
             inside = self.patterns[y * width + byte] >> shift & 1
-            if (r & LOWER) >> 12 < low + inside * rise:
+            if chance >> 12 < low + inside * rise:
                 return y
 
     @staticmethod
@@ -275,8 +277,6 @@ class _Columns:
             "smallest": _encode(low),
         }
 
-
-LOWER = (1 << 64) - 1
 
 _KINDS: dict[str, Any] = {"two-level": _TwoLevel, "columns": _Columns}
 
