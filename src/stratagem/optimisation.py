@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
-from stratagem.bounds import tighten
-from stratagem.objective import Average, Minimax, Objective, named_objective
+from stratagem.objective import Average, Minimax, Near, Objective, named_objective
 from stratagem.privacy import check
 from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
@@ -90,12 +89,13 @@ def optimise(
     chosen, reason = _choice(solver, aim, problem)
     found = search(chosen, problem, on_step)
     best = _best(aim, problem, chosen, found, _fitting(baselines, _most(solver)))
-    if aim.plain and best.status not in ENDED_BY_HAND:
+    if best.status not in ENDED_BY_HAND:
         wanted = chosen.limits.gap or CERTIFIED
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
         )
-        bounds = tighten(bounds, workload, epsilon, best.objective, wanted, allowed, support(best.strategy))
+        near = Near(best.objective, support(best.strategy), _mixture(found))
+        bounds = aim.tightened(bounds, epsilon, near, wanted, allowed)
     solution = Solution(
         aim,
         epsilon,
@@ -170,7 +170,7 @@ def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, basel
     if found.best is None:
         return fallback
     strategy = solver.finish(problem, found.best)
-    prior = found.best.prior if isinstance(found.best, Standing) else aim.prior
+    prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
         accuracy = evaluate(problem.workload, strategy, prior)
     except UnsupportedWorkloadError:  # too few outputs to answer the workload
@@ -179,6 +179,11 @@ def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, basel
     if value > baseline.objective:
         return fallback
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
+
+
+def _mixture(found: Search) -> np.ndarray | None:
+    """Return the adversary's best play, None without an adversary or before it moved."""
+    return found.best.best.mixture if isinstance(found.best, Standing) and found.best.best else None
 
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:

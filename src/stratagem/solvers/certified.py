@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.nuclear import total_alone, total_term
 from stratagem.bounds.weighted import WeightedDual
 from stratagem.linalg import centred_factor
 from stratagem.privacy import ratio
@@ -33,8 +33,6 @@ from stratagem.support import support
 
 DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
-NOISE = 1e-12
-"""Share of tr V below which what is left of a workload beside the total is rounding."""
 SEED = 0.1
 """Probability given to the patterns that a round adds."""
 SHARE = 0.6
@@ -114,7 +112,7 @@ class Certified(Solver):
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         end = now + self.max_seconds if best is None else best.end
         if self._polishes(problem) and self.resume is None and not start:
-            return descent(problem, None, self._rows(n), end, self.seed)
+            return descent(problem, None, self.rows(n), end, self.seed)
         if best is not None and not self._polishes(problem):
             return replace(best, closed=True)
         fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
@@ -134,7 +132,8 @@ class Certified(Solver):
         if fresh.tools is None or state.design is None:
             return replace(fresh, closed=True)
         design, numbers = state.design, fresh.tools.numbers
-        steps = max(4, self._updates(numbers.n) // 4)
+        steps = self._updates(numbers.n)
+        steps = steps if numbers.n <= EXHAUSTIVE else max(4, steps // 4)
         return replace(fresh, design=numbers.improved(design.patterns, design.p, None, steps))
 
     def _fresh(self, problem: Problem, rng: np.random.Generator, now: float, end: float) -> Round:
@@ -143,7 +142,7 @@ class Certified(Solver):
         F = centred_factor(problem.gram, problem.prior)
         total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
-        if n == 1 or scale <= NOISE * np.trace(problem.gram):
+        if n == 1 or total_alone(problem.gram):
             return Round(None, total, 0.0, None, end, closed=True)
         E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
@@ -201,7 +200,7 @@ class Certified(Solver):
         """Return the number of weight updates in a round."""
         return self.updates or int(np.clip(2560 // n, 6, 40))
 
-    def _rows(self, n: int) -> int:
+    def rows(self, n: int) -> int:
         """Return the number of rows to work with."""
         return self.outputs or max(512, int(1024 * math.sqrt(n)), 20 * n)
 
@@ -210,7 +209,7 @@ class Certified(Solver):
         domain, n = problem.workload.domain, problem.workload.domain_size
         if n <= EXHAUSTIVE:
             return all_patterns(n)
-        count = max(self._rows(n), 8 * n)
+        count = max(self.rows(n), 8 * n)
         families = [np.eye(n, dtype=bool), published_patterns(n)]
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
@@ -230,13 +229,13 @@ class Certified(Solver):
         found, score = tools.numbers.priced(design, starts, 8, tools.deadline)
         order = np.argsort(-score)
         order = order[score[order] > 1e-6]
-        return distinct(found[order], design.patterns)[: max(64, self._rows(n) // 4)]
+        return distinct(found[order], design.patterns)[: max(64, self.rows(n) // 4)]
 
     def _limited(self, tools: Tools, design: Design) -> Design:
         """Drop the rows that hardly matter, and as many more as `outputs` asks for, a third at a time."""
         order = np.argsort(-design.p)
         needed = int(np.searchsorted(np.cumsum(design.p[order]), 1 - NEGLIGIBLE)) + 1
-        limit = self._rows(design.patterns.shape[1])
+        limit = self.rows(design.patterns.shape[1])
         keep = np.sort(order[: min(needed, max(limit, 2 * len(order) // 3))])
         kept = replace(design, patterns=design.patterns[keep], p=design.p[keep])
         if needed <= min(limit, len(keep)):

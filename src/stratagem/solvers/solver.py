@@ -150,8 +150,8 @@ class Search:
     history: list[Step] = field(default_factory=list)
 
     def keep(self, state: State) -> float:
-        """Keep the state if it is the best so far; return the best objective."""
-        if self.best is None or math.isnan(self.best.objective) or state.objective < self.best.objective:
+        """Keep the state if none is better so far; return the best objective."""
+        if self.best is None or math.isnan(self.best.objective) or state.objective <= self.best.objective:
             self.best = state
         return self.best.objective
 
