@@ -74,6 +74,7 @@ OPTIMISE_TYPES = {
     "epsilon_realised": float,
     "outputs": int,
     "objective_kind": str,
+    "prior": type(None),
     "objective": float,
     "lower_bound": float,
     "bound": str,
@@ -151,7 +152,7 @@ def test_ctrl_c_before_there_is_anything_exits_quietly(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stratagem.bounds.lower_bounds", interrupted)
+    monkeypatch.setattr("stratagem.objective.lower_bounds", interrupted)
     status, out, err = run(capsys, "bound", *SMALL)
     assert (status, out) == (130, "")
     assert err.count("\n") == 1
@@ -177,7 +178,7 @@ def test_bound_takes_its_time_when_asked(capsys):
 
 def test_compare_json_and_plot(capsys, tmp_path):
     data = run_json(capsys, "compare", *SMALL, *FAST, "--plot", tmp_path / "out.svg")
-    assert set(data) == {"mechanisms", "bounds"}
+    assert set(data) == {"objective_kind", "prior", "mechanisms", "bounds"}
     assert data["mechanisms"][0]["mechanism"] == "optimised"
     keys = {
         "mechanism",

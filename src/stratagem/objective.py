@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,12 +30,12 @@ QUERIES = 1 << 22
 class Near:
     """What a search leaves for the bounds to start from; none of it needs to be trusted."""
 
-    objective: float
+    objective: float = math.inf
     """The value of the strategy found."""
-    patterns: np.ndarray
+    patterns: np.ndarray | None = None
     """The sets T (N, n) bool of its rows."""
     mixture: np.ndarray | None = None
-    """The mixture (k,) that its largest variance was held against; None for the even one or the average."""
+    """The mixture (k,) that its largest variance was held against; None if unknown or an average."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,10 +185,10 @@ class Minimax(Objective):
         """Return these bounds or those of the mixture played last, made tight, whichever are better."""
         if near.objective <= bounds.best * (1 + gap):
             return bounds
-        case = self.even if near.mixture is None else self.mixed(near.mixture)
-        added = self.workload.domain_size * near.objective
+        mixture = self.least_favourable(epsilon) if near.mixture is None else near.mixture
+        case, added = self.mixed(mixture), self.workload.domain_size * near.objective
+        gap = gap / (1 + case.offset / added)
         near = replace(near, objective=added + case.offset)
-        gap = gap * added / near.objective
         tight = case.tightened(case.bounds(epsilon), epsilon, near, gap, seconds)
         return max(bounds, self.moved(case, tight, epsilon), key=lambda bounds: bounds.best)
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.objective import Average, Minimax, Near, Objective, named_objective
+from stratagem.prior import uniform
 from stratagem.privacy import check
 from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
@@ -182,8 +183,10 @@ def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, basel
 
 
 def _mixture(found: Search) -> np.ndarray | None:
-    """Return the adversary's best play, None without an adversary or before it moved."""
-    return found.best.best.mixture if isinstance(found.best, Standing) and found.best.best else None
+    """Return the adversary's best play, the even one before it moved, None without an adversary."""
+    if not isinstance(found.best, Standing):
+        return None
+    return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))
 
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:
