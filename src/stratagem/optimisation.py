@@ -164,7 +164,8 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> Contender:
 
 def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, baseline: Contender) -> _Best:
     """Return what the search found, or the best baseline where that is no worse."""
-    ended = found.status if found.status in ENDED_BY_HAND else Status.BASELINE
+    late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
+    ended = found.status if found.status in ENDED_BY_HAND else late
     fallback = _Best(
         baseline.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
     )

@@ -14,6 +14,7 @@ from stratagem.bounds.weighted import WeightedDual
 from stratagem.linalg import centred_factor
 from stratagem.privacy import ratio
 from stratagem.solvers.design import Arithmetic, Design
+from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.patterns import (
     EXHAUSTIVE,
     SPREAD,
@@ -83,14 +84,11 @@ class Certified(Solver):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        whole = {"max_steps": self.max_steps, "patience": self.patience}
-        optional = {"outputs": self.outputs, "updates": self.updates}
-        whole |= {name: value for name, value in optional.items() if value is not None}
-        for name, value in whole.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; give a whole number of at least 1.")
-        if not (self.tolerance >= 0 and self.gap >= 0 and self.max_seconds > 0):
-            raise ValueError("tolerance and gap must be at least 0 and max_seconds above 0.")
+        check_whole(
+            max_steps=self.max_steps, patience=self.patience, outputs=self.outputs, updates=self.updates
+        )
+        check_whole(0, seed=self.seed)
+        check_limits(self.max_seconds, tolerance=self.tolerance, gap=self.gap)
 
     @property
     def limits(self) -> Limits:
@@ -132,7 +130,7 @@ class Certified(Solver):
         if fresh.tools is None or state.design is None:
             return replace(fresh, closed=True)
         design, numbers = state.design, fresh.tools.numbers
-        steps = self._updates(numbers.n)
+        steps = self.weight_updates(numbers.n)
         steps = steps if numbers.n <= EXHAUSTIVE else max(4, steps // 4)
         return replace(fresh, design=numbers.improved(design.patterns, design.p, None, steps))
 
@@ -174,7 +172,7 @@ class Certified(Solver):
         """Return the round with better weights for these patterns, from p; when rounds no longer pay, polish."""
         tools, n = state.tools, patterns.shape[1]
         assert tools is not None
-        design = tools.numbers.improved(patterns, p, state.design, self._updates(n), tools.deadline)
+        design = tools.numbers.improved(patterns, p, state.design, self.weight_updates(n), tools.deadline)
         design = self._limited(tools, design)
         state = replace(state, design=design, trace=(*state.trace, design.value))
         if self.outputs is None or not self._polishes(problem) or not self._exhausted(state, tools):
@@ -196,7 +194,7 @@ class Certified(Solver):
             return False
         return self.outputs * problem.workload.domain_size <= DENSE
 
-    def _updates(self, n: int) -> int:
+    def weight_updates(self, n: int) -> int:
         """Return the number of weight updates in a round."""
         return self.updates or int(np.clip(2560 // n, 6, 40))
 
@@ -241,7 +239,7 @@ class Certified(Solver):
         if needed <= min(limit, len(keep)):
             return kept
         improved = tools.numbers.improved(
-            kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4), tools.deadline
+            kept.patterns, kept.p, kept, max(4, self.weight_updates(len(design.nu)) // 4), tools.deadline
         )
         return self._limited(tools, improved) if len(keep) > limit else improved
 
