@@ -7,17 +7,10 @@ import pytest
 from scipy.io import loadmat
 
 import stratagem as st
-from stratagem.cli import main
+from commands import run
 
 SMALL = ("prefix", "--domain", "6", "--epsilon", "1")
 PRIOR = np.arange(1.0, 7.0)
-
-
-def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stopped.value.code or 0), out, err
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import numpy as np
 
 from stratagem.objective import Minimax
 from stratagem.prior import uniform
-from stratagem.solvers.certified import Certified, Round
+from stratagem.solvers.certified import Certified
 from stratagem.solvers.polish import Polish
+from stratagem.solvers.round import Round
 from stratagem.solvers.solver import Limits, Problem, Solver, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture
