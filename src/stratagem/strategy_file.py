@@ -21,6 +21,8 @@ from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data, to_data
 
 KEYS = ("strategy", "epsilon", "workload", "specification")
+WITH_PRIOR = (".npz", ".mat")
+"""Suffixes of the files that hold a prior."""
 PRIOR = "prior"
 """The array that only strategies with a prior of their own have."""
 LIMIT = 1 << 33
@@ -60,7 +62,7 @@ class StoredStrategy:
 
 
 def save(path: str | Path, stored: StoredStrategy) -> Path:
-    """Write a strategy: .npz for everything, .csv and .mat for the matrix (.mat with epsilon too).
+    """Write a strategy: .npz for everything, .mat for the matrix, epsilon and prior, .csv for the matrix.
 
     The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the
     workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one. The file
@@ -115,7 +117,8 @@ def _write_csv(file: BinaryIO, stored: StoredStrategy) -> None:
 def _write_mat(file: BinaryIO, stored: StoredStrategy) -> None:
     from scipy.io import savemat
 
-    savemat(file, {"strategy": stored.strategy.matrix, "epsilon": stored.epsilon})
+    arrays: dict[str, Any] = {"strategy": stored.strategy.matrix, "epsilon": stored.epsilon}
+    savemat(file, arrays if stored.prior is None else {**arrays, PRIOR: stored.prior})
 
 
 WRITERS: dict[str, Callable[[BinaryIO, StoredStrategy], None]] = {

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stratagem.cli.optimise import note_prior
 from stratagem.cli.option import STRATEGY_FILE
 from stratagem.cli.output import write
 
@@ -20,4 +21,5 @@ def export(
 
     stored = load(file)
     save(out, stored)
+    note_prior(out, stored)
     write(f"{out} holds the {stored.strategy.outputs} reports x {stored.strategy.domain_size} user types")

@@ -10,45 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.compare import write_comparison
-from stratagem.cli.option import (
-    DOMAIN,
-    EPSILON,
-    GAP,
-    JSON,
-    OBJECTIVE,
-    ORDER,
-    OUTPUTS,
-    PRIOR,
-    RESTARTS,
-    SECONDS,
-    SEED,
-    SOLVER,
-    WIDTH,
-    WORKLOAD,
-    read_prior,
-    read_workload,
-)
+from stratagem.cli.option import JSON
 from stratagem.cli.output import write, write_json
-from stratagem.cli.progress import progress
+from stratagem.cli.progress import note, progress
+from stratagem.cli.request import Request, requesting
 
 if TYPE_CHECKING:
     from stratagem.solution import Solution
+    from stratagem.strategy_file import StoredStrategy
 
 
+@requesting
 def optimise(
-    workload: WORKLOAD,
-    epsilon: EPSILON,
-    domain: DOMAIN = None,
-    order: ORDER = None,
-    width: WIDTH = None,
-    objective: OBJECTIVE = "average",
-    prior: PRIOR = None,
-    solver: SOLVER = "auto",
-    outputs: OUTPUTS = None,
-    restarts: RESTARTS = None,
-    seed: SEED = None,
-    gap: GAP = None,
-    seconds: SECONDS = None,
+    request: Request,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Save as .npz (everything), .csv or .mat (the matrix)."),
@@ -57,21 +31,16 @@ def optimise(
 ) -> None:
     """Find a strategy close to the best possible one, and say how close. Ctrl-C keeps the best so far."""
     from stratagem.optimisation import optimise as run
-    from stratagem.preset import load_solver
-    from stratagem.privacy import check
 
-    check(epsilon)
-    asked = read_workload(workload, domain, order, width)
-    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     _check_out(out)
-    belief = read_prior(prior, asked)
     with progress("optimising") as on_step:
-        solution = run(asked, epsilon, chosen, on_step, objective=objective, prior=belief)
-    _save(solution, workload, out)
+        options = {"objective": request.objective, "prior": request.prior}
+        solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
+    _save(solution, request.name, out)
     if json:
-        write_json(_data(solution, workload, out))
+        write_json(_data(solution, request, out))
     else:
-        _describe(solution, workload, out)
+        _describe(solution, request.name, out)
 
 
 def _check_out(out: Path | None) -> None:
@@ -88,19 +57,33 @@ def _save(solution: Solution, name: str, out: Path | None) -> None:
 
     if out is not None:
         matrix = solution.strategy.dense()
-        save(out, StoredStrategy(matrix, solution.epsilon, solution.workload, name, solution.prior))
+        stored = StoredStrategy(matrix, solution.epsilon, solution.workload, name, solution.prior)
+        save(out, stored)
+        note_prior(out, stored)
 
 
-def _data(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
+def note_prior(out: Path, stored: StoredStrategy) -> None:
+    """Say on standard error that a file does not hold the prior which the reconstruction needs."""
+    from stratagem.strategy_file import WITH_PRIOR
+
+    if stored.prior is not None and out.suffix.lower() not in WITH_PRIOR:
+        note(
+            f"{out} holds the matrix alone, but its reconstruction needs the prior: save it as "
+            f"{' or '.join(WITH_PRIOR)} too"
+        )
+
+
+def _data(solution: Solution, request: Request, out: Path | None) -> dict[str, object]:
     from stratagem.comparison import ALPHA
 
     return {
-        "workload": name,
+        "workload": request.name,
         "domain": str(solution.workload.domain),
         "epsilon": solution.epsilon,
         "epsilon_realised": solution.strategy.epsilon,
         "outputs": solution.strategy.outputs,
         "objective_kind": solution.objective_kind,
+        "prior": None if request.prior_file is None else str(request.prior_file),
         "objective": solution.objective,
         "lower_bound": solution.lower_bound,
         "bound": solution.bounds.name,
