@@ -21,7 +21,10 @@ FAST = ["--solver", "quick", "--outputs", "32"]
 def test_help_comes_from_the_installed_command_without_heavy_imports():
     script = Path(sys.executable).with_name("stratagem")
     done = subprocess.run([script, "--help"], capture_output=True, text=True, timeout=60, check=True)
-    assert all(name in done.stdout for name in ("list", "optimise", "bound", "compare", "simulate", "export"))
+    assert all(
+        name in done.stdout
+        for name in ("list", "optimise", "bound", "compare", "simulate", "export", "import")
+    )
     code = "import sys, stratagem.cli; assert not {'jax', 'numpy', 'duckdb', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 

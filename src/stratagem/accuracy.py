@@ -136,7 +136,9 @@ def per_query_variance(
     variance = quadratic_forms(workload, covariance)
     if variance.sum() < CANCELLED * float(np.diag(workload.gram()) @ x) and variance.size * len(x) <= PLAIN:
         W = workload.matrix()
-        answers = inverse_row_sums(strategy, prior)[:, None] * strategy.forward(apply_inverse(inverse, W.T, prior))
+        answers = inverse_row_sums(strategy, prior)[:, None] * strategy.forward(
+            apply_inverse(inverse, W.T, prior)
+        )
         return _distances_by_query(strategy, answers, W.T, x)
     return np.maximum(variance, 0.0)
 

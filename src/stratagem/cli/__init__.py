@@ -11,7 +11,18 @@ from types import FrameType
 
 import typer
 
-from stratagem.cli import aggregate, bound, compare, estimate, export, listing, optimise, randomise, simulate
+from stratagem.cli import (
+    adoption,
+    aggregate,
+    bound,
+    compare,
+    estimate,
+    export,
+    listing,
+    optimise,
+    randomise,
+    simulate,
+)
 from stratagem.cli.output import fail
 
 INTERRUPTED = 130
@@ -28,6 +39,7 @@ app.command()(bound.bound)
 app.command()(compare.compare)
 app.command()(simulate.simulate)
 app.command()(export.export)
+app.command("import")(adoption.import_matrix)
 app.command()(randomise.randomise)
 app.command()(aggregate.aggregate)
 app.command()(estimate.estimate)

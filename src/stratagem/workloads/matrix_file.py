@@ -58,9 +58,7 @@ def _read_csv(path: Path) -> Array:
             f"{path} is not comma-separated text in UTF-8: write numbers separated by commas, one row a line"
         ) from None
     if not rows:
-        raise ValueError(
-            f"{path} holds no numbers, but needs at least one row: write numbers separated by commas"
-        )
+        raise ValueError(f"{path} holds no numbers, but needs at least one row: write one row a line")
     return np.array(rows)
 
 
@@ -90,5 +88,5 @@ def _check_length(rows: list[list[float]], path: Path, line: int) -> None:
     if len(rows[-1]) != len(rows[0]):
         raise ValueError(
             f"{path}, line {line}: {len(rows[-1])} cells where the first row has {len(rows[0])}: "
-            "give every row one number a cell of the domain"
+            "give every row as many numbers"
         )
