@@ -27,8 +27,8 @@ TABLES = """
     CREATE TABLE files (number INTEGER, path VARCHAR, sha256 VARCHAR UNIQUE, rows BIGINT);
     CREATE TABLE reports (file INTEGER, id UUID, output BIGINT, reason VARCHAR);
 """
-PASS = 1 << 23
-"""Ids that are told apart at a time: their hash table stays below a GB."""
+PASS = 1 << 24
+"""Ids that are told apart at a time: at twice as many their hash table would outgrow MEMORY."""
 MEMORY = "1GB"
 """What DuckDB may hold; the process needs about half a GB more."""
 
