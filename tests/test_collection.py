@@ -212,6 +212,13 @@ def test_an_open_quote_swallows_nothing(tmp_path):
     assert collected(tmp_path / "a.csv").counts.tolist() == [0, 1, 50, 0, 0, 0, 0]
 
 
+def test_other_columns_may_be_called_anything(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        f",output,Output,t,t,a b'\",id\n0,1,,x,y,z,{'a' * 32}\n1,2,3,x,y,z,{'b' * 32}\n"
+    )
+    assert facts(collected(tmp_path / "a.csv")) == ([0, 1, 1, 0, 0, 0, 0], {}, 0, 0, 0, 2)
+
+
 def test_reports_of_another_mechanism_are_rejected(tmp_path, rng):
     write_jsonl(tmp_path / "a.jsonl", drawn(rng, 10))
     write_parquet(tmp_path / "b.parquet", drawn(rng, 10))

@@ -148,7 +148,11 @@ class Collection:
         content = Content.of(path)
         if copy := self._row("SELECT path FROM files WHERE sha256 = ?", content.sha256):
             return 0, copy[0]
-        with naming(str(path)), _refusing("it cannot be taken", "give a whole file"), self._transaction():
+        with (
+            naming(str(path)),
+            _refusing("it cannot be taken", "give a whole file, or more memory"),
+            self._transaction(),
+        ):
             (number,) = self._row("SELECT count(*) FROM files")
             for rows in report_file.judged(self._ibis, content, self.form):
                 self._insert(number, rows)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table
 
 DIGITS = 32
+COLUMNS = {"mechanism": ("string",), "id": ("string", "uuid"), "output": ("integer", "string")}
+"""The columns that are looked at, each with the types that it may have."""
 
 
 def aggregate(table: Table, identifier: str, outputs: int) -> Tally:
@@ -47,7 +49,8 @@ def judge(table: Table, form: ReportFormat) -> Table:
     """
     import ibis
 
-    _check_columns(table)
+    check_names(table.columns)
+    _check_types(table)
     whole, number = _number(table["output"])
     reasons = [(~whole, Reason.WHOLE), (~number.between(0, form.outputs - 1).fill_null(False), Reason.RANGE)]
     if "id" in table.columns:
@@ -84,17 +87,20 @@ def tally(judged: Table, outputs: int, parts: Iterable[Table] | None = None) -> 
     return Tally(counts, dict(rejected.most_common()), valid - ids, conflicting, anonymous.total())
 
 
-def _check_columns(table: Table) -> None:
-    """Refuse a table that cannot hold reports.
+def check_names(names: Iterable[str]) -> None:
+    """Refuse columns among which there is no `output`.
 
     Raises:
-        ValueError: for a table without the column `output`, or with a column of another type.
+        ValueError: naming those that are closest.
     """
-    if "output" not in table.columns:
-        found = nearest("output", [str(name)[:50] for name in table.columns[:20]])
+    names = tuple(names)
+    if "output" not in names:
+        found = nearest("output", [name[:50] for name in names[:20]])
         raise ValueError(f"the reports have no column 'output': {found}, or add a header")
-    kinds = {"output": ("integer", "string"), "id": ("string", "uuid"), "mechanism": ("string",)}
-    for name, allowed in kinds.items():
+
+
+def _check_types(table: Table) -> None:
+    for name, allowed in COLUMNS.items():
         if name in table.columns:
             kind = table[name].type()
             if not any(getattr(kind, f"is_{word}")() for word in allowed):
