@@ -1,8 +1,10 @@
 // Runs the web client under node for the tests: a job as JSON on standard input, its result on standard output.
 
+import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 
+globalThis.crypto ??= webcrypto; // Node 18 keeps it there
 const job = JSON.parse(readFileSync(0, "utf8"));
 const { Client, load, parse } = await import(job.module);
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
