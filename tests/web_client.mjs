@@ -87,6 +87,15 @@ const jobs = {
     return { counts: found, ids: ids.size };
   },
 
+  async blocks({ bundle, text, draws }) {
+    const blocks = [], genuine = crypto.getRandomValues;
+    crypto.getRandomValues = (block) => blocks.push([block, genuine.call(crypto, block).slice()]) && block;
+    const client = await load(bytes(bundle)), reports = [];
+    for (let k = 0; k < draws; k++) reports.push(client.randomise(value(text)));
+    const [block, filled] = blocks[0].map((array) => Buffer.from(array).toString("base64"));
+    return { reports, block, filled, fetched: blocks.length };
+  },
+
   async probabilities({ bundle, outputs, cells }) {
     const client = await load(bytes(bundle)), found = [];
     for (let y = 0; y < outputs; y++) {
