@@ -199,6 +199,8 @@ def test_the_canonical_form_is_the_same_for_any_text():
         "\U0001f600": 10**30,
         "": -(2**53),
         "__proto__": [],
+        "\U0001f601": "",
+        "\uff5e\uff5e": 1,
         "2": 0,
         "10": 1,
     }
