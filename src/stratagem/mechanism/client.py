@@ -17,6 +17,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import struct
 import sys
@@ -42,6 +43,7 @@ HIGH = 1 << MOST_BITS
 """The higher level of a two-level table; the lower one is given in its units."""
 _ROUND = struct.Struct(">I4xQ").unpack
 """The random bytes of one round: 32 bits for the row, 64 of which 52 decide whether it is kept."""
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
 ADVICE = "use the file that stratagem wrote, unchanged"
 
 REPORT_SCHEMA = {
@@ -109,7 +111,7 @@ def parse(raw: bytes) -> dict[str, Any]:
     if bundle["sha256"] != fingerprint(bundle):
         raise ValueError(f"the bundle was changed after it was written, its sha256 differs: {ADVICE}")
     _check_domain(bundle["domain"], bundle["table"])
-    if bundle["report"] != REPORT_SCHEMA:
+    if json.dumps(bundle["report"], sort_keys=True) != json.dumps(REPORT_SCHEMA, sort_keys=True):
         raise ValueError(f"the bundle describes other reports than this client makes: {ADVICE}")
     if bundle["certificate"] != certificate(bundle["table"], bundle["epsilon"]):
         raise ValueError(f"the certificate is not that of the table: {ADVICE}")
@@ -320,17 +322,17 @@ def _check_domain(domain: Any, table: Any) -> None:
     """Refuse a domain whose attributes are not named, or do not multiply to the table's user types."""
     if not isinstance(domain, list) or not domain:
         raise ValueError(f"the domain lists no attributes: {ADVICE}")
-    cells, names = 1, []
+    cells, names = 1, set()
     for attribute in domain:
         _fields(attribute, "an attribute", "name size", "labels edges")
         if not isinstance(attribute["name"], str) or attribute["name"] in names:
             raise ValueError(f"two attributes have one name, or one has none: {ADVICE}")
-        names.append(attribute["name"])
-        cells *= _whole(attribute["size"], "the size of an attribute", 1, 1 << 53)
+        names.add(attribute["name"])
+        cells = min(cells * _whole(attribute["size"], "the size of an attribute", 1, PARTS), PARTS + 1)
         reader(attribute)
     _kind(table)
     if cells != table.get("user_types"):
-        raise ValueError(f"the domain has {cells} values, but the table another number: {ADVICE}")
+        raise ValueError(f"the domain has another number of values than the table: {ADVICE}")
 
 
 def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
@@ -377,12 +379,10 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
 
 def _edges(edges: Any, name: str, size: int) -> list[float]:
     """Return size + 1 increasing numbers, written as text to keep every digit."""
-    try:
-        numbers = [float(edge) for edge in edges if isinstance(edge, str) and len(edge) < 40]
-    except (TypeError, ValueError):
-        numbers = []
+    known = isinstance(edges, list) and all(isinstance(edge, str) and len(edge) < 40 for edge in edges)
+    numbers = [float(edge) for edge in edges if NUMBER.fullmatch(edge)] if known else []
     rising = all(a < b for a, b in pairwise(numbers)) and all(map(math.isfinite, numbers))
-    if len(numbers) != size + 1 or not rising or not isinstance(edges, list) or len(edges) != size + 1:
+    if not rising or not len(numbers) == len(edges) == size + 1:
         raise ValueError(f"{name} needs {size + 1} edges that increase: {ADVICE}")
     return numbers
 
