@@ -11,7 +11,7 @@ from types import FrameType
 
 import typer
 
-from stratagem.cli import bound, compare, export, listing, optimise, randomise, simulate
+from stratagem.cli import audit, bound, compare, export, listing, optimise, randomise, simulate
 from stratagem.cli.output import fail
 
 INTERRUPTED = 130
@@ -29,6 +29,7 @@ app.command()(compare.compare)
 app.command()(simulate.simulate)
 app.command()(export.export)
 app.command()(randomise.randomise)
+app.command()(audit.audit)
 
 
 def main(arguments: list[str] | None = None) -> None:
