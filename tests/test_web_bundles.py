@@ -139,7 +139,7 @@ REFUSED = {
     "a lower level of 0": lambda: edited(TWO_LEVEL, "table", "low", to=0),
     "a lower level above": lambda: edited(TWO_LEVEL, "table", "low", to=(1 << 52) + 1),
     "a line break in base64": lambda: edited(
-        "two-level", "table", "weights", to=lambda t: t[:8] + "\n" + t[9:]
+        TWO_LEVEL, "table", "weights", to=lambda t: t[:8] + "\n" + t[9:]
     ),
     "a space in base64": lambda: edited(TWO_LEVEL, "table", "weights", to=lambda t: t[:-1] + " "),
     "base64 cut off": lambda: edited(TWO_LEVEL, "table", "weights", to=lambda t: t[:-4]),

@@ -109,8 +109,8 @@ def test_probabilities_are_those_of_the_table(case):
 @pytest.mark.parametrize(
     ("case", "values"),
     [
-        ("two-level", ["12", "-1", "1.5", "NaN", "true", "'1'", "null", "undefined", "1n", "[1]"]),
-        ("two-level", ["{age: 1}", "{}", "Symbol()", "(() => { const o = {}; o.o = o; return [o]; })()"]),
+        ("hadamard", ["12", "-1", "1.5", "NaN", "true", "'1'", "null", "undefined", "1n", "[1]"]),
+        ("hadamard", ["{age: 1}", "{}", "Symbol()", "(() => { const o = {}; o.o = o; return [o]; })()"]),
         ("labels", ["'maybe'", "1", "['ja']", "'__proto__'", "''"]),
         ("edges", ["-31", "1e6", "NaN", "Infinity", "'3'", "true", "new Date()"]),
         ("several-attributes", ["3", "{age: 20}", "{age: 20, sex: 'x'}", "{age: 130, sex: 'f'}"]),
