@@ -1,12 +1,12 @@
 """The house itself: lint, types, the root, file sizes, notebooks."""
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tools import need
 
 ROOT = Path(__file__).parents[1]
 COPIED_OUT = {"client.py"}
@@ -23,13 +23,6 @@ PLACES = {
     "tests",
     "workloads",
 }
-
-
-def need(tool: str) -> None:
-    """Skip without a tool, unless the run promises to have them all."""
-    if shutil.which(tool) is None:
-        assert "STRATAGEM_REQUIRE_TOOLS" not in os.environ, f"{tool} is missing"
-        pytest.skip(f"{tool} is not installed")
 
 
 @pytest.mark.parametrize("command", [["ruff", "check", "."], ["ruff", "format", "--check", "."]])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
+    from stratagem.mechanism.estimation import Estimate, estimate
     from stratagem.optimisation import optimise
     from stratagem.report_size import TradeOff, trade_off
     from stratagem.simulation import Simulation, simulate
@@ -51,6 +52,7 @@ _HOMES = {
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
+    "stratagem.mechanism.estimation": ("Estimate", "estimate"),
     "stratagem.optimisation": ("optimise",),
     "stratagem.report_size": ("TradeOff", "trade_off"),
     "stratagem.simulation": ("Simulation", "simulate"),
@@ -89,6 +91,7 @@ __all__ = [
     "Certified",
     "Comparison",
     "Domain",
+    "Estimate",
     "MatrixStrategy",
     "ProjectedGradient",
     "Simulation",
@@ -103,6 +106,7 @@ __all__ = [
     "all_marginals",
     "all_range",
     "compare",
+    "estimate",
     "evaluate",
     "explicit",
     "hadamard_response",

@@ -121,15 +121,31 @@ def per_query_variance(
     """
     x = np.asarray(x, dtype=float)
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
-    weights = strategy.forward(x) * inverse_row_sums(strategy, prior) ** 2
-    weighted_rows = apply_inverse(inverse, _weighted_gram(strategy, weights), prior)
-    values, vectors = np.linalg.eigh(apply_inverse(inverse, weighted_rows.T, prior) - np.diag(x))
-    variance = np.zeros(workload.queries)
+    covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
+    return np.maximum(quadratic_forms(workload, covariance), 0.0)
+
+
+def spread(
+    strategy: Strategy,
+    inverse: CentredInverse | PseudoInverse,
+    counts: np.ndarray,
+    prior: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return R diag(counts) R^T (n x n) for counts of reports (m,), `inverse` as in `supporting_inverse`."""
+    weights = counts * inverse_row_sums(strategy, prior) ** 2
+    weighted_rows = apply_inverse(inverse, weighted_gram(strategy, weights), prior)
+    return apply_inverse(inverse, weighted_rows.T, prior)
+
+
+def quadratic_forms(workload: Workload, C: np.ndarray) -> np.ndarray:
+    """Return w_i^T C w_i (p,) for a symmetric C (n x n), never holding all of W."""
+    values, vectors = np.linalg.eigh(C)
+    forms = np.zeros(workload.queries)
     step = max(1, (1 << 24) // workload.queries)
     for first in range(0, len(values), step):
         block = slice(first, first + step)
-        variance += np.square(workload.answer(vectors[:, block])) @ values[block]
-    return np.maximum(variance, 0.0)
+        forms += np.square(workload.answer(vectors[:, block])) @ values[block]
+    return forms
 
 
 def _squared_norms(strategy: Strategy, B: np.ndarray) -> np.ndarray:
@@ -141,7 +157,7 @@ def _squared_norms(strategy: Strategy, B: np.ndarray) -> np.ndarray:
     )
 
 
-def _weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
+def weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
     """Return Q^T diag(weights) Q (n x n)."""
     return strategy.backward(weights[:, None] * strategy.forward(np.eye(strategy.domain_size)))
 
@@ -150,17 +166,34 @@ def supporting_inverse(
     F: np.ndarray, workload: Workload, strategy: Strategy, prior: np.ndarray | None = None
 ) -> CentredInverse | PseudoInverse:
     """Return (M - 11^T/n)^+ after checking that F F^T = V lives in the row space of Q."""
+    check_domain(workload, strategy)
+    inverse = centred_inverse(strategy.centred_information(prior), prior)
+    check_support(F, inverse, prior)
+    return inverse
+
+
+def check_domain(workload: Workload, strategy: Strategy) -> None:
+    """Refuse a workload and a strategy that speak of different numbers of user types.
+
+    Raises:
+        ValueError: if the domains differ in size.
+    """
     if strategy.domain_size != workload.domain.size:
         raise ValueError(
             f"The strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
             "both must speak of the same domain."
         )
-    inverse = centred_inverse(strategy.centred_information(prior), prior)
-    _check_support(F, inverse, uniform(len(F)) if prior is None else prior)
-    return inverse
 
 
-def _check_support(F: np.ndarray, inverse: CentredInverse | PseudoInverse, prior: np.ndarray) -> None:
+def check_support(
+    F: np.ndarray, inverse: CentredInverse | PseudoInverse, prior: np.ndarray | None = None
+) -> None:
+    """Refuse a workload with F F^T = V (n x n) whose queries are not combinations of rows of Q.
+
+    Raises:
+        UnsupportedWorkloadError: naming what is missing.
+    """
+    prior = uniform(len(F)) if prior is None else prior
     needed = F - prior @ F
     lost = inverse.null.T @ needed
     negligible = SUPPORT_TOLERANCE * np.square(F).sum()

@@ -11,7 +11,18 @@ from types import FrameType
 
 import typer
 
-from stratagem.cli import audit, bound, compare, export, listing, optimise, randomise, simulate
+from stratagem.cli import (
+    aggregate,
+    audit,
+    bound,
+    compare,
+    estimate,
+    export,
+    listing,
+    optimise,
+    randomise,
+    simulate,
+)
 from stratagem.cli.output import fail
 
 INTERRUPTED = 130
@@ -29,6 +40,8 @@ app.command()(compare.compare)
 app.command()(simulate.simulate)
 app.command()(export.export)
 app.command()(randomise.randomise)
+app.command()(aggregate.aggregate)
+app.command()(estimate.estimate)
 app.command()(audit.audit)
 
 

@@ -42,6 +42,13 @@ def write_table(
     console.print(table)
 
 
+def spread(count: int, shown: int) -> list[int]:
+    """Return at most `shown` of the numbers 0..count-1, evenly spread, both ends among them."""
+    if shown == 1:
+        return [0]
+    return sorted({round(k * (count - 1) / (shown - 1)) for k in range(shown)})
+
+
 def fail(sentence: str, status: int = 2) -> NoReturn:
     """Write one sentence to standard error and exit."""
     sys.stdout.flush()

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.option import JSON, STRATEGY_FILE
-from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.output import spread, write, write_json, write_table
 from stratagem.cli.progress import progress
 from stratagem.cli.source import read_sources
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from stratagem.data import Data
     from stratagem.simulation import Simulation
     from stratagem.strategy_file import StoredStrategy
@@ -52,21 +50,14 @@ def simulate(
         users = read(data, domain, read_sources(domain, column, edges or [], labels or []))
         options = {"repetitions": repetitions, "seed": seed, "prior": stored.prior}
         result = run(stored.workload, stored.strategy, users.x, **options)
-    shown = _spread(len(result.truth), queries)
+    shown = spread(len(result.truth), queries)
     if json:
         write_json(_data(stored, users, result, shown))
     else:
         _describe(stored, users, result, shown)
 
 
-def _spread(count: int, shown: int) -> np.ndarray:
-    """Return at most `shown` of the numbers 0..count-1, evenly spread, both ends among them."""
-    import numpy as np
-
-    return np.unique(np.linspace(0, count - 1, shown).round().astype(int))
-
-
-def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: np.ndarray) -> dict[str, object]:
+def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> dict[str, object]:
     errors = result.standard_errors
     answers = [
         {
@@ -94,7 +85,7 @@ def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: np.nda
     }
 
 
-def _describe(stored: StoredStrategy, users: Data, result: Simulation, shown: np.ndarray) -> None:
+def _describe(stored: StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
     outside = ", ".join(f"{reason} {count:,}" for reason, count in users.outside.items())
     total = result.users + sum(users.outside.values())
     write(f"{stored.name} over domain {stored.workload.domain}, epsilon {stored.epsilon:g}")
@@ -118,7 +109,7 @@ def _describe(stored: StoredStrategy, users: Data, result: Simulation, shown: np
     write(f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)")
 
 
-def _rows(result: Simulation, shown: np.ndarray) -> list[tuple[str, ...]]:
+def _rows(result: Simulation, shown: list[int]) -> list[tuple[str, ...]]:
     errors = result.standard_errors
     return [
         (

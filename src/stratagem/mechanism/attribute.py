@@ -47,6 +47,15 @@ def parsed(attribute: Mapping[str, Any], text: str) -> str | int | float:
         raise ValueError(f"{attribute['name']} is {shown!r}, but must be {words}: give one") from None
 
 
+def name_of(attribute: Mapping[str, Any], place: int) -> str:
+    """Return what value number `place` of an attribute is called: a label, a range or its number."""
+    if "labels" in attribute:
+        return attribute["labels"][place]
+    if "edges" in attribute:
+        return f"{attribute['edges'][place]} to below {attribute['edges'][place + 1]}"
+    return str(place)
+
+
 def binning(attribute: Mapping[str, Any]) -> Binning:
     """Return the rule that reads an attribute's column of a file."""
     if "labels" in attribute:

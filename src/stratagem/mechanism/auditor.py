@@ -135,7 +135,10 @@ def audit(
     )
     budget = float(mechanism.epsilon)
     checks = _checks(chosen, Q, reports, evidence, false_alarm / 2)
-    needed = [samples_to_prove(event, budget, EXCESS, level) for event in events]
+    needed = None
+    if events:
+        columns = Q[:, place[events[0].u]], Q[:, place[events[0].v]]
+        needed = samples_to_prove(columns, budget, EXCESS, level)
     return Audit(
         identifier=mechanism.identifier,
         epsilon=mechanism.epsilon,
@@ -146,8 +149,10 @@ def audit(
         checks=checks,
         evidence=evidence,
         provable=min((provable(event, budget, samples, level) for event in events), default=math.inf),
-        noticeable=min((noticeable(event, samples, checks[0].level) for event in events), default=math.inf),
-        samples_needed=min((count for count in needed if count is not None), default=None),
+        noticeable=min(
+            (noticeable(event, budget, samples, checks[0].level) for event in events), default=math.inf
+        ),
+        samples_needed=needed,
     )
 
 

@@ -49,7 +49,7 @@ def best_event(
     p, q = np.minimum(np.cumsum(Q_u[order]), 1), np.minimum(np.cumsum(Q_v[order]), 1)
     p, q = np.maximum(p, 1e-300), np.maximum(q, 1e-300)
     promise = np.log(p / q) + ndtri(level) * np.sqrt(((1 - p) / p + (1 - q) / q) / samples)
-    size = int(promise.argmax()) + 1
+    size = int(promise[:-1].argmax()) + 1 if len(promise) > 1 else 1  # all outputs together prove nothing
     inside = np.zeros(len(order), dtype=bool)
     inside[order[:size]] = True
     return Event(u, v, inside, float(p[size - 1]), float(q[size - 1])), float(promise[size - 1])
@@ -119,7 +119,7 @@ def epsilon_bound(hits: tuple[int, int], trials: tuple[int, int], level: float) 
 
 
 def provable(event: Event, epsilon: float, samples: int, level: float) -> float:
-    """Return the smallest epsilon that `samples` reports of each user type prove to exceed the budget.
+    """Return the smallest epsilon that `samples` reports of each user type prove to exceed the budget `epsilon`.
 
     Infinite if no client can be caught with so few samples.
     """
@@ -128,47 +128,57 @@ def provable(event: Event, epsilon: float, samples: int, level: float) -> float:
         hits = math.floor(_quantile(MISS / 2, samples, p)), math.ceil(_quantile(1 - MISS / 2, samples, q))
         return epsilon_bound(hits, (samples, samples), level) > epsilon
 
-    return _smallest(event, caught)
+    return epsilon * _smallest(event, caught)
 
 
-def noticeable(event: Event, samples: int, level: float) -> float:
-    """Return the smallest epsilon whose client is noticed not to draw from the table, by `share_fit`."""
+def noticeable(event: Event, epsilon: float, samples: int, level: float) -> float:
+    """Return the smallest epsilon whose client is noticed to leave the table of `epsilon`, by `share_fit`."""
 
     def caught(p: float, q: float) -> bool:
         more, fewer = math.floor(_quantile(MISS, samples, p)), math.ceil(_quantile(1 - MISS, samples, q))
         return min(share_fit(more, samples, event.p), share_fit(fewer, samples, event.q)) < level
 
-    return _smallest(event, caught)
+    return epsilon * _smallest(event, caught)
 
 
 def _smallest(event: Event, caught: Callable[[float, float], bool]) -> float:
-    """Return the smallest log(p'/q') that is caught; p' and q' leave p and q by equal steps of the log-odds."""
+    """Return the smallest factor log(p'/q') / log(p/q) that is caught: that by which such a client's epsilon errs.
+
+    p' and q' leave p and q by equal steps of the log-odds.
+    """
 
     def moved(step: float) -> tuple[float, float]:
         return float(expit(logit(event.p) + step)), float(expit(logit(event.q) - step))
 
     low, high = 0.0, 40.0
-    if not caught(*moved(high)):
+    if not event.p > event.q or not caught(*moved(high)):
         return math.inf
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if caught(*moved(middle)) else (middle, high)
     p, q = moved(high)
-    return math.log(p / q)
+    return math.log(p / q) / math.log(event.p / event.q)
 
 
-def samples_to_prove(event: Event, epsilon: float, excess: float, level: float) -> int | None:
-    """Return the reports of each user type at which epsilon (1 + excess) is provable, within 1 %.
+def samples_to_prove(
+    columns: tuple[np.ndarray, np.ndarray], epsilon: float, excess: float, level: float
+) -> int | None:
+    """Return the reports of each of two user types that prove epsilon (1 + excess), within 1 %.
 
-    None where not even 2^50 are enough: for an event that mixes outputs of different ratios.
+    Each number of samples has its own best event. None where not even 2^50 are enough, as for two user types
+    that are never told apart by the full budget.
     """
+
+    def proved(samples: int) -> bool:
+        event, _ = best_event(0, 1, columns, samples, level)
+        return provable(event, epsilon, samples, level) <= epsilon * (1 + excess)
+
     low, high = 1.0, float(MOST)
-    if provable(event, epsilon, MOST, level) > epsilon * (1 + excess):
+    if not proved(MOST):
         return None
     while high > 1.01 * low:
         middle = math.sqrt(low * high)
-        good = provable(event, epsilon, int(middle), level) <= epsilon * (1 + excess)
-        low, high = (low, middle) if good else (middle, high)
+        low, high = (low, middle) if proved(int(middle)) else (middle, high)
     return math.ceil(high)
 
 

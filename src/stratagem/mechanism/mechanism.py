@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.accuracy import objective
+from stratagem.mechanism.aggregator import Aggregator
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.client import (
     FORMAT,
@@ -27,6 +28,9 @@ from stratagem.mechanism.client import (
     fingerprint,
     read,
 )
+from stratagem.mechanism.collection import Collection
+from stratagem.mechanism.estimation import Estimate, estimate
+from stratagem.mechanism.reports import ReportFormat
 from stratagem.mechanism.rounding import budget, rounded
 from stratagem.mechanism.table import KINDS, Table, encode
 from stratagem.prior import check_prior
@@ -151,6 +155,10 @@ class Mechanism:
         """The attributes of a value."""
         return self.workload.domain
 
+    def attribute(self, name: str = "") -> Mapping[str, Any]:
+        """Return name, size and labels or edges of an attribute, by default of the first."""
+        return next(entry for entry in self.bundle["domain"] if name in ("", entry["name"]))
+
     @property
     def outputs(self) -> int:
         """Number m of outputs."""
@@ -169,6 +177,26 @@ class Mechanism:
     def randomise(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw outputs for many user types (k,) with pseudo-random numbers: for simulation alone."""
         return self.table.randomise(cells, rng)
+
+    @property
+    def form(self) -> ReportFormat:
+        """What a report of this mechanism looks like."""
+        return ReportFormat(self.identifier, self.outputs)
+
+    def aggregator(self) -> Aggregator:
+        """Return an empty aggregator of reports, for one process."""
+        return Aggregator(self.identifier, self.outputs)
+
+    def collection(self, path: str | Path | None = None) -> Collection:
+        """Return the collection of reports in a .duckdb file, which lasts; without a path, until it is closed."""
+        return Collection(path, self.identifier, self.outputs)
+
+    def estimate(self, counts: np.ndarray, workload: Workload | None = None, **options: Any) -> Estimate:
+        """Return the answers of its own workload, or of another, from the counts of its outputs (m,).
+
+        The options are those of `estimate`: method, confidence, simultaneous, about.
+        """
+        return estimate(self.strategy, counts, workload or self.workload, prior=self.prior, **options)
 
     def save(self, path: str | Path) -> Path:
         """Write the bundle, *.ldp.json; the file appears complete or not at all.

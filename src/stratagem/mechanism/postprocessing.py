@@ -1,0 +1,172 @@
+"""Post-processing by name: data vectors that can exist, at the price of a bias."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratagem.mechanism.likelihood import most_likely
+from stratagem.mechanism.reconstruction import ROUNDING, Reconstruction
+from stratagem.mechanism.simplex import minimise_quadratic, nearest_on_simplex
+from stratagem.table import nearest
+from stratagem.workloads import Workload, histogram
+
+SURVIVORS = 2.0
+"""Empty cells that base-cut keeps by mistake, on average."""
+CLOSE = 1e-4
+"""Distance of workload non-negative least squares from its exact answer, in total standard errors."""
+
+Process = Callable[[Reconstruction, Workload], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way from counts of reports to a data vector (n,), and what it does to expectations."""
+
+    name: str
+    unbiased: bool
+    """Whether the expectation of every answer is the true one."""
+    bias: str
+    """In which sense the answers are biased, or not; begins with `unbiased` or `biased`."""
+    reference: str
+    process: Process
+
+
+def named(name: str) -> Method:
+    """Return the post-processing of that name.
+
+    Raises:
+        ValueError: for an unknown name, with the nearest known ones.
+    """
+    if name not in METHODS:
+        raise ValueError(f"{name!r} was given as post-processing, but is not known: {nearest(name, METHODS)}")
+    return METHODS[name]
+
+
+def _unbiased(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return x_hat."""
+    return reconstruction.data
+
+
+def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return max(x_hat, 0)."""
+    return np.maximum(_cells(reconstruction, "base-pos"), 0.0)
+
+
+def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return x_hat where it is at least Phi^-1(1 - 2/n) standard errors of it, else zero."""
+    from scipy.special import ndtri
+
+    x = _cells(reconstruction, "base-cut")
+    errors = np.sqrt(reconstruction.variances(histogram(workload.domain)))
+    threshold = ndtri(max(0.5, 1 - SURVIVORS / len(x))) * errors
+    return np.where(x >= np.maximum(threshold, 0.0), x, 0.0)
+
+
+def _norm_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return the largest cells of x_hat until they hold the N users, the last one cut to fit, others zero."""
+    x = np.maximum(_cells(reconstruction, "norm-cut"), 0.0)
+    order = np.argsort(-x, kind="stable")
+    before = np.cumsum(x[order]) - x[order]
+    kept = np.zeros_like(x)
+    kept[order] = np.clip(reconstruction.users - before, 0.0, x[order])
+    return kept
+
+
+def _norm_sub(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return max(x_hat + delta, 0) with delta such that it holds N users: the nearest point of the simplex."""
+    return nearest_on_simplex(_cells(reconstruction, "norm-sub"), reconstruction.users)
+
+
+def _wnnls(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return argmin ||W (x - x_hat)||_2 subject to x >= 0, sum x = N.
+
+    The answers are within 1e-4 of the root of their total variance of the exact minimiser's:
+    ||W (x - x*)||^2 <= 2 (f(x) - f(x*)) for f = ||W (x - x_hat)||^2 / 2, and the duality gap bounds that;
+    from some 10^11 users double precision allows 1e-2.
+    """
+    N, V = reconstruction.users, workload.gram()
+    gap = (
+        0.5
+        * CLOSE**2
+        * max(reconstruction.total_variance(workload), ROUNDING * N * float(np.trace(V)))
+        / N**2
+    )
+    return N * minimise_quadratic(V, reconstruction.data / N, np.zeros(len(V)), gap)
+
+
+def _ibu(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return the most likely data vector, the limit of iterative Bayesian updates."""
+    return reconstruction.users * most_likely(reconstruction.strategy, reconstruction.counts)
+
+
+def _cells(reconstruction: Reconstruction, name: str) -> np.ndarray:
+    if reconstruction.unseen:
+        raise ValueError(
+            f"{name} was asked for, but changes single cells, and {reconstruction.unseen} dimensions of the data "
+            "vector are unseen by this strategy: use wnnls or ibu"
+        )
+    return reconstruction.data
+
+
+CONSISTENCY = "Wang, Lopuhaa-Zwakenberg, Li, Skoric, Li, NDSS 2020"
+NEAREST = "biased: small cells upwards, large ones downwards; never farther from a data vector than the unbiased one"
+METHODS = {
+    each.name: each
+    for each in (
+        Method(
+            "unbiased",
+            True,
+            "unbiased: the expectation of every answer is the true one",
+            "McKenna, Maity, Mazumdar, Miklau, VLDB 2020, Theorem 3.10",
+            _unbiased,
+        ),
+        Method(
+            "base-pos",
+            False,
+            "biased upwards: no cell is expected below its truth, and the cells sum to more than all users",
+            CONSISTENCY,
+            _base_pos,
+        ),
+        Method(
+            "base-cut",
+            False,
+            "biased: cells within the noise become zero, so rare ones are lost; the sum is free",
+            CONSISTENCY,
+            _base_cut,
+        ),
+        Method(
+            "norm-cut",
+            False,
+            "biased: small cells downwards to zero, so that the largest hold all users",
+            f"{CONSISTENCY} (called Base-Cut elsewhere)",
+            _norm_cut,
+        ),
+        Method("norm-sub", False, NEAREST, CONSISTENCY, _norm_sub),
+        Method(
+            "simplex",
+            False,
+            NEAREST,
+            "Held, Wolfe, Crowder 1974; the same data vector as norm-sub",
+            _norm_sub,
+        ),
+        Method(
+            "wnnls",
+            False,
+            "biased: answers move to the nearest ones of a data vector; never farther from the truth than the "
+            "unbiased ones, summed over all queries",
+            "McKenna, Maity, Mazumdar, Miklau, VLDB 2020, section 6.6 and appendix A",
+            _wnnls,
+        ),
+        Method(
+            "ibu",
+            False,
+            "biased for few users, consistent for many: maximum likelihood",
+            "Agrawal, Aggarwal, PODS 2001",
+            _ibu,
+        ),
+    )
+}
+"""Post-processing by name."""

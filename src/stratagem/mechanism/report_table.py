@@ -1,0 +1,156 @@
+"""Reports as a table of any Ibis backend: judged row by row, each id once, counted by output."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stratagem.mechanism.reports import Reason, ReportFormat
+from stratagem.mechanism.tally import CONFLICT, Tally
+from stratagem.table import nearest
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Table
+
+DIGITS = 32
+
+
+def aggregate(table: Table, identifier: str, outputs: int) -> Tally:
+    """Count the reports of a table where it lies: DuckDB, Spark in its session, or any other Ibis backend.
+
+    The column `output` holds whole numbers (as integers or as text); `id` (32 hex digits as text, or UUIDs)
+    and `mechanism` (text) may be missing: without ids no duplicate can be found, and `anonymous` counts them.
+    Other columns are not looked at.
+
+    Raises:
+        ValueError: for a table without the column `output`, or with a column of another type.
+
+    Example:
+        >>> import ibis
+        >>> connection = ibis.pyspark.connect(session)  # doctest: +SKIP
+        >>> aggregate(connection.read_parquet("hdfs:///reports"), identifier, 1024)  # doctest: +SKIP
+    """
+    return tally(judge(table, ReportFormat(identifier, outputs)), outputs)
+
+
+def judge(table: Table, form: ReportFormat) -> Table:
+    """Return the columns `id`, `output` (int64) and `reason`: null for a report, else why it is none.
+
+    Rows that are no reports have neither id nor output; the order of reasons is that of `Reason`.
+
+    Raises:
+        ValueError: for a table without the column `output`, or with a column of another type.
+    """
+    import ibis
+
+    check_columns(table)
+    whole, number = _number(table["output"])
+    reasons = [(~whole, Reason.WHOLE), (~number.between(0, form.outputs - 1).fill_null(False), Reason.RANGE)]
+    if "id" in table.columns:
+        reasons.insert(0, (~_well_formed(table["id"]), Reason.ID))
+    if "mechanism" in table.columns:
+        reasons.insert(0, (~_equal(table["mechanism"], form.mechanism), Reason.MECHANISM))
+    reason = ibis.cases(*((wrong, ibis.literal(str(words))) for wrong, words in reasons))
+    valid = reason.isnull()
+    name = table["id"] if "id" in table.columns else ibis.null("string")
+    return table.select(
+        id=ibis.ifelse(valid, name, ibis.null(name.type())),
+        output=ibis.ifelse(valid, number, ibis.null("int64")),
+        reason=reason,
+    )
+
+
+def tally(judged: Table, outputs: int, parts: Iterable[Table] | None = None) -> Tally:
+    """Count judged reports by output, each id once.
+
+    `parts` are filters of `judged` that share no id and leave out none: counted one after another, they need
+    less memory at a time than all ids together.
+    """
+    valid, rejected, anonymous = _received(judged)
+    counts, ids, conflicting = np.zeros(outputs, dtype=np.int64), 0, 0
+    for part in parts or (judged,):
+        for row in _rows(_ids_by_output(part)):
+            ids += row["ids"]
+            if row["output"] == CONFLICT:
+                conflicting += row["ids"]
+            else:
+                counts[row["output"]] += row["ids"]
+    for output, number in anonymous.items():
+        counts[output] += number
+    return Tally(counts, dict(rejected.most_common()), valid - ids, conflicting, anonymous.total())
+
+
+def check_columns(table: Table) -> None:
+    """Refuse a table that cannot hold reports.
+
+    Raises:
+        ValueError: for a table without the column `output`, or with a column of another type.
+    """
+    if "output" not in table.columns:
+        found = nearest("output", [str(name)[:50] for name in table.columns[:20]])
+        raise ValueError(f"the reports have no column 'output': {found}, or add a header")
+    kinds = {
+        "output": ("is_integer", "is_string"),
+        "id": ("is_string", "is_uuid"),
+        "mechanism": ("is_string",),
+    }
+    for name, allowed in kinds.items():
+        if name not in table.columns:
+            continue
+        kind = table[name].type()
+        if not any(getattr(kind, test)() for test in allowed):
+            words = " or ".join(test.removeprefix("is_") for test in allowed)
+            raise ValueError(f"the column {name!r} has type {kind}, but must be {words}: cast it")
+
+
+def _number(output: Any) -> tuple[Any, Any]:
+    """Return whether each value is a whole number, and the number; null where int64 does not hold it."""
+    if output.type().is_integer():
+        return output.notnull(), output.try_cast("int64")
+    # the negated class also finds what $ overlooks in some dialects, a line end at the end
+    whole = output.re_search("^-?(0|[1-9][0-9]*)$") & ~output.re_search("[^-0-9]")
+    return whole.fill_null(False), output.try_cast("int64")
+
+
+def _well_formed(name: Any) -> Any:
+    if name.type().is_uuid():
+        return name.notnull()
+    return ((name.length() == DIGITS) & ~name.re_search("[^0-9a-f]")).fill_null(False)
+
+
+def _equal(text: Any, wanted: str) -> Any:
+    return (text == wanted).fill_null(False)
+
+
+def _received(judged: Table) -> tuple[int, Counter[str], Counter[int]]:
+    """Return the number of reports with an id, of rows rejected by reason, of reports without id by output."""
+    import ibis
+
+    named = judged.id.notnull()
+    loose = ibis.ifelse(named, ibis.null("int64"), judged.output)
+    valid, rejected, anonymous = 0, Counter(), Counter()
+    for row in _rows(judged.group_by(reason=judged.reason, loose=loose).agg(number=judged.count())):
+        if row["reason"] is not None:
+            rejected[row["reason"]] = row["number"]
+        elif row["loose"] is not None:
+            anonymous[row["loose"]] = row["number"]
+        else:
+            valid = row["number"]
+    return valid, rejected, anonymous
+
+
+def _ids_by_output(judged: Table) -> Table:
+    """Return how many distinct ids reported each output, those with two outputs as CONFLICT."""
+    import ibis
+
+    named = judged.filter(judged.id.notnull())
+    once = named.group_by("id").agg(low=named.output.min(), high=named.output.max())
+    output = ibis.ifelse(once.low == once.high, once.low, CONFLICT)
+    return once.group_by(output=output).agg(ids=once.count())
+
+
+def _rows(table: Table) -> list[dict]:
+    return table.to_pyarrow().to_pylist()

@@ -1,0 +1,115 @@
+/* Bundles: read strictly, everything they promise checked again. */
+
+import { hex } from "./binary.js";
+import { ADVICE, fields, isObject, refuse, short, whole } from "./check.js";
+import { canonical, decoded, PARTS, strictJson } from "./json.js";
+import { kind, KINDS } from "./table.js";
+import { reader } from "./value.js";
+
+const FORMAT = "stratagem-mechanism", VERSION = 1;
+const SCALE = 64n; // the lower bound on exp(epsilon) is a multiple of 2^-64
+
+const REPORT_SCHEMA = {
+  type: "object",
+  additionalProperties: false,
+  required: ["mechanism", "id", "output"],
+  properties: {
+    mechanism: { type: "string", description: "the first 16 digits of the bundle's sha256" },
+    id: { type: "string", pattern: "^[0-9a-f]{32}$", description: "random, counts a report once" },
+    output: { type: "integer", minimum: 0, description: "below the table's outputs" },
+  },
+};
+
+/** Return the content of a bundle (text or bytes) after checking its form, its hash and its certificate.
+ *
+ * Guarantee: columns sum to the same total and in each row max * 2^64 <= min * exp_epsilon, where
+ * exp_epsilon is at most 2^64 exp(epsilon): all in whole numbers.
+ */
+export async function parse(raw) {
+  const bundle = strictJson(decoded(raw));
+  if (!isObject(bundle) || bundle.format !== FORMAT) {
+    refuse(`the bundle does not name the format ${FORMAT}: ${ADVICE}`);
+  }
+  if (bundle.version !== VERSION) {
+    refuse(`the bundle has version ${short(bundle.version)}, but this client reads ${VERSION}: update it`);
+  }
+  const keys = "format version domain workload prior epsilon table certificate utility report sha256";
+  fields(bundle, "the bundle", keys);
+  if (bundle.sha256 !== await fingerprint(bundle)) {
+    refuse(`the bundle was changed after it was written, its sha256 differs: ${ADVICE}`);
+  }
+  checkDomain(bundle.domain, bundle.table);
+  if (canonical(bundle.report) !== canonical(REPORT_SCHEMA)) {
+    refuse(`the bundle describes other reports than this client makes: ${ADVICE}`);
+  }
+  if (canonical(bundle.certificate) !== canonical(certificate(bundle.table, bundle.epsilon))) {
+    refuse(`the certificate is not that of the table: ${ADVICE}`);
+  }
+  return bundle;
+}
+
+/** Return the certificate of a table: what every column sums to and how far apart a row's entries are. */
+function certificate(table, epsilon) {
+  if (!Array.isArray(epsilon) || epsilon.length !== 2) {
+    refuse(`epsilon must be a numerator and a denominator: ${ADVICE}`);
+  }
+  const [numerator, denominator] = epsilon.map(digits);
+  if (denominator === 0n || numerator === 0n || numerator > 300n * denominator) {
+    refuse(`epsilon must be above 0 and at most 300: ${ADVICE}`);
+  }
+  const bound = expBelow(numerator, denominator);
+  const facts = KINDS[kind(table)].facts(table);
+  if (facts.worst_high << SCALE > facts.worst_low * bound) {
+    refuse("the table breaks its epsilon: do not use it");
+  }
+  const texts = Object.entries(facts).map(([key, value]) => [key, String(value)]);
+  return { exp_epsilon: String(bound), ...Object.fromEntries(texts) };
+}
+
+/** Return a whole number at most 2^64 exp(numerator/denominator): Taylor's series, every term cut off. */
+function expBelow(numerator, denominator) {
+  let term = 1n << (SCALE + 32n), total = term;
+  for (let k = 1n; term; k++) {
+    term = (term * numerator) / (denominator * k);
+    total += term;
+  }
+  return total >> 32n;
+}
+
+/** Refuse a domain whose attributes are not named, or do not multiply to the table's user types. */
+function checkDomain(domain, table) {
+  if (!Array.isArray(domain) || domain.length === 0) refuse(`the domain lists no attributes: ${ADVICE}`);
+  const names = new Set();
+  let cells = 1;
+  for (const attribute of domain) {
+    fields(attribute, "an attribute", "name size", "labels edges");
+    if (typeof attribute.name !== "string" || names.has(attribute.name)) {
+      refuse(`two attributes have one name, or one has none: ${ADVICE}`);
+    }
+    names.add(attribute.name);
+    cells *= whole(attribute.size, "the size of an attribute", 1, PARTS);
+    reader(attribute);
+  }
+  kind(table);
+  if (cells !== table.user_types) {
+    refuse(`the domain has ${cells} values, but the table another number: ${ADVICE}`);
+  }
+}
+
+/** Return the SHA-256 of the canonical form without the hash itself. */
+async function fingerprint({ sha256, ...rest }) {
+  const bytes = new TextEncoder().encode(canonical(rest));
+  return hex(new Uint8Array(await webCrypto().subtle.digest("SHA-256", bytes)));
+}
+
+export function webCrypto() {
+  if (!globalThis.crypto?.subtle) refuse("this page has no WebCrypto: open it over https or from localhost");
+  return globalThis.crypto;
+}
+
+function digits(text) {
+  if (typeof text !== "string" || !/^[0-9]{1,400}$/.test(text)) {
+    refuse(`epsilon must be written in at most 400 digits: ${ADVICE}`);
+  }
+  return BigInt(text);
+}

@@ -1,0 +1,38 @@
+/* Refusals: what is wrong with a bundle or a value, in one sentence. */
+
+export const ADVICE = "use the file that stratagem wrote, unchanged";
+
+export function refuse(sentence) {
+  throw new RangeError(sentence);
+}
+
+export function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function fields(data, where, required, optional = "") {
+  const wanted = required.split(" "), allowed = [...wanted, ...optional.split(" ")];
+  const keys = isObject(data) ? Object.keys(data) : [];
+  if (!wanted.every((key) => keys.includes(key)) || !keys.every((key) => allowed.includes(key))) {
+    refuse(`${where} must have exactly the keys ${required}: ${ADVICE}`);
+  }
+}
+
+export function whole(value, where, low, high) {
+  if (!Number.isInteger(value) || value < low || value > high) {
+    refuse(`${where} is ${short(value)}, but must be a whole number from ${low} to ${high}: ${ADVICE}`);
+  }
+  return value;
+}
+
+/** Return at most 80 letters that show a value. */
+export function short(value) {
+  if (typeof value === "number") return String(value);
+  let text;
+  try {
+    text = JSON.stringify(value, (_, x) => (typeof x === "bigint" ? String(x) : x)) ?? String(value);
+  } catch {
+    text = typeof value;
+  }
+  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
+}

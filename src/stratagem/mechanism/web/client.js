@@ -1,0 +1,113 @@
+/* The web client of stratagem: reads a bundle, checks all it promises, and randomises values.
+ *
+ * An ES module that needs nothing but WebCrypto (browsers over https or localhost, Node 20, Deno, workers):
+ *
+ *     import { load } from "./client.js";
+ *     const client = await load("bundle.ldp.json");
+ *     const report = client.randomise(17);
+ *
+ * It accepts and refuses the bundles that the Python client does, and makes the same report of the same
+ * random bytes. Everything is done in whole numbers. Every draw takes the same number of steps and of table
+ * reads for every value, and how often a draw is repeated does not depend on the value. Whatever is wrong is
+ * a RangeError of one sentence.
+ */
+
+import { hex } from "./binary.js";
+import { parse, webCrypto } from "./bundle.js";
+import { ADVICE, isObject, refuse, short } from "./check.js";
+import { LIMIT } from "./json.js";
+import { KINDS } from "./table.js";
+import { reader } from "./value.js";
+
+export { parse };
+
+const BLOCK = 65536; // random bytes that a browser gives at once
+
+/** Return the client of a bundle, given as its text, its bytes or a URL to fetch it from. */
+export async function load(given, source) {
+  const here = typeof given !== "string" || given.trimStart().startsWith("{");
+  return new Client(await parse(here && !(given instanceof URL) ? given : await download(given)), source);
+}
+
+/** Randomises values by the table of a checked bundle; `source` fills arrays with bytes, for tests alone. */
+export class Client {
+  constructor(bundle, source = secureBytes()) {
+    this.bundle = bundle;
+    this.identifier = bundle.sha256;
+    this.attributes = bundle.domain;
+    this.sampler = new KINDS[bundle.table.kind](bundle.table);
+    this.names = bundle.domain.map((attribute) => attribute.name);
+    this.readers = bundle.domain.map(reader);
+    this.source = source;
+    this.bytes = new Uint8Array(16);
+  }
+
+  /** Return the report of a value: of one attribute as it is, of several as an object by name.
+   *
+   * A value outside the domain is an error before any random byte is drawn.
+   */
+  randomise(value) {
+    return this.report(this.cell(value));
+  }
+
+  /** Return the report of a user type, a number that `cell` returned. */
+  report(cell) {
+    const output = this.sampler.draw(cell, this.source);
+    this.source(this.bytes);
+    return { mechanism: this.identifier.slice(0, 16), id: hex(this.bytes), output };
+  }
+
+  /** Return the number of a value's user type; the last attribute varies fastest. */
+  cell(value) {
+    const names = this.names;
+    let values = [value];
+    if (isObject(value)) {
+      if (Object.keys(value).length !== names.length || !names.every((name) => Object.hasOwn(value, name))) {
+        refuse(`a value for ${short(Object.keys(value))} was given, but ${short(names)} is asked for`);
+      }
+      values = names.map((name) => value[name]);
+    } else if (names.length > 1) {
+      refuse(`${short(value)} was given, but the domain has several attributes: give an object`);
+    }
+    return values.reduce((cell, one, k) => cell * this.attributes[k].size + this.readers[k](one), 0);
+  }
+
+  /** Return the probability of an output for a user type, rounded: to show, not to draw. */
+  probability(output, cell) {
+    return this.sampler.units(output, cell) / Number(this.bundle.certificate.column_total);
+  }
+}
+
+/** Return a source of WebCrypto's bytes, fetched in blocks; what was used is wiped. */
+function secureBytes() {
+  const crypto = webCrypto(), block = new Uint8Array(BLOCK);
+  let at = BLOCK;
+  return (target) => {
+    if (at + target.length > BLOCK) {
+      crypto.getRandomValues(block);
+      at = 0;
+    }
+    for (let i = 0; i < target.length; i++) {
+      target[i] = block[at];
+      block[at++] = 0;
+    }
+  };
+}
+
+/** Return the bytes of a URL, no more of them than a bundle may have. */
+async function download(url) {
+  const advice = "name a bundle, *.ldp.json";
+  const response = await fetch(url).catch(() => refuse(`${url} cannot be reached: ${advice}`));
+  if (!response.ok || !response.body) refuse(`${url} cannot be read (${response.status}): ${advice}`);
+  const stream = response.body.getReader(), parts = [];
+  for (let size = 0; ;) {
+    const { done, value } = await stream.read().catch(() => refuse(`${url} broke off: try again`));
+    if (done) return new Blob(parts).arrayBuffer();
+    parts.push(value);
+    size += value.length;
+    if (size > LIMIT) {
+      await stream.cancel();
+      refuse(`the bundle is too large: ${ADVICE}`);
+    }
+  }
+}

@@ -1,0 +1,153 @@
+/* stratagem: the demo page. It asks one answer, randomises it, and shows the report; it sends nothing. */
+
+import { load } from "./client.js";
+
+const BARS = 256; // answers that are drawn one by one
+const RADIOS = 6; // labels that are shown all at once
+const $ = (id) => document.getElementById(id);
+let client = null, questions = [];
+
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  answer();
+});
+$("file").addEventListener("change", async () => {
+  const [file] = $("file").files;
+  if (file) await open(file.name, () => file.arrayBuffer());
+});
+await open("bundle.ldp.json", () => new URL("bundle.ldp.json", document.baseURI));
+
+/** Load a bundle and ask its question; a bundle that does not hold what it promises asks nothing. */
+async function open(name, read) {
+  for (const id of ["promise", "checked", "question", "result"]) $(id).hidden = true;
+  try {
+    client = await load(await read());
+  } catch (error) {
+    say("status", error.message, true);
+    return;
+  }
+  say("status", `${name} was read and checked.`);
+  const { exp_epsilon: bound } = client.bundle.certificate, [numerator, denominator] = client.bundle.epsilon;
+  const epsilon = Number((Number(numerator) / Number(denominator)).toPrecision(4));
+  const times = atMost(Number(bound) / 2 ** 64);
+  say("promise", `Any report is at most ${times} times as likely for one answer as for any other `
+    + `(epsilon = ${epsilon}).`);
+  tell(epsilon);
+  questions = client.attributes.map(question);
+  $("fields").replaceChildren(...questions.map(({ element }) => element));
+  $("error").textContent = "";
+  for (const id of ["promise", "checked", "question"]) $(id).hidden = false;
+}
+
+/** Show what the bundle holds. */
+function tell(epsilon) {
+  const { table, certificate, workload, sha256 } = client.bundle;
+  const rows = {
+    "Made for": workload?.name ?? "",
+    "Bundle": `SHA-256 ${sha256}`,
+    "Table": `${table.outputs} outputs × ${table.user_types} possible answers, in whole numbers`,
+    "Certificate": `largest to smallest probability of a report, ${certificate.worst_high} : `
+      + `${certificate.worst_low}, is within e to the power ${epsilon}`,
+  };
+  const lines = Object.entries(rows).flatMap(([term, text]) => [make("dt", term), make("dd", text)]);
+  $("facts").replaceChildren(...lines);
+}
+
+/** Return an attribute's element, its controls and how to read them (undefined where nothing is answered). */
+function question(attribute, k) {
+  const { name, size, labels, edges } = attribute, id = `answer-${k}`;
+  if (labels && labels.length <= RADIOS) {
+    const controls = labels.map((value) => make("input", { type: "radio", name: id, value }));
+    const options = controls.map((control) => make("label", control, control.value));
+    const element = make("fieldset", make("legend", name), make("div", { className: "options" }, ...options));
+    return { element, controls, read: () => controls.find((control) => control.checked)?.value };
+  }
+  if (labels) {
+    const blank = make("option", { value: "", textContent: "choose …" });
+    const control = make("select", { id }, blank, ...labels.map((label) => make("option", label)));
+    const read = () => labels[control.selectedIndex - 1];
+    return { element: field(name, id, control), controls: [control], read };
+  }
+  const [min, max, hint] = edges
+    ? [edges[0], edges[size], `a number from ${edges[0]} to below ${edges[size]}`]
+    : [0, size - 1, `a whole number from 0 to ${size - 1}`];
+  const control = make("input", { id, type: "number", min, max, step: edges ? "any" : 1 });
+  control.setAttribute("aria-describedby", `${id}-hint error`);
+  const element = field(name, id, control, make("p", { id: `${id}-hint`, className: "hint" }, hint));
+  const read = () => (control.value === "" ? undefined : control.valueAsNumber);
+  return { element, controls: [control], read };
+}
+
+function field(name, id, ...parts) {
+  return make("div", { className: "field" }, make("label", { htmlFor: id }, name), ...parts);
+}
+
+/** Randomise the answer, or say which part of it is missing or outside the domain. */
+function answer() {
+  const values = Object.create(null);
+  for (const [k, { controls, read }] of questions.entries()) {
+    const { name } = client.attributes[k];
+    let wrong = "";
+    try {
+      values[name] = read();
+      if (values[name] === undefined) throw new RangeError(`Please answer ${name}.`);
+      client.readers[k](values[name]);
+    } catch (error) {
+      wrong = error.message;
+    }
+    for (const control of controls) control.setAttribute("aria-invalid", String(wrong !== ""));
+    $("error").textContent = wrong;
+    if (wrong) {
+      $("result").hidden = true;
+      controls[0].focus();
+      return;
+    }
+  }
+  show(client.randomise(values), client.cell(values));
+}
+
+/** Show the report, and how likely every answer was to make it. */
+function show(report, own) {
+  $("report").textContent = JSON.stringify(report, null, 2);
+  const n = client.bundle.table.user_types;
+  const chances = Array.from({ length: n }, (_, cell) => client.probability(report.output, cell));
+  const others = chances.filter((_, cell) => cell !== own);
+  const low = others.reduce((a, b) => Math.min(a, b), 1), high = others.reduce((a, b) => Math.max(a, b), 0);
+  const range = percent(low) === percent(high) ? percent(low) : `${percent(low)} to ${percent(high)}`;
+  $("likelihood").textContent = `Your answer makes this very output with probability ${percent(chances[own])}`
+    + (n > 1 ? `, every other answer with ${range}.` : ".")
+    + (n <= BARS ? " One bar for each possible answer; yours is coloured, on this screen only." : "");
+  $("bars").hidden = n > BARS;
+  $("bars").replaceChildren(...(n > BARS ? [] : chances.map((chance, cell) => {
+    const bar = make("span", cell === own ? { className: "yours" } : {});
+    bar.style.height = `${(100 * chance) / Math.max(high, chances[own])}%`;
+    return bar;
+  })));
+  $("result").hidden = false;
+  $("result-title").focus();
+}
+
+function say(id, sentence, wrong = false) {
+  $(id).textContent = sentence;
+  $(id).classList.toggle("wrong", wrong);
+}
+
+/** Return an element with properties, texts and elements in it. */
+function make(tag, ...parts) {
+  const element = document.createElement(tag);
+  for (const part of parts) {
+    if (typeof part === "string" || part instanceof Node) element.append(part);
+    else Object.assign(element, part);
+  }
+  return element;
+}
+
+/** Return three digits of a number, rounded up. */
+function atMost(x) {
+  const unit = 10 ** (Math.floor(Math.log10(x)) - 2), up = Math.ceil(x / unit) * unit;
+  return x < 1e6 ? String(Number(up.toPrecision(3))) : up.toExponential(2);
+}
+
+function percent(chance) {
+  return `${Number((100 * chance).toPrecision(3))} %`;
+}

@@ -1,0 +1,63 @@
+"""A folder for a web server: the web client, a page that asks one answer, and the bundle."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from stratagem.mechanism.client import FORMAT
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.target import written_atomically
+
+MODULES = (
+    "client.js",
+    "bundle.js",
+    "table.js",
+    "value.js",
+    "json.js",
+    "binary.js",
+    "check.js",
+    "package.json",
+)
+"""The ES module client.js and what it imports; package.json tells Node that they are modules."""
+PAGE = {"index.html": "demo.html", "demo.js": "demo.js", "demo.css": "demo.css"}
+"""The page, by the names that it is served under."""
+BUNDLE = "bundle.ldp.json"
+
+
+def write_web_client(folder: str | Path, mechanism: Mechanism) -> Path:
+    """Write the web client, its page and the bundle into a folder, which is made if need be.
+
+    Serve the folder over https or from localhost: browsers give WebCrypto and modules to no other page.
+    Every file appears complete or not at all, the page last.
+
+    Raises:
+        ValueError: if the folder cannot be written, or holds another file of one of these names.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        contents = {BUNDLE: mechanism.text} | {name: _shipped(name) for name in MODULES}
+        contents |= {name: _shipped(source) for name, source in reversed(PAGE.items())}
+        for name, content in contents.items():
+            _check_free(folder / name, content)
+        for name, content in contents.items():
+            with written_atomically(folder / name) as file:
+                file.write(content)
+    except OSError as error:
+        raise ValueError(f"{folder} cannot be written ({error.strerror}): name another folder") from None
+    return folder
+
+
+def _shipped(name: str) -> bytes:
+    return files("stratagem.mechanism").joinpath("web", name).read_bytes()
+
+
+def _check_free(path: Path, content: bytes) -> None:
+    """Refuse to overwrite a file that is neither the same nor, in the place of the bundle, a bundle."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        held = file.read(len(content) + 1)
+    if held != content and not (path.name == BUNDLE and FORMAT.encode() in held[:200]):
+        raise ValueError(f"{path} holds something else and is not overwritten: name another folder")

@@ -1,0 +1,35 @@
+"""Estimates at n = 1024 user types and m = 2728 outputs: reconstruction, standard errors, post-processing.
+
+Run with: pytest tests/benchmarks --benchmark-only
+"""
+
+import numpy as np
+import pytest
+
+import stratagem as st
+
+N = 1024
+
+
+@pytest.fixture(scope="module")
+def collected() -> tuple[st.Strategy, np.ndarray]:
+    rng = np.random.default_rng(1)
+    strategy = st.hierarchical(N, 1.0)
+    x = rng.multinomial(100_000, rng.dirichlet(np.full(N, 0.1)))
+    return strategy, strategy.histogram(x, rng)
+
+
+@pytest.mark.parametrize("method", ["unbiased", "base-cut", "norm-sub", "wnnls", "ibu"])
+def test_post_processing_of_prefixes(benchmark, collected, method):
+    found = benchmark.pedantic(
+        lambda: st.estimate(*collected, st.prefix(N), method=method).answers, rounds=3, iterations=1
+    )
+    assert found.shape == (N,)
+
+
+@pytest.mark.parametrize("workload", [st.prefix, st.all_range], ids=["prefix", "all-range"])
+def test_standard_errors(benchmark, collected, workload):
+    found = benchmark.pedantic(
+        lambda: st.estimate(*collected, workload(N)).standard_errors, rounds=1, iterations=1
+    )
+    assert (found[:-1] > 0).all()

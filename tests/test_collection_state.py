@@ -1,0 +1,201 @@
+"""The state of a collection: killed at any moment it loses and doubles nothing, and it belongs to one mechanism."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import duckdb
+import numpy as np
+import pytest
+
+from stratagem.mechanism import report_file
+from stratagem.mechanism.collection import Collection
+
+IDENTIFIER = "0123456789abcdef" * 4
+OUTPUTS = 7
+FILES, ROWS = 8, 2000
+
+RUN = """
+import contextlib, os, signal, sys
+from pathlib import Path
+from stratagem.mechanism.collection import Collection
+state, folder, identifier, outputs, *where = sys.argv[1:]
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+check, statement = Collection._check_new, Collection._sql
+
+def inside(self, number, content):
+    check(self, number, content)
+    if number == 2:
+        die()
+
+def committing(self, text, *values):
+    rows = statement(self, text, *values)
+    if text == "COMMIT" and statement(self, "SELECT count(*) FROM files") == [(3,)]:
+        die()
+    return rows
+
+if "inside" in where:
+    Collection._check_new = inside
+if "committing" in where:
+    Collection._sql = committing
+if "careless" in where:
+    Collection._transaction = lambda self: contextlib.nullcontext()
+with Collection(state, identifier, int(outputs)) as collection:
+    print("open", flush=True)
+    collection.add(Path(folder), lambda taken: "between" in where and taken.done == 3 and die())
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files with ids that repeat across files, and files without any."""
+    folder, rng = tmp_path_factory.mktemp("in"), np.random.default_rng(20260101)
+    for number in range(FILES):
+        outputs = rng.integers(OUTPUTS + 1, size=ROWS).tolist()
+        names = rng.integers(FILES * ROWS, size=ROWS).tolist()
+        rows = (f"{name:032x},{name % OUTPUTS}" for name in names) if number % 2 else map(str, outputs)
+        header = "id,output" if number % 2 else "output"
+        (folder / f"{number}.csv").write_text("\n".join([header, *rows]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def undisturbed(folder):
+    with Collection(None, IDENTIFIER, OUTPUTS) as collection:
+        collection.add(folder)
+        return facts(collection)
+
+
+def facts(collection):
+    tally = collection.tally()
+    return tally.counts.tolist(), dict(tally.rejected), tally.duplicates, tally.conflicting, tally.received
+
+
+def start(state, folder, *where):
+    command = [sys.executable, "-c", RUN, str(state), str(folder), IDENTIFIER, str(OUTPUTS), *where]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def taken(state):
+    """The files that count as taken, and the rows that are there."""
+    with duckdb.connect(state) as connection:
+        return tuple(
+            connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]
+            for table in ("files", "reports")
+        )
+
+
+def finished(state, folder):
+    with Collection(state, IDENTIFIER, OUTPUTS) as collection:
+        collection.add(folder)
+        return facts(collection)
+
+
+@pytest.mark.parametrize("where", ["between", "inside", "committing"])
+def test_killed_at_a_chosen_moment_it_goes_on(where, folder, undisturbed, tmp_path):
+    state = tmp_path / "s.reports.duckdb"
+    with start(state, folder, where) as process:
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert (
+        taken(state)
+        == {"between": (3, 3 * ROWS), "inside": (2, 2 * ROWS), "committing": (3, 3 * ROWS)}[where]
+    )
+    assert finished(state, folder) == undisturbed
+
+
+def test_without_transactions_the_same_kill_leaves_half_a_file(folder, tmp_path):
+    """The control: the test above notices what transactions prevent."""
+    state = tmp_path / "s.reports.duckdb"
+    with start(state, folder, "inside", "careless") as process:
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert taken(state) == (2, 3 * ROWS)
+
+
+def test_killed_at_random_moments_it_goes_on(folder, undisturbed, tmp_path):
+    """Real kills from outside, at moments of the clock's choosing; each start goes on where the last was cut off."""
+    state, chance, killed = tmp_path / "s.reports.duckdb", random.Random(1), 0
+    for _ in range(4):
+        with start(state, folder) as process:
+            assert process.stdout.readline() == "open\n"
+            time.sleep(chance.uniform(0, 0.25))
+            process.kill()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed
+    assert finished(state, folder) == undisturbed
+
+
+def test_a_state_belongs_to_one_mechanism(tmp_path):
+    state = tmp_path / "s.duckdb"
+    Collection(state, IDENTIFIER, OUTPUTS).close()
+    for identifier, outputs in [("f" * 64, OUTPUTS), (IDENTIFIER, OUTPUTS + 1)]:
+        with pytest.raises(ValueError, match="collects reports of mechanism 0123456789abcdef with 7 outputs"):
+            Collection(state, identifier, outputs)
+    Collection(state, IDENTIFIER, OUTPUTS).close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE other (x INTEGER)",
+        "CREATE TABLE about (x INTEGER)",
+        "CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT)",
+    ],
+)
+def test_another_database_is_refused(tmp_path, statement):
+    with duckdb.connect(tmp_path / "s.duckdb") as connection:
+        connection.execute(statement)
+    with pytest.raises(ValueError, match=r"s\.duckdb .* collection"):
+        Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS)
+
+
+def test_a_later_version_is_refused(tmp_path):
+    Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS).close()
+    with duckdb.connect(tmp_path / "s.duckdb") as connection:
+        connection.execute("UPDATE about SET version = 2")
+    with pytest.raises(ValueError, match="is no collection of version 1"):
+        Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS)
+
+
+def test_what_is_no_database_or_in_use_is_refused(tmp_path, folder):
+    (tmp_path / "s.duckdb").write_bytes(b"text" * 5000)
+    with pytest.raises(ValueError, match="cannot be opened as a collection"):
+        Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS)
+    with pytest.raises(ValueError, match="suffix must be one of"):
+        Collection(tmp_path / "s.db", IDENTIFIER, OUTPUTS)
+    with (
+        Collection(tmp_path / "used.duckdb", IDENTIFIER, OUTPUTS),
+        start(tmp_path / "used.duckdb", folder) as other,
+    ):
+        assert other.communicate()[0] == ""
+        assert other.returncode == 1
+
+
+def test_a_temporary_state_leaves_nothing(tmp_path):
+    with Collection(None, IDENTIFIER, OUTPUTS) as collection:
+        assert collection.path.exists()
+    assert not collection.path.parent.exists()
+
+
+def test_a_file_written_to_meanwhile_is_not_taken(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("output\n1\n")
+    judged = report_file.judged
+
+    def slow(*given):
+        yield from judged(*given)
+        path.write_text("output\n1\n2\n")
+
+    with Collection(None, IDENTIFIER, OUTPUTS) as collection:
+        with monkeypatch.context() as patch:
+            patch.setattr(report_file, "judged", slow)
+            with pytest.raises(ValueError, match=r"a\.csv changed while it was read"):
+                collection.add(path)
+        assert collection.tally().received == 0
+        assert collection.add(path)[0].rows == collection.tally().received == 2

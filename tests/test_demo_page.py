@@ -1,0 +1,285 @@
+"""The demo page in a real Chromium: it asks, shows the report, and sends nothing."""
+
+import contextlib
+import http.server
+import json
+import re
+import threading
+from functools import partial
+
+import jsonschema
+import pytest
+
+import stratagem as st
+from mechanisms import mechanism
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.webpage import MODULES, write_web_client
+from tools import need
+
+HTML = "<img src=x onerror=alert(1)>"
+REPORT = "Make the report"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    chromium = need("chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def served(folder):
+    """Serve a folder on localhost, where browsers give WebCrypto."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Return a function that opens the page of a mechanism; what it requests and complains of is kept."""
+    with contextlib.ExitStack() as stack:
+
+        def opened(found, **options):
+            base = stack.enter_context(served(write_web_client(tmp_path / "web", found)))
+            context = stack.enter_context(browser.new_context(**options))
+            page = context.new_page()
+            page.requests, page.complaints = [], []
+            page.on("request", lambda request: page.requests.append(request.url.removeprefix(base)))
+            page.on("console", lambda message: page.complaints.append(message.text))
+            page.on("pageerror", lambda error: page.complaints.append(str(error)))
+            page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
+            page.goto(base)
+            return page
+
+        yield opened
+
+
+def regions():
+    """A choice too long for buttons, one label of which tries to be a program."""
+    labels = [HTML] + [f"Region {k}" for k in range(1, 9)]
+    return Mechanism.of(st.randomised_response(9, 2.0), st.histogram(9), 2.0, labels=labels)
+
+
+def answer_labels(page):
+    page.get_by_label("nein").check()
+    return 1
+
+
+def answer_edges(page):
+    page.get_by_label("value").fill("59.5")
+    return 2
+
+
+def answer_number(page):
+    page.get_by_label("value").fill("8")
+    return 8
+
+
+def answer_choice(page):
+    page.get_by_label("value").select_option(HTML)
+    return 0
+
+
+def answer_both(page):
+    page.get_by_label("age").fill("64")
+    page.get_by_label("m", exact=True).check()
+    return 3
+
+
+ANSWERS = {
+    "labels": (lambda: mechanism("labels"), answer_labels),
+    "edges": (lambda: mechanism("edges"), answer_edges),
+    "numbers": (lambda: mechanism("hadamard"), answer_number),
+    "a long choice": (regions, answer_choice),
+    "several attributes": (lambda: mechanism("several-attributes"), answer_both),
+}
+
+
+def percent(chance):
+    return f"{float(f'{100 * chance:.3g}'):g} %"
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_it_shows_the_report_and_sends_nothing(name, show):
+    make, answer = ANSWERS[name]
+    found = make()
+    page = show(found)
+    cell = answer(page)
+    page.get_by_role("button", name=REPORT).click()
+    report = json.loads(page.locator("#report").inner_text())
+    jsonschema.validate(report, found.bundle["report"])
+    assert report["mechanism"] == found.identifier[:16]
+    assert report["output"] < found.outputs
+    Q = found.strategy.dense().matrix
+    assert (
+        f"with probability {percent(Q[report['output'], cell])}" in page.locator("#likelihood").inner_text()
+    )
+    assert page.locator("#bars span").count() == found.strategy.domain_size
+    page.wait_for_timeout(200)
+    modules = {module for module in MODULES if module.endswith(".js")}
+    assert set(page.requests) == {"", "demo.js", "demo.css", "bundle.ldp.json"} | modules
+    assert len(page.requests) == len(set(page.requests))
+    assert page.complaints == []
+    assert page.evaluate("[document.cookie, localStorage.length, sessionStorage.length]") == ["", 0, 0]
+
+
+def test_a_request_would_be_seen_and_none_reaches_another_place(show, tmp_path):
+    """The negative control of the test above; the page's own policy stops everything that is not its folder."""
+    page = show(mechanism("labels"))
+    before = len(page.requests)
+    page.evaluate("fetch('client.js?answer=nein')")
+    assert page.requests[before:] == ["client.js?answer=nein"]
+    with served(tmp_path) as other:
+        failed = page.evaluate(f"fetch('{other}').then(() => 'sent', (error) => error.name)")
+        assert failed == "TypeError"
+    assert any("Content Security Policy" in complaint for complaint in page.complaints)
+
+
+def test_every_report_is_new(show):
+    page = show(mechanism("labels"))
+    answer_labels(page)
+    ids = set()
+    for _ in range(5):
+        page.get_by_role("button", name=REPORT).click()
+        ids.add(json.loads(page.locator("#report").inner_text())["id"])
+    assert len(ids) == 5
+
+
+def test_the_keyboard_is_enough(show):
+    page = show(mechanism("several-attributes"))
+    page.wait_for_selector("#question:not([hidden])")
+    order = []
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        order.append(page.evaluate("document.activeElement.type || document.activeElement.localName"))
+        if order[-1] == "number":
+            page.keyboard.type("20")
+        if order[-1] == "radio":
+            page.keyboard.press("Space")
+        if order[-1] == "submit":
+            break
+    assert order == ["summary", "file", "number", "radio", "submit"]
+    page.keyboard.press("Enter")
+    assert json.loads(page.locator("#report").inner_text())["output"] >= 0
+    assert page.evaluate("document.activeElement.id") == "result-title"
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "sentence"),
+    [
+        ("edges", "1000000", "value is 1000000, but must be a number from -30 to below 1000000"),
+        ("edges", "-30.5", "value is -30.5, but must be a number from -30 to below 1000000"),
+        ("edges", "", "Please answer value."),
+        ("numbers", "9", "value is 9, but must be a whole number from 0 to 8"),
+        ("numbers", "1.5", "value is 1.5, but must be a whole number from 0 to 8"),
+        ("numbers", "-1", "value is -1, but must be a whole number from 0 to 8"),
+    ],
+)
+def test_an_answer_outside_the_domain_makes_no_report(name, typed, sentence, show):
+    page = show(ANSWERS[name][0]())
+    page.get_by_label("value").fill("1")
+    page.get_by_role("button", name=REPORT).click()
+    assert page.locator("#result").is_visible()
+    page.get_by_label("value").fill(typed)
+    page.get_by_role("button", name=REPORT).click()
+    assert page.get_by_role("alert").inner_text() == sentence
+    assert page.locator("#result").is_hidden()
+    assert page.get_by_label("value").get_attribute("aria-invalid") == "true"
+    assert page.evaluate("document.activeElement.id") == "answer-0"
+
+
+def test_what_is_not_answered_is_asked_for(show):
+    page = show(mechanism("several-attributes"))
+    page.get_by_label("age").fill("30")
+    page.get_by_role("button", name=REPORT).click()
+    assert page.get_by_role("alert").inner_text() == "Please answer sex."
+    assert page.locator("#result").is_hidden()
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [(0.01, "1.02"), (1.0, "2.72"), (1.5, "4.49"), (5.0, "149")])
+def test_epsilon_is_said_in_words(epsilon, times, show):
+    """The ratio is rounded up: exp(0.01) = 1.01005, exp(5) = 148.41."""
+    page = show(Mechanism.of(st.randomised_response(3, epsilon), st.histogram(3), epsilon))
+    words = f"Any report is at most {times} times as likely for one answer as for any other (epsilon = {epsilon:g})."
+    assert page.get_by_text(words).is_visible()
+
+
+def test_a_bundle_that_does_not_hold_asks_nothing_and_another_can_be_chosen(show, tmp_path):
+    page = show(mechanism("labels"))
+    broken, good = tmp_path / "broken.ldp.json", mechanism("edges").save(tmp_path / "edges.ldp.json")
+    broken.write_bytes(mechanism("labels").text.replace(b"nein", b"Nein"))
+    page.locator("#file").set_input_files(broken)
+    page.get_by_text("the bundle was changed after it was written").wait_for()
+    assert page.locator("#question").is_hidden()
+    page.locator("#file").set_input_files(good)
+    page.get_by_text("edges.ldp.json was read and checked.").wait_for()
+    answer_edges(page)
+    page.get_by_role("button", name=REPORT).click()
+    report = json.loads(page.locator("#report").inner_text())
+    assert report["mechanism"] == mechanism("edges").identifier[:16]
+
+
+def test_a_page_without_a_bundle_says_so(show, tmp_path):
+    page = show(mechanism("labels"))
+    (tmp_path / "web" / "bundle.ldp.json").unlink()
+    page.reload()
+    page.get_by_text(re.compile(r"bundle\.ldp\.json cannot be read \(404\)")).wait_for()
+    assert page.locator("#question").is_hidden()
+
+
+CONTRAST = """(selectors) => {
+  const light = (color) => {
+    const [r, g, b] = color.match(/[0-9.]+/g).map((x) => x / 255)
+      .map((x) => (x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    const color = getComputedStyle(element).backgroundColor;
+    return color === "rgba(0, 0, 0, 0)" ? ground(element.parentElement) : color;
+  };
+  return selectors.map((selector) => {
+    const element = document.querySelector(selector);
+    const pair = [light(getComputedStyle(element).color), light(ground(element))];
+    return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(scheme, width, show):
+    """WCAG 2.2 AA: contrast of at least 4.5, no sideways scrolling at 320 pixels."""
+    page = show(
+        mechanism("several-attributes"), color_scheme=scheme, viewport={"width": width, "height": 640}
+    )
+    answer_both(page)
+    page.locator("summary").click()
+    page.get_by_role("button", name=REPORT).click()
+    page.get_by_label("age").fill("200")
+    shown = [
+        "h1",
+        "header p",
+        "#status",
+        "dd",
+        ".hint",
+        "button",
+        "#report",
+        "#likelihood",
+        ".note",
+        "#error",
+    ]
+    assert min(page.evaluate(CONTRAST, shown)) >= 4.5
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,125 @@
+"""The web client under node: Python's reports from the same bytes, the table's probabilities, equal work."""
+
+import hashlib
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from mechanisms import CASES, mechanism
+from node import run
+from stratagem.mechanism.client import Client
+
+BITS_32, BITS_52 = "randomised", "fine"
+"""Cases whose columns have 32 and 52 bits."""
+
+
+def answers(case):
+    """Return a value of every user type, in order: labels, lower edges or numbers."""
+    ranges = []
+    for attribute in mechanism(case).bundle["domain"]:
+        edges = [float(edge) for edge in attribute.get("edges", [])[:-1]]
+        ranges.append(attribute.get("labels") or edges or range(attribute["size"]))
+    names = [attribute["name"] for attribute in mechanism(case).bundle["domain"]]
+    every = [dict(zip(names, values, strict=True)) for values in itertools.product(*ranges)]
+    return every if len(names) > 1 else [value[names[0]] for value in every]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_bytes_make_the_same_reports_as_in_python(case):
+    found, values = mechanism(case), answers(case) * 12
+    stream = hashlib.shake_256(case.encode()).digest(1 << 17)
+    drawn = io.BytesIO(stream)
+    client = Client(found.bundle, drawn.read)
+    expected = [client.randomise(value) for value in values]
+    job = {"bundle": found.text, "stream": stream, "values": [json.dumps(value) for value in values]}
+    assert run("reports", **job) == {"reports": expected, "used": drawn.tell()}
+
+
+def test_the_cases_have_columns_of_32_and_of_52_bits():
+    assert mechanism(BITS_32).table.bits == 32
+    assert mechanism(BITS_52).table.bits == 52
+
+
+def test_every_boundary_of_a_column_is_met():
+    """The first and the last number of every output, for every user type."""
+    for case, bits in ((BITS_32, 32), (BITS_52, 52)):
+        found, stream, expected = mechanism(case), io.BytesIO(), []
+        values = answers(case)[::13]
+        for cell in range(0, found.strategy.domain_size, 13):
+            begin = 0
+            for y, entry in enumerate(found.table.entries[:, cell].tolist()):
+                for r in (begin, begin + entry - 1):
+                    stream.write((r << 64 - bits).to_bytes(8, "big") + bytes(16))
+                    expected.append(y)
+                begin += entry
+        texts = [json.dumps(value) for value in values for _ in range(2 * found.outputs)]
+        job = run("reports", bundle=found.text, stream=stream.getvalue(), values=texts)
+        assert [report["output"] for report in job["reports"]] == expected
+
+
+@pytest.mark.parametrize("case", ["two-level-small-epsilon", "two-level-large-epsilon", "hadamard", "edges"])
+def test_a_draw_reads_as_much_for_every_value(case):
+    """Each round takes the same steps of the search and one byte of the pattern, whatever the user type."""
+    found = mechanism(case)
+    stream = hashlib.shake_256(b"reads").digest(1 << 14)
+    work = run("reads", bundle=found.text, stream=stream, cells=found.strategy.domain_size, draws=30)
+    steps, bytes_read = (found.outputs - 1).bit_length(), int(found.table.kind == "two-level")
+    assert len(work) == 30 * found.strategy.domain_size
+    for rounds, searched, patterns in work:
+        assert (searched, patterns) == (steps * rounds, bytes_read * rounds)
+
+
+@pytest.mark.parametrize("case", ["two-level-large-epsilon", "hadamard", "hierarchical", "labels"])
+def test_real_reports_have_the_probabilities_of_the_table(case):
+    """Pearson's test of 2e5 reports with WebCrypto's bytes, once in 10^6 runs a false alarm per user type.
+
+    The negative control takes the same counts for those of another user type, and must fail.
+    """
+    from scipy.stats import chi2
+
+    found, draws = mechanism(case), 100_000
+    Q, values = found.strategy.dense().matrix, answers(case)
+    cells = (0, len(values) - 1)
+    texts = [json.dumps(values[cell]) for cell in cells]
+    job = run("counts", bundle=found.text, values=texts, draws=draws, outputs=found.outputs)
+    assert job["ids"] == 2 * draws
+    statistics = {}
+    for (cell, text), believed in itertools.product(zip(cells, texts, strict=True), cells):
+        possible, counts = draws * Q[:, believed] >= 5, np.array(job["counts"][text])
+        observed = np.append(counts[possible], counts[~possible].sum())
+        expected = draws * np.append(Q[possible, believed], Q[~possible, believed].sum())
+        kept = expected > 0
+        statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
+        statistics[cell, believed] = chi2.sf(statistic, kept.sum() - 1)
+    for (cell, believed), chance in statistics.items():
+        assert (chance > 1e-6) == (cell == believed)
+
+
+@pytest.mark.parametrize("case", ["two-level-large-epsilon", "hadamard", "one-output"])
+def test_probabilities_are_those_of_the_table(case):
+    found = mechanism(case)
+    m, n = found.outputs, found.strategy.domain_size
+    shown = np.array(run("probabilities", bundle=found.text, outputs=m, cells=n))
+    assert np.allclose(shown, found.strategy.dense().matrix, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("case", "values"),
+    [
+        ("hadamard", ["12", "-1", "1.5", "NaN", "true", "'1'", "null", "undefined", "1n", "[1]"]),
+        ("hadamard", ["{age: 1}", "{}", "Symbol()", "(() => { const o = {}; o.o = o; return [o]; })()"]),
+        ("labels", ["'maybe'", "1", "['ja']", "'__proto__'", "''"]),
+        ("edges", ["-31", "1e6", "NaN", "Infinity", "'3'", "true", "new Date()"]),
+        ("several-attributes", ["3", "{age: 20}", "{age: 20, sex: 'x'}", "{age: 130, sex: 'f'}"]),
+        ("several-attributes", ["{age: 20, sex: 'f', city: 1}", "Object.create({age: 20, sex: 'f'})"]),
+    ],
+)
+def test_a_value_outside_the_domain_is_refused_before_anything_is_drawn(case, values):
+    """A source without bytes: a draw would be another error."""
+    for sentence in run("refusals", bundle=mechanism(case).text, values=values):
+        assert sentence.startswith("RangeError: ")
+        assert "must be" in sentence or "was given" in sentence
+        assert "\n" not in sentence

@@ -1,0 +1,54 @@
+"""The folder of the web client: complete, written again where it is ours, nothing of others overwritten."""
+
+import json
+
+import pytest
+
+from mechanisms import mechanism
+from node import WEB, run
+from stratagem.mechanism.mechanism import load_mechanism
+from stratagem.mechanism.webpage import BUNDLE, MODULES, PAGE, write_web_client
+
+
+def test_the_folder_holds_all_that_is_shipped_and_works_under_node(tmp_path):
+    folder = write_web_client(tmp_path / "new" / "web", mechanism("labels"))
+    assert {path.name for path in folder.iterdir()} == {BUNDLE, *MODULES, *PAGE}
+    assert {path.name for path in WEB.iterdir()} == {*MODULES, *PAGE.values()}
+    assert load_mechanism(folder / BUNDLE).identifier == mechanism("labels").identifier
+    job = {"bundle": mechanism("labels").text, "stream": bytes(24), "values": ['"ja"']}
+    expected = {"mechanism": mechanism("labels").identifier[:16], "id": "0" * 32, "output": 0}
+    assert run("reports", module=(folder / "client.js").as_uri(), **job)["reports"] == [expected]
+
+
+def test_the_page_names_the_policy_and_only_files_beside_it(tmp_path):
+    page = (write_web_client(tmp_path, mechanism("labels")) / "index.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in page
+    assert "unsafe" not in page
+    assert "http:" not in page
+    assert "https:" not in page
+
+
+def test_it_is_written_again_with_another_bundle(tmp_path):
+    write_web_client(tmp_path, mechanism("labels"))
+    (tmp_path / "of-others.txt").write_text("kept")
+    write_web_client(tmp_path, mechanism("edges"))
+    assert json.loads((tmp_path / BUNDLE).read_text())["sha256"] == mechanism("edges").identifier
+    assert (tmp_path / "of-others.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", [BUNDLE, "index.html", "client.js", "demo.css"])
+def test_the_files_of_others_are_not_overwritten(name, tmp_path):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ValueError, match=f"{name} holds something else and is not overwritten"):
+        write_web_client(tmp_path, mechanism("labels"))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ValueError, match="cannot be written"):
+        write_web_client(tmp_path / "file", mechanism("labels"))
+    (tmp_path / "index.html").mkdir()
+    with pytest.raises(ValueError, match="cannot be written"):
+        write_web_client(tmp_path, mechanism("labels"))

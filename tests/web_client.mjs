@@ -1,0 +1,108 @@
+// Runs the web client under node for the tests: a job as JSON on standard input, its result on standard output.
+
+import { readFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+
+const job = JSON.parse(readFileSync(0, "utf8"));
+const { Client, load, parse } = await import(job.module);
+const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
+const value = (expression) => new Function(`return (${expression})`)();
+
+/** Return a source of given bytes that knows how many it gave. */
+function given(stream) {
+  const source = (target) => {
+    if (source.used + target.length > stream.length) throw new Error("the bytes have run out");
+    target.set(stream.subarray(source.used, source.used + target.length));
+    source.used += target.length;
+  };
+  source.used = 0;
+  return source;
+}
+
+/** Return an array that counts how often it is read, and where. */
+function counting(array, reads) {
+  return new Proxy(array, {
+    get(target, key) {
+      if (typeof key === "string" && /^[0-9]+$/.test(key)) reads.push(Number(key));
+      const found = target[key];
+      return typeof found === "function" ? found.bind(target) : found;
+    },
+  });
+}
+
+const jobs = {
+  async parse({ bundles }) {
+    const found = [];
+    for (const raw of bundles) {
+      found.push(await parse(bytes(raw)).then(() => null, (error) => `${error.name}: ${error.message}`));
+    }
+    return found;
+  },
+
+  async reports({ bundle, stream, values }) {
+    const source = given(bytes(stream)), client = await load(bytes(bundle), source);
+    return { reports: values.map((text) => client.randomise(value(text))), used: source.used };
+  },
+
+  async refusals({ bundle, values }) {
+    const source = given(new Uint8Array(0)), client = await load(bytes(bundle), source);
+    return values.map((text) => {
+      try {
+        return client.randomise(value(text));
+      } catch (error) {
+        return `${error.name}: ${error.message}`;
+      }
+    });
+  },
+
+  async reads({ bundle, stream, cells, draws }) {
+    const parsed = await parse(bytes(bundle)), work = [];
+    for (let cell = 0; cell < cells; cell++) {
+      const source = given(bytes(stream)), { sampler } = new Client(parsed, source);
+      const searched = [], patterns = [];
+      sampler.first = counting(sampler.first, searched);
+      if (sampler.patterns) sampler.patterns = counting(sampler.patterns, patterns);
+      for (let k = 0; k < draws; k++) {
+        const before = source.used;
+        sampler.draw(cell, source);
+        const rounds = (source.used - before) / sampler.target.length;
+        work.push([rounds, searched.splice(0).length, patterns.splice(0).length]);
+      }
+    }
+    return work;
+  },
+
+  async counts({ bundle, values, draws, outputs }) {
+    const client = await load(bytes(bundle)), found = {}, ids = new Set();
+    for (const text of values) {
+      const counts = (found[text] = new Array(outputs).fill(0)), one = value(text);
+      for (let k = 0; k < draws; k++) {
+        const report = client.randomise(one);
+        counts[report.output]++;
+        ids.add(report.id);
+      }
+    }
+    return { counts: found, ids: ids.size };
+  },
+
+  async probabilities({ bundle, outputs, cells }) {
+    const client = await load(bytes(bundle)), found = [];
+    for (let y = 0; y < outputs; y++) {
+      found.push(Array.from({ length: cells }, (_, cell) => client.probability(y, cell)));
+    }
+    return found;
+  },
+
+  async time({ bundle, draws, cells }) {
+    const began = performance.now(), client = await load(bytes(bundle)), loaded = performance.now();
+    const times = [];
+    for (let run = 0; run < 7; run++) {
+      const start = performance.now();
+      for (let k = 0; k < draws; k++) client.randomise(k % cells);
+      times.push(((performance.now() - start) * 1000) / draws);
+    }
+    return { loading: (loaded - began) / 1000, microseconds: times };
+  },
+};
+
+console.log(JSON.stringify(await jobs[job.name](job)));
