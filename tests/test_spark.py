@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from stratagem.mechanism.report_table import aggregate
-from test_house import need
+from tools import need
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),

@@ -14,6 +14,7 @@ import typer
 from stratagem.cli import (
     adoption,
     aggregate,
+    audit,
     bound,
     compare,
     estimate,
@@ -43,6 +44,7 @@ app.command("import")(adoption.import_matrix)
 app.command()(randomise.randomise)
 app.command()(aggregate.aggregate)
 app.command()(estimate.estimate)
+app.command()(audit.audit)
 
 
 def main(arguments: list[str] | None = None) -> None:

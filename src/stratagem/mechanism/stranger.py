@@ -1,0 +1,83 @@
+"""The stranger's check of a bundle: its certificate again, by other means than the client's."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+DIGITS = 60
+"""Decimal digits of the lower bound on exp(epsilon)."""
+BLOCK = 1 << 22
+"""Entries of a temporary array."""
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """What a stranger finds in a table of whole numbers."""
+
+    equal_sums: bool
+    """Whether every user type's numbers sum to the same total."""
+    high: int
+    low: int
+    """The two numbers of one output that are furthest apart; `low` may be 0."""
+    allowed: Fraction
+    """A fraction at most exp(epsilon), within 1e-59 of it relatively."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every output is at most exp(epsilon) times as likely for one user type as for another."""
+        return self.equal_sums and self.high <= self.low * self.allowed
+
+
+def recheck(bundle: Mapping[str, Any]) -> Recheck:
+    """Check the content of a bundle exactly, sharing no code with the client that ships.
+
+    Guarantee:
+        `holds` is true only if the table, read as Q[y, u] = number / total, is epsilon-LDP: sums and ratios
+        are exact, and `allowed` is rounded down from exp(epsilon) computed in 60 digits.
+    """
+    table, epsilon = bundle["table"], Fraction(*map(int, bundle["epsilon"]))
+    equal, high, low = _two_level(table) if table["kind"] == "two-level" else _columns(table)
+    return Recheck(equal, high, low, exp_floor(epsilon))
+
+
+def exp_floor(epsilon: Fraction) -> Fraction:
+    """Return a fraction at most exp(epsilon): Decimal's exp is correctly rounded, so one step down is below."""
+    with localcontext(prec=DIGITS, rounding=ROUND_FLOOR):
+        below = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
+        return Fraction(below.exp().next_minus())
+
+
+def _two_level(table: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """Return whether all columns are covered equally, and the two levels if some output has both."""
+    m, n = table["outputs"], table["user_types"]
+    weights = np.frombuffer(base64.b64decode(table["weights"]), "<u4").astype(np.int64)
+    packed = np.frombuffer(base64.b64decode(table["patterns"]), "u1").reshape(m, -1)
+    covered, both, step = np.zeros(n, np.int64), False, max(1, BLOCK // n)
+    for first in range(0, m, step):
+        inside = np.unpackbits(packed[first : first + step], axis=1, count=n).astype(np.int64)
+        covered += weights[first : first + step] @ inside
+        both |= bool((inside.min(axis=1) < inside.max(axis=1)).any())
+    levels = (1 << 52, table["low"]) if both else (1, 1)
+    return bool((covered == covered[0]).all()), max(levels), min(levels)
+
+
+def _columns(table: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """Return whether all columns sum to 2^bits, and the worst row's largest and smallest number."""
+    m, n, bits = table["outputs"], table["user_types"], table["bits"]
+    numbers = np.frombuffer(base64.b64decode(table["entries"]), "<u4" if bits == 32 else "<u8").reshape(m, n)
+    # halves of 32 bits each, so that no sum of fewer than 2^31 numbers leaves 64 bits
+    upper = (numbers >> 32).sum(axis=0, dtype=np.uint64) if bits > 32 else np.zeros(n, np.uint64)
+    lower = (numbers & 0xFFFFFFFF).sum(axis=0, dtype=np.uint64)
+    equal = all((int(a) << 32) + int(b) == 1 << bits for a, b in zip(upper, lower, strict=True))
+    high, low = 1, 1
+    for most, least in zip(numbers.max(axis=1).tolist(), numbers.min(axis=1).tolist(), strict=True):
+        if most * low > high * least:
+            high, low = most, least
+    return equal, high, low
