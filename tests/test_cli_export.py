@@ -226,3 +226,15 @@ def test_a_matrix_too_wide_for_columns_is_refused(tmp_path, monkeypatch, npz):
     with pytest.raises(ValueError, match="too wide for the columns of Parquet"):
         write_saved(tmp_path / "s.parquet", load(npz))
     assert not (tmp_path / "s.parquet").exists()
+
+
+def test_a_folder_for_browsers_holds_client_page_and_bundle(capsys, tmp_path, bundle):
+    status, out, err = run(capsys, "export", bundle, "--web", tmp_path / "site")
+    assert (status, err) == (0, "")
+    assert "serve it over https" in out
+    assert {"client.js", "index.html", "bundle.ldp.json"} <= {
+        path.name for path in (tmp_path / "site").iterdir()
+    }
+    assert (tmp_path / "site" / "bundle.ldp.json").read_bytes() == bundle.read_bytes()
+    for arguments in (["-o", "x.npz", "--web", "site"], []):
+        assert_refused(capsys, ["export", str(bundle), *arguments], "one thing at a time")

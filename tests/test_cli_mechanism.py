@@ -11,7 +11,7 @@ import pytest
 
 from mechanisms import mechanism
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
-from test_cli import DELAYS, run, run_json
+from commands import DELAYS, run, run_json
 
 SCRIPT = Path(sys.executable).with_name("stratagem")
 

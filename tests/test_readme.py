@@ -33,23 +33,27 @@ def commands() -> list[str]:
     return [line for block in blocks("sh") for line in block.splitlines()]
 
 
+def said(capsys, command: str) -> str:
+    """Run a command of this package and return what it wrote."""
+    with pytest.raises(SystemExit) as stop:
+        main(shlex.split(command)[1:])
+    assert not stop.value.code
+    return "".join(capsys.readouterr())
+
+
 def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    setup, data, simulate, tests = commands()
+    setup, data, *work, tests = commands()
     environment, install, optimise = setup.split(" && ")
     assert environment == "python3 -m venv .venv"
     assert "pip install" in install
-    with pytest.raises(SystemExit) as stop:
-        main(shlex.split(optimise)[1:])
-    assert stop.value.code == 0
-    printed = capsys.readouterr().out
+    printed = said(capsys, optimise)
     assert "above the best possible strategy" in printed
     assert all(name in printed for name in ("hierarchical", "hadamard-response", "randomised-response"))
     subprocess.run([sys.executable, *shlex.split(data)[1:]], check=True)
-    with pytest.raises(SystemExit) as stop:
-        main(shlex.split(simulate)[1:])
-    assert stop.value.code == 0
-    assert "336,776" in capsys.readouterr().out
+    printed = "".join(said(capsys, command) for command in work)
+    assert "336,776" in printed
+    assert "quantile 0.5: -5 to below 0" in printed
     assert tests.split(" && ")[-1] == ".venv-test/bin/pytest"
 
 

@@ -15,22 +15,33 @@ from stratagem.cli.source import check_values_kept, read_values
 def export(
     file: STRATEGY_FILE,
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "-o",
             "--out",
             help="The suffix decides: .npz (doubles), .csv, .mat or .parquet (the matrix), .ldp.json (whole "
             "numbers, for clients) or .dap.json (how DAP collects the reports of a .ldp.json).",
         ),
-    ],
+    ] = None,
+    web: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for a web server: the client, a page that asks one answer, and the bundle.",
+            show_default=False,
+        ),
+    ] = None,
     edges: EDGES = None,
     labels: LABELS = None,
 ) -> None:
     """Write a saved strategy in another format; from .npz to .ldp.json it becomes exact and is checked so."""
     from stratagem.export.saved import read_saved, to_mechanism, write_saved
     from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.mechanism.webpage import write_web_client
 
-    check_values_kept(out, edges, labels)
+    if (out is None) == (web is None):
+        raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")
+    if web is None:
+        check_values_kept(out, edges, labels)
     saved = read_saved(file)
     if edges or labels:
         if isinstance(saved, Mechanism):
@@ -38,6 +49,11 @@ def export(
                 f"--edges or --labels were given, but {file} already says what its values are: export the .npz"
             )
         saved = to_mechanism(saved, **read_values(saved.workload.domain, edges, labels))
+    if web is not None:
+        write_web_client(web, saved if isinstance(saved, Mechanism) else to_mechanism(saved))
+        write(f"{web} holds the client, its page and the bundle: serve it over https or from localhost")
+        return
+    assert out is not None
     write_saved(out, saved)
     write(
         f"{out} holds the strategy of {saved.strategy.outputs} reports x {saved.strategy.domain_size} user types"
