@@ -243,6 +243,20 @@ def test_a_file_cut_short_is_refused(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damaged_files_are_read_or_refused_in_one_line(tmp_path, suffix):
+    rng, path = np.random.default_rng(3), tmp_path / f"q{suffix}"
+    whole = write(path, SOLVED[:5]).read_bytes()
+    for _ in range(100):
+        damaged = np.frombuffer(whole, dtype=np.uint8).copy()
+        damaged[rng.integers(len(damaged), size=3)] = rng.integers(256, size=3)
+        path.write_bytes(damaged.tobytes())
+        try:
+            read_probabilities(path)
+        except ValueError as refusal:
+            assert "\n" not in str(refusal)  # noqa: PT017
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_missing_file_is_named(tmp_path, suffix):
     with pytest.raises(ValueError, match="cannot be read"):
         read_probabilities(tmp_path / f"absent{suffix}")

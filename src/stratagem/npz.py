@@ -6,12 +6,22 @@ import zipfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
 LIMIT = 1 << 33
 """Bytes that the arrays of a file may hold together, 8 GiB: a strategy of 2 n outputs at n = 20,000."""
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, SyntaxError)
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    TypeError,
+    RuntimeError,
+    SyntaxError,
+    TokenError,
+)
 """What NumPy and zipfile raise at damaged or hostile files (RuntimeError: encryption)."""
 NO_ARCHIVE = "it is not a whole .npz archive of plain arrays"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from stratagem.mechanism.mat_file import read_mat
 from stratagem.npz import array_names, read_arrays
 from stratagem.workloads.matrix_file import read_matrix
 
@@ -56,34 +56,15 @@ def _read_npz(path: Path, variable: str | None) -> np.ndarray:
 
 
 def _read_mat(path: Path, variable: str | None) -> np.ndarray:
-    import struct
-    import zlib
-
-    from scipy.io import loadmat, whosmat
-    from scipy.io.matlab import MatReadError
-
-    try:
-        shapes = {name: shape for name, shape, _ in whosmat(path)}
-        name = _chosen(list(shapes), variable)
-        _check_size(math.prod(map(float, shapes[name])))
-        return np.asarray(loadmat(path, variable_names=[name])[name])
-    except NotImplementedError:
-        raise ValueError(f"{path} is a MATLAB 7.3 file, which is not read: save it with -v7") from None
-    except MemoryError:
+    if path.stat().st_size > 8 * ENTRIES:
         raise ValueError(
-            f"{path} declares more numbers than fit into memory: give its matrix alone"
-        ) from None
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        EOFError,
-        struct.error,
-        zlib.error,
-        MatReadError,
-    ) as error:
-        raise _refused(path, error, "save the matrix in MATLAB's format 5 or 7") from None
+            f"{path} is larger than any matrix that is read ({8 * ENTRIES} bytes): give it alone"
+        )
+    try:
+        variables, order = read_mat(path.read_bytes(), 9 * ENTRIES)
+        return variables[_chosen(list(variables), variable)].numbers(order)
+    except ValueError as error:
+        raise _refused(path, error, "save a matrix of numbers in MATLAB's version 5 to 7") from None
 
 
 def _read_parquet(path: Path, variable: str | None) -> np.ndarray:

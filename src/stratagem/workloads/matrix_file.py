@@ -3,6 +3,7 @@
 import csv
 import math
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def _read_npy(path: Path) -> Array:
     try:
         # A memory map refuses pickled objects, and a shape larger than the file before anything is allocated.
         return np.array(np.lib.format.open_memmap(path, mode="r"))
-    except (ValueError, EOFError, TypeError, SyntaxError, AttributeError):
+    except (ValueError, EOFError, TypeError, SyntaxError, AttributeError, TokenError):
         raise ValueError(
             f"{path} is not an array of numbers in NumPy's .npy format: "
             "write it with numpy.save(path, matrix)"
