@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commands import run, run_json
 from mechanisms import mechanism
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
-from commands import DELAYS, run, run_json
+from test_cli_simulate import DELAYS
 
 SCRIPT = Path(sys.executable).with_name("stratagem")
 
