@@ -214,7 +214,7 @@ def test_epsilon_is_said_in_words(epsilon, times, show):
     """The ratio is rounded up: exp(0.01) = 1.01005, exp(5) = 148.41."""
     page = show(Mechanism.of(st.randomised_response(3, epsilon), st.histogram(3), epsilon))
     words = f"Any report is at most {times} times as likely for one answer as for any other (epsilon = {epsilon:g})."
-    assert page.get_by_text(words).is_visible()
+    page.get_by_text(words).wait_for()
 
 
 def test_a_bundle_that_does_not_hold_asks_nothing_and_another_can_be_chosen(show, tmp_path):

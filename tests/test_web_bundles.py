@@ -7,7 +7,7 @@ import json
 
 from mechanisms import mechanism
 from node import base64_text, run
-from stratagem.mechanism.client import fingerprint, parse
+from stratagem.mechanism.client import exp_below, fingerprint, parse
 
 TWO_LEVEL = "two-level-large-epsilon"
 
@@ -30,6 +30,14 @@ def text_of(case, old=b"", new=b""):
     raw = json.dumps(mechanism(case).bundle).encode()
     assert old in raw
     return raw.replace(old, new, 1)
+
+
+def broken_promise():
+    """Promise 1.49 for a table that holds 1.5, with the certificate that says so."""
+    bundle = copy.deepcopy(mechanism("labels").bundle)
+    bundle["epsilon"] = ["149", "100"]
+    bundle["certificate"]["exp_epsilon"] = str(exp_below(149, 100))
+    return sealed_text(bundle)
 
 
 def many_attributes(_):
@@ -113,6 +121,7 @@ REFUSED = {
     "an edge beyond doubles": lambda: edited("edges", "domain", 0, "edges", 4, to="1e999"),
     "a number as edge": lambda: edited("edges", "domain", 0, "edges", 1, to=0),
     "an edge less": lambda: edited("edges", "domain", 0, "edges", to=lambda edges: edges[1:]),
+    "edges as a number": lambda: edited("edges", "domain", 0, "edges", to=3),
     "edges as text": lambda: edited("edges", "domain", 0, "edges", to="01234"),
     "an edge with a space": lambda: edited("edges", "domain", 0, "edges", 4, to=" 1000"),
     "an edge with a line break": lambda: edited("edges", "domain", 0, "edges", 4, to="1000\n"),
@@ -165,7 +174,7 @@ REFUSED = {
     "certificate: row": lambda: edited("labels", "certificate", "largest", to=lambda t: "B" + t[1:]),
     "certificate: a number": lambda: edited("labels", "certificate", "worst_low", to=int),
     "certificate: a key more": lambda: edited("labels", "certificate", to=lambda c: c | {"by": "me"}),
-    "a table that breaks its epsilon": lambda: edited("labels", "epsilon", to=["149", "100"]),
+    "a table that breaks its epsilon": broken_promise,
     "weights that sum to less": lambda: edited(TWO_LEVEL, "table", "weights", to=lambda t: "AAAA" + t[4:]),
     "a user type covered more often": lambda: edited(TWO_LEVEL, "table", "patterns", to=first_set_turned),
     "no certificate": lambda: edited("labels", "certificate", to=None),

@@ -11,7 +11,7 @@ import pytest
 
 from mechanisms import CASES, mechanism
 from node import run
-from stratagem.mechanism.client import Client
+from stratagem.mechanism.client import HIGH, Client
 
 BITS_32, BITS_52 = "randomised", "fine"
 """Cases whose columns have 32 and 52 bits."""
@@ -59,6 +59,25 @@ def test_every_boundary_of_a_column_is_met():
         texts = [json.dumps(value) for value in values for _ in range(2 * found.outputs)]
         job = run("reports", bundle=found.text, stream=stream.getvalue(), values=texts)
         assert [report["output"] for report in job["reports"]] == expected
+
+
+@pytest.mark.parametrize("case", ["two-level-small-epsilon", "two-level-large-epsilon"])
+def test_a_round_is_kept_up_to_the_lower_level_exactly(case):
+    """Outside the set of a row the first low of 2^52 chances are kept, in it all of them."""
+    found = mechanism(case)
+    table, y = found.table, int(np.argmax(found.table.weights))
+    row = int(table.weights[:y].sum())
+    inside = np.unpackbits(table.patterns[y], count=table.size).tolist()
+    for cell, chance, kept in [
+        (inside.index(1), HIGH - 1, True),
+        (inside.index(0), table.low - 1, True),
+        (inside.index(0), table.low, False),
+    ]:
+        # the second round draws row 0 with the lowest chance, which is kept
+        stream = ((row << 96) + (chance << 12) + 4095).to_bytes(16, "big") + bytes(32)
+        job = run("reports", bundle=found.text, stream=stream, values=[json.dumps(cell)])
+        assert job["used"] == (32 if kept else 48)
+        assert job["reports"][0]["output"] == (y if kept else 0)
 
 
 @pytest.mark.parametrize("case", ["two-level-small-epsilon", "two-level-large-epsilon", "hadamard", "edges"])

@@ -382,7 +382,7 @@ def _edges(edges: Any, name: str, size: int) -> list[float]:
     known = isinstance(edges, list) and all(isinstance(edge, str) and len(edge) < 40 for edge in edges)
     numbers = [float(edge) for edge in edges if NUMBER.fullmatch(edge)] if known else []
     rising = all(a < b for a, b in pairwise(numbers)) and all(map(math.isfinite, numbers))
-    if not rising or not len(numbers) == len(edges) == size + 1:
+    if not known or not rising or not len(numbers) == len(edges) == size + 1:
         raise ValueError(f"{name} needs {size + 1} edges that increase: {ADVICE}")
     return numbers
 
