@@ -70,7 +70,7 @@ def test_a_bundle_is_described_for_dap(capsys, tmp_path, bundle, npz):
     data = json.loads(out.read_text())
     made = st.load_mechanism(bundle)
     assert (data["mechanism"], data["vdaf"]["length"]) == (made.identifier, made.outputs)
-    assert_refused(capsys, ["export", npz, "-o", out], "there is none: write *.ldp.json first")
+    assert_refused(capsys, ["export", npz, "-o", out], r"there is none: write \*.ldp.json first")
 
 
 def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
@@ -139,7 +139,7 @@ def test_import_says_what_a_repair_did(capsys, tmp_path):
         "-o",
         out,
     ]
-    assert_refused(capsys, asked, "a zero beside a positive entry in a row, which no epsilon (1) allows")
+    assert_refused(capsys, asked, r"a zero beside a positive entry in a row, which no epsilon \(1\) allows")
     assert not out.exists()
     text = run_well(capsys, *asked, "--repair")
     assert "hold epsilon 1 exactly" in text
