@@ -82,6 +82,7 @@ class Collection:
         with _refusing(f"{self.path} cannot be opened as a collection", "name another file"):
             self._ibis = ibis.duckdb.connect(self.path, memory_limit=memory, preserve_insertion_order=False)
             try:
+                self._sql("SET enable_progress_bar = false")  # it would be written to standard output
                 self._prepare()
             except BaseException:
                 self.close()
