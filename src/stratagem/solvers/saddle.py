@@ -37,8 +37,8 @@ class Saddle(Solver):
     First the even mixture is solved in full, so that the result is never worse than the average case's.
     Then the adversary plays the mixture at which the weighted bound is largest, and from there
     lambda_i <- lambda_i (v_i / mean v)^rate: variances above the mean count more. A mixture with a smaller
-    mean is taken back and the rate halved, else the rate grows. The game ends once the largest variance no
-    longer comes nearer to the best mean, which is what the final bound is made of. Every strategy comes
+    mean is taken back and the rate halved, else the rate grows. The game ends once the largest variance
+    neither falls nor comes nearer to the best mean, which is what the final bound is made of. Every strategy comes
     with the reconstruction that is optimal for its mixture.
     """
 
@@ -49,7 +49,7 @@ class Saddle(Solver):
     moves: int = 64
     """Most moves of the adversary."""
     patience: int = 8
-    """Moves that together must bring the largest variance nearer to the mean by `tolerance`."""
+    """Moves that together must lower the largest variance, or bring it nearer to the mean, by `tolerance`."""
     tolerance: float = 2e-4
 
     @property
@@ -73,10 +73,10 @@ class Saddle(Solver):
         given = self._answer(strategy, case.prior)
         best = state.best.against(Play(state.mixture, given.variances, state.best.rate))
         found = self._between(state.found, given).unless(given.unless(state.found))
-        trace = (*state.trace, found.value / best.mean)
+        trace, ratios = (*state.trace, found.value), (*state.ratios, found.value / best.mean)
         close = found.value <= (1 + CLOSE) * problem.lower_bound
-        idle = len(trace) > self.patience and trace[-1] > (1 - self.tolerance) * trace[-1 - self.patience]
-        return Standing(answer, found, best.onwards(), best, trace, close or idle)
+        idle = self._idle(trace) and self._idle(ratios)
+        return Standing(answer, found, best.onwards(), best, trace, ratios, close or idle)
 
     def finish(self, problem: Problem, state: Standing) -> Strategy:
         """Return the strategy of a state."""
@@ -115,11 +115,15 @@ class Saddle(Solver):
         found = given.unless(last and last.found)
         trace = (*(last.trace if last else ()), answer.objective)
         if not (stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps):
-            return Standing(answer, found, None, None, trace, answer.stuck)
+            return Standing(answer, found, None, None, trace, (), answer.stuck)
         even = Play(uniform(self.aim.size), given.variances, 1.0)
         first = self.aim.least_favourable(problem.epsilon)
         close = found.value <= (1 + CLOSE) * problem.lower_bound
-        return Standing(answer, found, first, even, (found.value / even.mean,), close)
+        return Standing(answer, found, first, even, (found.value,), (found.value / even.mean,), close)
+
+    def _idle(self, trace: tuple[float, ...]) -> bool:
+        """Return whether the last moves together gained too little."""
+        return len(trace) > self.patience and trace[-1] > (1 - self.tolerance) * trace[-1 - self.patience]
 
 
 def _round(state: Round | Polish) -> Round:
@@ -186,7 +190,9 @@ class Standing:
     best: Play | None
     """The adversary's best play; None before the first."""
     trace: tuple[float, ...]
-    """Objectives of the even mixture so far, then the least of the largest variances over the best mean."""
+    """Objectives of the even mixture so far, then the least of the largest variances."""
+    ratios: tuple[float, ...]
+    """The latter over the adversary's best mean, which falls where either improves."""
     stuck: bool
 
     @property
