@@ -1,8 +1,11 @@
 """The default solver: what it picks, why, and whether the gap asked for was met."""
 
+import math
+
 import pytest
 
 import stratagem as st
+from stratagem.solvers import Problem
 from tables import WORKLOADS, assert_certified, assert_private
 
 
@@ -14,6 +17,26 @@ def test_it_picks_the_certified_solver_and_says_why(name):
     assert "16 user types" in solution.reason
     assert solution.reason in str(solution)
     assert solution.gap <= 0.05
+
+
+def chosen(n, **options):
+    return st.Auto(**options).select(Problem(st.prefix(n), 1.0, 1.0))
+
+
+def test_small_domains_list_all_rows_and_short_times_have_fewer_rows():
+    assert "all 62 two-level rows over 6 user types" in chosen(6).reason
+    assert chosen(64).solver.outputs is None
+    short, long = chosen(1024, max_seconds=10.0), chosen(1024, max_seconds=600.0)
+    assert 4 * 1024 <= short.solver.outputs < 16 * 1024
+    assert f"10 s are enough for {short.solver.outputs} two-level rows over 1024" in short.reason
+    assert long.solver.outputs is None
+    assert math.isfinite(chosen(1024).solver.max_seconds)
+
+
+def test_a_baseline_says_when_time_was_what_lacked():
+    late = st.optimise(st.prefix(48), 1.0, solver=st.ProjectedGradient(outputs=64, max_seconds=1e-3))
+    assert late.status is st.Status.BASELINE_IN_TIME
+    assert "max_seconds" in late.status
 
 
 def test_fewer_outputs_than_types_are_reached_where_the_rank_is_low():

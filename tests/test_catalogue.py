@@ -202,7 +202,7 @@ def test_toml_refused(write, text, fragment):
     [
         ("", "holds no numbers"),
         ("a,b\n", "holds no numbers"),
-        ("1,2\n3\n", "line 2: 1 cells where the first query has 2"),
+        ("1,2\n3\n", "line 2: 1 cells where the first row has 2"),
         ("1,2\n3,x\n", "line 2: 'x' is not a finite number"),
         ("a,b\nc,d\n1,2\n", "line 2: 'c'"),
         ("1,b\n1,2\n", "line 1: 'b'"),

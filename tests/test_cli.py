@@ -1,7 +1,6 @@
 """The command line: what it prints, the JSON it promises, and one sentence for every mistake."""
 
 import json
-import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -11,49 +10,21 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from commands import assert_refused, run, run_json
 from stratagem.catalogue import names
-from stratagem.cli import main
-from stratagem.strategy_file import StoredStrategy, load, save
+from stratagem.strategy_file import load
 
 SMALL = ["prefix", "--domain", "8", "--epsilon", "1"]
 FAST = ["--solver", "quick", "--outputs", "32"]
-DELAYS = "delay,day\n-3,mon\n0,tue\n12,mon\n39,tue\n40,mon\n,tue\n7.5,mon\n"
-
-
-def run(capsys, *arguments) -> tuple[int, str, str]:
-    """Run a command here and return its exit status, standard output and standard error."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stopped.value.code or 0), out, err
-
-
-def run_json(capsys, *arguments) -> dict:
-    """Run a command with --json: exactly one JSON object, nothing on standard error."""
-    status, out, err = run(capsys, *arguments, "--json")
-    assert (status, err) == (0, "")
-    return json.loads(out)
-
-
-@pytest.fixture
-def delays(tmp_path) -> Path:
-    path = tmp_path / "delays.csv"
-    path.write_text(DELAYS)
-    return path
-
-
-@pytest.fixture
-def saved(tmp_path) -> Path:
-    workload = st.prefix(4)
-    return save(
-        tmp_path / "prefix.npz", StoredStrategy(st.randomised_response(4, 1.0), 1.0, workload, "prefix")
-    )
 
 
 def test_help_comes_from_the_installed_command_without_heavy_imports():
     script = Path(sys.executable).with_name("stratagem")
     done = subprocess.run([script, "--help"], capture_output=True, text=True, timeout=60, check=True)
-    assert all(name in done.stdout for name in ("list", "optimise", "bound", "compare", "simulate", "export"))
+    assert all(
+        name in done.stdout
+        for name in ("list", "optimise", "bound", "compare", "simulate", "export", "import")
+    )
     code = "import sys, stratagem.cli; assert not {'jax', 'numpy', 'duckdb', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
@@ -74,6 +45,7 @@ OPTIMISE_TYPES = {
     "epsilon_realised": float,
     "outputs": int,
     "objective_kind": str,
+    "prior": type(None),
     "objective": float,
     "lower_bound": float,
     "bound": str,
@@ -151,7 +123,7 @@ def test_ctrl_c_before_there_is_anything_exits_quietly(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stratagem.bounds.lower_bounds", interrupted)
+    monkeypatch.setattr("stratagem.objective.lower_bounds", interrupted)
     status, out, err = run(capsys, "bound", *SMALL)
     assert (status, out) == (130, "")
     assert err.count("\n") == 1
@@ -177,7 +149,7 @@ def test_bound_takes_its_time_when_asked(capsys):
 
 def test_compare_json_and_plot(capsys, tmp_path):
     data = run_json(capsys, "compare", *SMALL, *FAST, "--plot", tmp_path / "out.svg")
-    assert set(data) == {"mechanisms", "bounds"}
+    assert set(data) == {"objective_kind", "prior", "mechanisms", "bounds"}
     assert data["mechanisms"][0]["mechanism"] == "optimised"
     keys = {
         "mechanism",
@@ -199,50 +171,6 @@ def test_list_names_everything(capsys):
     assert all(row["title"] and row["reference"] for rows in data.values() for row in rows)
     out = run(capsys, "list")[1]
     assert all(row["name"] in out for rows in data.values() for row in rows)
-
-
-def test_simulate_json(capsys, saved, delays):
-    options = ["--data", delays, "--column", "delay", "--edges=0:40:10", "--repetitions", "5"]
-    data = run_json(capsys, "simulate", saved, *options)
-    assert data["users"] == 4
-    assert data["outside"] == {"delay below 0": 1, "delay 40 or above": 1, "delay missing": 1}
-    assert [row["true"] for row in data["answers"]] == [2, 3, 3, 4]
-    assert data["ratio"] == pytest.approx(data["observed"] / data["predicted"])
-    again = run_json(capsys, "simulate", saved, *options)
-    assert again == data
-
-
-def test_simulate_says_when_answers_are_exact(capsys, tmp_path, delays):
-    path, day = tmp_path / "total.npz", tmp_path / "days.csv"
-    day.write_text("day\n0\n1\n1\n")
-    run(capsys, "optimise", "total", "--domain", "2", "--epsilon", "1", "-o", path)
-    asked = ("simulate", path, "--data", day, "--column", "day")
-    assert "no error that double precision can show" in run(capsys, *asked)[1]
-    assert run_json(capsys, *asked)["ratio"] is None
-
-
-def test_simulate_reads_several_attributes(capsys, tmp_path, delays):
-    workload = st.kron([st.prefix({"delay": 2}), st.histogram({"day": 2})])
-    file = save(tmp_path / "s.npz", StoredStrategy(st.randomised_response(4, 1.0), 1.0, workload, "both"))
-    options = [
-        "--column",
-        "delay=delay",
-        "--column",
-        "day=day",
-        "--edges",
-        "delay=0:40:20",
-        "--labels",
-        "day=mon,tue",
-    ]
-    status, out, _ = run(capsys, "simulate", file, "--data", delays, *options)
-    assert status == 0
-    assert "4 of 7 rows counted" in out
-    assert "observed / predicted" in out
-
-
-def test_export_writes_the_other_formats(capsys, saved, tmp_path):
-    assert run(capsys, "export", saved, "-o", tmp_path / "s.csv")[0] == 0
-    assert (np.loadtxt(tmp_path / "s.csv", delimiter=",") == load(saved).strategy.matrix).all()
 
 
 @pytest.mark.parametrize("solver", names("solvers"))
@@ -294,51 +222,9 @@ def test_mistakes_are_one_sentence_and_status_2(capsys, name):
     assert_refused(capsys, arguments, words)
 
 
-def assert_refused(capsys, arguments, words):
-    status, out, err = run(capsys, *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("stratagem: ")
-    assert err.count("\n") == 1
-    assert "Traceback" not in err
-    assert re.search(words, err), err
-
-
 def test_a_matrix_of_queries_is_a_workload_unless_it_asks_nothing(capsys, tmp_path):
     np.save(tmp_path / "W.npy", np.tri(5))
     data = run_json(capsys, "bound", tmp_path / "W.npy", "--epsilon", "1")
     assert data["best"] == pytest.approx(st.lower_bounds(st.prefix(5), 1.0).best)
     np.save(tmp_path / "W.npy", np.zeros((2, 3)))
     assert_refused(capsys, ["optimise", tmp_path / "W.npy", "--epsilon", "1"], "only zeros")
-
-
-DATA_MISTAKES = {
-    "absent column": (["--column", "dealy"], "did you mean delay"),
-    "no column": ([], "--column"),
-    "text with edges": (["--column", "day", "--edges=0:4:1"], "'(mon|tue)'"),
-    "too few bins": (["--column", "delay", "--edges=0:3:1"], "gives 3 bins, but the attribute has 4"),
-    "edges out of order": (["--column", "delay", "--edges=4,3,2,1,0"], "increase"),
-    "edges and labels": (["--column", "delay", "--edges=0:4:1", "--labels=a,b,c,d"], "both"),
-    "two columns": (["--column", "delay", "--column", "day"], "twice"),
-    "nothing inside": (["--column", "delay", "--edges=1000:1004:1"], "no row inside"),
-    "one repetition": (["--column", "delay", "--repetitions", "1"], "repetitions"),
-}
-
-
-@pytest.mark.parametrize("name", DATA_MISTAKES)
-def test_data_that_does_not_fit_is_refused(capsys, saved, delays, name):
-    options, words = DATA_MISTAKES[name]
-    assert_refused(capsys, ["simulate", saved, "--data", delays, *options], words)
-
-
-@pytest.mark.parametrize("command", ["simulate", "export"])
-def test_files_that_are_no_strategies_are_refused(capsys, tmp_path, delays, command):
-    rest = ["--data", delays, "--column", "delay"] if command == "simulate" else ["-o", tmp_path / "s.csv"]
-    assert_refused(capsys, [command, delays, *rest], "is not a strategy")
-    assert_refused(capsys, [command, tmp_path / "absent.npz", *rest], "cannot be read")
-
-
-def test_an_attribute_must_be_named_when_there_are_several(capsys, tmp_path, delays):
-    file = save(
-        tmp_path / "s.npz", StoredStrategy(st.randomised_response(4, 1.0), 1.0, st.histogram("a=2,b=2"), "h")
-    )
-    assert_refused(capsys, ["simulate", file, "--data", delays, "--column", "delay"], "--column a=")

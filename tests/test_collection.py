@@ -8,6 +8,7 @@ import pytest
 
 from stratagem.mechanism.aggregator import Aggregator
 from stratagem.mechanism.collection import Collection
+from stratagem.mechanism.report_table import aggregate
 
 IDENTIFIER = "0123456789abcdef" * 4
 MECHANISM = IDENTIFIER[:16]
@@ -87,6 +88,20 @@ def test_every_kind_of_file_is_counted_as_the_aggregator_counts(kind, tmp_path, 
     assert tally.conflicting > 0
     assert tally.duplicates > 0
     assert tally.rejected == {"output out of range": 2}
+
+
+def test_a_table_is_counted_where_it_lies(tmp_path, rng):
+    import ibis
+
+    write_csv(tmp_path / "a.csv", drawn(rng, 300, ids=200))
+    connection = ibis.duckdb.connect()
+    table = connection.read_csv(tmp_path / "a.csv", all_varchar=True)
+    whole = facts(collected(tmp_path / "a.csv"))
+    assert facts(aggregate(table, IDENTIFIER, OUTPUTS)) == whole
+    assert facts(aggregate(table.cast({"output": "int16"}), IDENTIFIER, OUTPUTS)) == whole
+    anonymous = aggregate(table.drop("id"), IDENTIFIER, OUTPUTS)
+    assert anonymous.anonymous == anonymous.reports == 300
+    connection.disconnect()
 
 
 def test_files_and_folders_are_one_collection(tmp_path, rng):
@@ -195,6 +210,13 @@ def test_hostile_rows_are_counted_by_reason(tmp_path):
 def test_an_open_quote_swallows_nothing(tmp_path):
     (tmp_path / "a.csv").write_text('note,output\n"never closed,1\n' + "fine,2\n" * 50)
     assert collected(tmp_path / "a.csv").counts.tolist() == [0, 1, 50, 0, 0, 0, 0]
+
+
+def test_other_columns_may_be_called_anything(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        f",output,Output,t,t,a b'\",id\n0,1,,x,y,z,{'a' * 32}\n1,2,3,x,y,z,{'b' * 32}\n"
+    )
+    assert facts(collected(tmp_path / "a.csv")) == ([0, 1, 1, 0, 0, 0, 0], {}, 0, 0, 0, 2)
 
 
 def test_reports_of_another_mechanism_are_rejected(tmp_path, rng):

@@ -169,6 +169,8 @@ def test_what_is_no_database_or_in_use_is_refused(tmp_path, folder):
         Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS)
     with pytest.raises(ValueError, match="suffix must be one of"):
         Collection(tmp_path / "s.db", IDENTIFIER, OUTPUTS)
+    with pytest.raises(ValueError, match="cannot be opened as a collection"):
+        Collection(tmp_path / "t.duckdb", IDENTIFIER, OUTPUTS, memory="lots")
     with (
         Collection(tmp_path / "used.duckdb", IDENTIFIER, OUTPUTS),
         start(tmp_path / "used.duckdb", folder) as other,

@@ -40,6 +40,15 @@ def test_importing_the_package_loads_nothing_heavy_and_switches_nothing():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_mechanisms_know_nothing_of_solvers():
+    code = (
+        "import sys, stratagem.mechanism.adoption, stratagem.export.saved, stratagem.export.opendp; "
+        "above = {'stratagem.solvers', 'stratagem.solution', 'jax', 'opendp', 'duckdb'} & set(sys.modules); "
+        "assert not above, above"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 LAYERS = ["workloads", "strategies", "accuracy", "bounds", "solvers", "solution"]
 """Rooms from the bottom up; none may import from a room above it."""
 

@@ -32,6 +32,10 @@ def text_of(case, old=b"", new=b""):
     return raw.replace(old, new, 1)
 
 
+def many_attributes(_):
+    return [{"name": str(k), "size": 1 << 22} for k in range(100_000)]
+
+
 def first_set_turned(text):
     """Turn the first user type of the first row round."""
     raw = base64.b64decode(text)
@@ -95,7 +99,7 @@ REFUSED = {
     "a size of truth": lambda: edited(TWO_LEVEL, "domain", 0, "size", to=True),
     "a huge size": lambda: edited(TWO_LEVEL, "domain", 0, "size", to=1 << 53),
     "a size beyond doubles": lambda: edited(TWO_LEVEL, "domain", 0, "size", to=(1 << 60) + 12),
-    "a name twice": lambda: edited("several-attributes", "domain", 1, "name", to="age"),
+    "a name twice": lambda: edited("labels", "domain", to=lambda d: [*d, {"name": "value", "size": 1}]),
     "a number as name": lambda: edited("labels", "domain", 0, "name", to=3),
     "an attribute's unknown key": lambda: edited("labels", "domain", 0, to=lambda a: a | {"unit": "m"}),
     "a label twice": lambda: edited("labels", "domain", 0, "labels", 1, to="ja"),
@@ -110,6 +114,10 @@ REFUSED = {
     "a number as edge": lambda: edited("edges", "domain", 0, "edges", 1, to=0),
     "an edge less": lambda: edited("edges", "domain", 0, "edges", to=lambda edges: edges[1:]),
     "edges as text": lambda: edited("edges", "domain", 0, "edges", to="01234"),
+    "an edge with a space": lambda: edited("edges", "domain", 0, "edges", 4, to=" 1000"),
+    "an edge with a line break": lambda: edited("edges", "domain", 0, "edges", 4, to="1000\n"),
+    "an edge with an underline": lambda: edited("edges", "domain", 0, "edges", 4, to="1_000"),
+    "an edge in other digits": lambda: edited("edges", "domain", 0, "edges", 4, to="\u0661\u0660\u0660"),
     "an edge in hexadecimal": lambda: edited("edges", "domain", 0, "edges", 4, to="0x10"),
     "an empty edge": lambda: edited("edges", "domain", 0, "edges", 1, to=""),
     "epsilon zero": lambda: edited("labels", "epsilon", 0, to="0"),
@@ -148,6 +156,8 @@ REFUSED = {
     "patterns as a list": lambda: edited(TWO_LEVEL, "table", "patterns", to=[1, 2]),
     "a pattern turned round": lambda: edited(TWO_LEVEL, "table", "patterns", to=lambda t: "///w" + t[4:]),
     "another schema": lambda: edited("labels", "report", "properties", "output", "minimum", to=1),
+    "a schema that says 0 for false": lambda: edited("labels", "report", "additionalProperties", to=0),
+    "a hundred thousand attributes": lambda: edited("labels", "domain", to=many_attributes),
     "certificate: exp(epsilon)": lambda: edited("labels", "certificate", "exp_epsilon", to=unit),
     "certificate: total": lambda: edited("labels", "certificate", "column_total", to=unit),
     "certificate: high": lambda: edited("labels", "certificate", "worst_high", to=unit),
@@ -189,6 +199,8 @@ def test_the_canonical_form_is_the_same_for_any_text():
         "\U0001f600": 10**30,
         "": -(2**53),
         "__proto__": [],
+        "\U0001f601": "",
+        "\uff5e\uff5e": 1,
         "2": 0,
         "10": 1,
     }

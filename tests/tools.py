@@ -1,5 +1,6 @@
-"""Tools outside Python that some tests need."""
+"""Tools outside this package that some tests need."""
 
+import importlib.util
 import os
 import shutil
 
@@ -13,3 +14,10 @@ def need(tool: str) -> str:
         assert "STRATAGEM_REQUIRE_TOOLS" not in os.environ, f"{tool} is missing"
         pytest.skip(f"{tool} is not installed")
     return found
+
+
+def need_package(name: str) -> None:
+    """Skip without a Python package, unless the run promises to have them all."""
+    if importlib.util.find_spec(name) is None:
+        assert "STRATAGEM_REQUIRE_TOOLS" not in os.environ, f"the package {name} is missing"
+        pytest.skip(f"the package {name} is not installed")

@@ -1,8 +1,10 @@
 // Runs the web client under node for the tests: a job as JSON on standard input, its result on standard output.
 
+import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 
+globalThis.crypto ??= webcrypto; // Node 18 keeps it there
 const job = JSON.parse(readFileSync(0, "utf8"));
 const { Client, load, parse } = await import(job.module);
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
@@ -83,6 +85,15 @@ const jobs = {
       }
     }
     return { counts: found, ids: ids.size };
+  },
+
+  async blocks({ bundle, text, draws }) {
+    const blocks = [], genuine = crypto.getRandomValues;
+    crypto.getRandomValues = (block) => blocks.push([block, genuine.call(crypto, block).slice()]) && block;
+    const client = await load(bytes(bundle)), reports = [];
+    for (let k = 0; k < draws; k++) reports.push(client.randomise(value(text)));
+    const [block, filled] = blocks[0].map((array) => Buffer.from(array).toString("base64"));
+    return { reports, block, filled, fetched: blocks.length };
   },
 
   async probabilities({ bundle, outputs, cells }) {

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
+    from stratagem.mechanism.adoption import Adoption, adopt
     from stratagem.mechanism.estimation import Estimate, estimate
+    from stratagem.mechanism.mechanism import Mechanism, load_mechanism
     from stratagem.optimisation import optimise
     from stratagem.report_size import TradeOff, trade_off
     from stratagem.simulation import Simulation, simulate
@@ -52,7 +54,9 @@ _HOMES = {
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
+    "stratagem.mechanism.adoption": ("Adoption", "adopt"),
     "stratagem.mechanism.estimation": ("Estimate", "estimate"),
+    "stratagem.mechanism.mechanism": ("Mechanism", "load_mechanism"),
     "stratagem.optimisation": ("optimise",),
     "stratagem.report_size": ("TradeOff", "trade_off"),
     "stratagem.simulation": ("Simulation", "simulate"),
@@ -86,6 +90,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names} | {"loa
 
 __all__ = [
     "Accuracy",
+    "Adoption",
     "Auto",
     "Bounds",
     "Certified",
@@ -93,6 +98,7 @@ __all__ = [
     "Domain",
     "Estimate",
     "MatrixStrategy",
+    "Mechanism",
     "ProjectedGradient",
     "Simulation",
     "Solution",
@@ -103,6 +109,7 @@ __all__ = [
     "TwoLevelStrategy",
     "UnsupportedWorkloadError",
     "Workload",
+    "adopt",
     "all_marginals",
     "all_range",
     "compare",
@@ -114,6 +121,7 @@ __all__ = [
     "histogram",
     "kron",
     "load",
+    "load_mechanism",
     "lower_bounds",
     "marginals",
     "optimise",

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
+from stratagem.linalg import (
+    CANCELLED,
+    CentredInverse,
+    PseudoInverse,
+    centred_inverse,
+    factor,
+    squared_distances,
+)
 from stratagem.prior import check_prior, uniform
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
@@ -17,6 +24,8 @@ SUPPORT_TOLERANCE = 1e-9
 
 BLOCK = 1 << 25
 """Entries of a temporary array."""
+PLAIN = 1 << 22
+"""Entries of W up to which the variance of each query is summed over its entries where it is tiny."""
 
 
 class UnsupportedWorkloadError(ValueError):
@@ -88,8 +97,10 @@ def evaluate(workload: Workload, strategy: Strategy, prior: np.ndarray | None = 
     prior = None if prior is None else check_prior(prior, workload.domain_size)
     F = factor(workload.gram())
     B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
-    output_variance = _squared_norms(strategy, B) * inverse_row_sums(strategy, prior) ** 2
-    per_type = strategy.backward(output_variance) - np.square(F).sum(axis=1)
+    inverse, own = inverse_row_sums(strategy, prior), np.square(F).sum(axis=1)
+    per_type = strategy.backward(_squared_norms(strategy, B) * inverse**2) - own
+    if (per_type < CANCELLED * own).any():
+        per_type = _distances_by_type(strategy, inverse[:, None] * strategy.forward(B), F)
     return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
 
 
@@ -122,7 +133,14 @@ def per_query_variance(
     x = np.asarray(x, dtype=float)
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
     covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
-    return np.maximum(quadratic_forms(workload, covariance), 0.0)
+    variance = quadratic_forms(workload, covariance)
+    if variance.sum() < CANCELLED * float(np.diag(workload.gram()) @ x) and variance.size * len(x) <= PLAIN:
+        W = workload.matrix()
+        answers = inverse_row_sums(strategy, prior)[:, None] * strategy.forward(
+            apply_inverse(inverse, W.T, prior)
+        )
+        return _distances_by_query(strategy, answers, W.T, x)
+    return np.maximum(variance, 0.0)
 
 
 def spread(
@@ -146,6 +164,25 @@ def quadratic_forms(workload: Workload, C: np.ndarray) -> np.ndarray:
         block = slice(first, first + step)
         forms += np.square(workload.answer(vectors[:, block])) @ values[block]
     return forms
+
+
+def _distances_by_type(strategy: Strategy, A: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Return t_u = sum_y Q[y, u] ||a_y - f_u||^2 (n,) for answers A (m x r) and the rows of F (n x r).
+
+    The same as the difference of the two sums of squares, where that would leave nothing but rounding: at
+    high epsilon a user adds a share exp(-eps) of its terms.
+    """
+    n, width = len(F), max(1, BLOCK // strategy.outputs)
+    blocks = (np.eye(n, min(width, n - first), -first) for first in range(0, n, width))
+    return np.concatenate(
+        [(strategy.forward(block) * squared_distances(A, block.T @ F)).sum(axis=0) for block in blocks]
+    )
+
+
+def _distances_by_query(strategy: Strategy, A: np.ndarray, F: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return sum_u x_u sum_y Q[y, u] (a_yi - f_ui)^2 (p,) for every query i, A (m x p) and F (n x p)."""
+    columns = ((u, strategy.forward(np.eye(len(F), 1, -u))[:, 0]) for u in map(int, np.flatnonzero(x)))
+    return sum((x[u] * (q @ np.square(A - F[u])) for u, q in columns), np.zeros(F.shape[1]))
 
 
 def _squared_norms(strategy: Strategy, B: np.ndarray) -> np.ndarray:

@@ -33,6 +33,8 @@ def path(
         >>> [solution.gap < 0.01 for solution in solutions]
         [True, True, True]
     """
+    if not isinstance(epsilons, Iterable) or isinstance(epsilons, str):
+        raise ValueError(f"epsilons is {epsilons!r}; give several budgets, for example [0.5, 1, 2].")
     budgets = [check(epsilon) for epsilon in epsilons]
     if not budgets:
         raise ValueError("No epsilon was given; give at least one, for example [0.5, 1, 2].")

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from numpy.typing import ArrayLike
+
 from stratagem.bounds import Bounds
+from stratagem.objective import Average
 from stratagem.optimisation import optimise
 from stratagem.ranking import Contender
 from stratagem.solution import Solution
@@ -100,10 +103,17 @@ class Comparison:
 
 
 def compare(
-    workload: Workload, epsilon: float, solver: Solver | Auto | None = None, on_step: Callback | None = None
+    workload: Workload,
+    epsilon: float,
+    solver: Solver | Auto | None = None,
+    on_step: Callback | None = None,
+    *,
+    objective: str = Average.kind,
+    prior: ArrayLike | None = None,
 ) -> Comparison:
     """Optimise a strategy and set it beside every baseline, each tuned to its best, and every bound.
 
+    `objective` and `prior` as in `optimise`: the baselines are tuned and the bounds computed for them too.
     A baseline that cannot answer the workload is left out.
 
     Raises:
@@ -115,7 +125,7 @@ def compare(
         >>> comparison.rows[0].mechanism
         'optimised'
     """
-    return Comparison.of(optimise(workload, epsilon, solver, on_step))
+    return Comparison.of(optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior))
 
 
 def number_text(value: float) -> str:

@@ -11,6 +11,23 @@ REGULAR = 1e-10
 """Reciprocal condition number from which a Cholesky factor is as good as an eigendecomposition."""
 
 
+CANCELLED = 1e-6
+"""Share of its terms below which a difference is computed in another way: nine digits are left of it."""
+PAIRS = 1 << 14
+"""Pairs of rows subtracted at once."""
+
+
+def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return ||a_i - b_j||^2 (k x l) for the rows of A (k x r) and B (l x r); small ones lose no digits."""
+    sizes = np.square(A).sum(axis=1)[:, None] + np.square(B).sum(axis=1)
+    squares = sizes - 2 * A @ B.T
+    near = np.argwhere(squares <= CANCELLED * sizes)
+    for first in range(0, len(near), PAIRS):
+        i, j = near[first : first + PAIRS].T
+        squares[i, j] = np.square(A[i] - B[j]).sum(axis=1)
+    return squares
+
+
 def centre(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
     """Return A V A^T with A = I - 1 p^T for a prior p (n,): V seen from p^perp, because A^T p = 0.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,18 +12,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, evaluate, objective, per_query_variance
-from stratagem.bounds import WEIGHTED_LIMIT, Bounds, lower_bounds
+from stratagem.bounds import WEIGHTED_LIMIT, Bounds, lower_bounds, tighten
 from stratagem.bounds.least_favourable import least_favourable_prior, least_favourable_queries
+from stratagem.bounds.nuclear import total_alone
+from stratagem.bounds.pairwise import pairwise_queries, pairwise_types
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.linalg import factor
 from stratagem.prior import check_prior, uniform
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload, explicit
 
-ROUNDING = 1e-12
-"""Share of tr V/n, what a user adds without privacy, below which a variance is rounding."""
 QUERIES = 1 << 22
 """Entries of W up to which the worst query is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """What a search leaves for the bounds to start from; none of it needs to be trusted."""
+
+    objective: float = math.inf
+    """The value of the strategy found."""
+    patterns: np.ndarray | None = None
+    """The sets T (N, n) bool of its rows."""
+    mixture: np.ndarray | None = None
+    """The mixture (k,) that its largest variance was held against; None if unknown or an average."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +63,16 @@ class Objective(ABC):
     @abstractmethod
     def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
         """Return lower bounds on the objective of every epsilon-LDP strategy; `dual` if it is known already."""
+
+    @abstractmethod
+    def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
+        """Return the bounds with expensive ones added while they leave more than a gap (see `tighten`)."""
+
+    @final
+    @property
+    def shares(self) -> np.ndarray:
+        """The prior as an array (n,), 1/n in the average case."""
+        return uniform(self.workload.domain_size) if self.prior is None else self.prior
 
     @final
     @property
@@ -84,8 +107,7 @@ class Average(Objective):
     @property
     def offset(self) -> float:
         """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n."""
-        n = self.workload.domain_size
-        return n * float((uniform(n) if self.prior is None else self.prior) @ np.diag(self.workload.gram()))
+        return self.workload.domain_size * float(self.shares @ np.diag(self.workload.gram()))
 
     def value(self, strategy: Strategy, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
@@ -98,6 +120,12 @@ class Average(Objective):
     def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
         """Return the bounds on L(Q)."""
         return lower_bounds(self.workload, epsilon, self.prior, dual)
+
+    def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
+        """Return tighter bounds on L(Q)."""
+        return tighten(
+            bounds, self.workload, epsilon, near.objective, gap, seconds, near.patterns, self.prior
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +150,10 @@ class Minimax(Objective):
         """Return the average case whose (L - offset)/n is the mean of the variances under `mixture` (k,)."""
 
     @abstractmethod
+    def pairwise(self, epsilon: float) -> float:
+        """Return the bound on the largest variance that two user types alone give."""
+
+    @abstractmethod
     def least_favourable(self, epsilon: float) -> np.ndarray:
         """Return the mixture (k,) at which the weighted bound is largest."""
 
@@ -138,21 +170,34 @@ class Minimax(Objective):
 
     @final
     def largest(self, variances: np.ndarray) -> float:
-        """Return the largest of them, exactly zero where all are rounding errors."""
-        noise = ROUNDING * self.workload.frobenius_squared / self.workload.domain_size
-        return float(variances.max()) if variances.max() > noise else 0.0
+        """Return the largest of them, exactly zero where the total alone is asked for."""
+        return 0.0 if total_alone(self.workload.gram()) else float(variances.max())
 
     @final
     def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
         """Return the bounds of the even mixture or of the least favourable one, whichever are better."""
         cases = self.even, self.mixed(self.least_favourable(epsilon))
-        return max((self._bounds(case, epsilon) for case in cases), key=lambda bounds: bounds.best)
+        moved = (self.moved(case, case.bounds(epsilon), epsilon) for case in cases)
+        return max(moved, key=lambda bounds: bounds.best)
 
     @final
-    def _bounds(self, case: Average, epsilon: float) -> Bounds:
-        n, known = self.workload.domain_size, case.bounds(epsilon)
-        moved = {name: max(0.0, (value - case.offset) / n) for name, value in known.known().items()}
-        return replace(known, **moved)
+    def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
+        """Return these bounds or those of the mixture played last, made tight, whichever are better."""
+        if near.objective <= bounds.best * (1 + gap):
+            return bounds
+        mixture = self.least_favourable(epsilon) if near.mixture is None else near.mixture
+        case, added = self.mixed(mixture), self.workload.domain_size * near.objective
+        gap = gap / (1 + case.offset / added)
+        near = replace(near, objective=added + case.offset)
+        tight = case.tightened(case.bounds(epsilon), epsilon, near, gap, seconds)
+        return max(bounds, self.moved(case, tight, epsilon), key=lambda bounds: bounds.best)
+
+    @final
+    def moved(self, case: Average, bounds: Bounds, epsilon: float) -> Bounds:
+        """Return bounds on L(Q) of a mixture as bounds on the largest variance."""
+        n, known = self.workload.domain_size, bounds.known().items()
+        moved = {name: max(0.0, (value - case.offset) / n) for name, value in known}
+        return replace(bounds, **moved, pairwise=self.pairwise(epsilon))
 
 
 @final
@@ -178,6 +223,10 @@ class WorstCase(Minimax):
     def mixed(self, mixture: np.ndarray) -> Average:
         """Return the same workload with the mixture as prior."""
         return Average(self.workload, None if _even(mixture) else mixture)
+
+    def pairwise(self, epsilon: float) -> float:
+        """Return the bound from two user types."""
+        return pairwise_types(self.workload.gram(), epsilon)
 
     def least_favourable(self, epsilon: float) -> np.ndarray:
         """Return the least favourable prior (n,)."""
@@ -209,8 +258,7 @@ class WorstQuery(Minimax):
 
     def variances(self, strategy: Strategy, prior: np.ndarray | None) -> np.ndarray:
         """Return Var_i (p,) of one user of random type."""
-        shares = uniform(self.workload.domain_size) if self.prior is None else self.prior
-        return per_query_variance(self.workload, strategy, shares, prior)
+        return per_query_variance(self.workload, strategy, self.shares, prior)
 
     def measure(self, accuracy: Accuracy, strategy: Strategy, prior: np.ndarray | None) -> float:
         """Return max_i Var_i."""
@@ -220,10 +268,13 @@ class WorstQuery(Minimax):
         """Return the workload diag(omega)^(1/2) W."""
         return Average(explicit(np.sqrt(mixture)[:, None] * self.rows, self.workload.domain), self.prior)
 
+    def pairwise(self, epsilon: float) -> float:
+        """Return the bound from two user types at a time."""
+        return pairwise_queries(self.rows, epsilon, self.shares)
+
     def least_favourable(self, epsilon: float) -> np.ndarray:
         """Return the least favourable query weights (p,)."""
-        n = self.workload.domain_size
-        return least_favourable_queries(self.rows, epsilon, uniform(n) if self.prior is None else self.prior)
+        return least_favourable_queries(self.rows, epsilon, self.shares)
 
 
 KINDS: dict[str, type[Objective]] = {leaf.kind: leaf for leaf in (Average, WorstCase, WorstQuery)}

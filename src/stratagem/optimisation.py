@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
-from stratagem.bounds import tighten
-from stratagem.objective import Average, Minimax, Objective, named_objective
+from stratagem.objective import Average, Minimax, Near, Objective, named_objective
+from stratagem.prior import uniform
 from stratagem.privacy import check
 from stratagem.ranking import Contender, rank_baselines
 from stratagem.solution import Solution
@@ -90,12 +90,13 @@ def optimise(
     chosen, reason = _choice(solver, aim, problem)
     found = search(chosen, problem, on_step)
     best = _best(aim, problem, chosen, found, _fitting(baselines, _most(solver)))
-    if aim.plain and best.status not in ENDED_BY_HAND:
+    if best.status not in ENDED_BY_HAND:
         wanted = chosen.limits.gap or CERTIFIED
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
         )
-        bounds = tighten(bounds, workload, epsilon, best.objective, wanted, allowed, support(best.strategy))
+        near = Near(best.objective, support(best.strategy), _mixture(found))
+        bounds = aim.tightened(bounds, epsilon, near, wanted, allowed)
     solution = Solution(
         aim,
         epsilon,
@@ -163,14 +164,15 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> Contender:
 
 def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, baseline: Contender) -> _Best:
     """Return what the search found, or the best baseline where that is no worse."""
-    ended = found.status if found.status in ENDED_BY_HAND else Status.BASELINE
+    late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
+    ended = found.status if found.status in ENDED_BY_HAND else late
     fallback = _Best(
         baseline.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
     )
     if found.best is None:
         return fallback
     strategy = solver.finish(problem, found.best)
-    prior = found.best.prior if isinstance(found.best, Standing) else aim.prior
+    prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
         accuracy = evaluate(problem.workload, strategy, prior)
     except UnsupportedWorkloadError:  # too few outputs to answer the workload
@@ -179,6 +181,13 @@ def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, basel
     if value > baseline.objective:
         return fallback
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
+
+
+def _mixture(found: Search) -> np.ndarray | None:
+    """Return the adversary's best play, the even one before it moved, None without an adversary."""
+    if not isinstance(found.best, Standing):
+        return None
+    return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))
 
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds
 from stratagem.linalg import factor
 from stratagem.solvers import Certified, Problem, search
+from stratagem.solvers.parameter import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import Workload
 
@@ -73,11 +75,8 @@ def trade_off(
         [16, 64]
     """
     began, n = time.perf_counter(), workload.domain_size
-    wanted = sorted({int(m) for m in outputs} if outputs is not None else {k * n for k in MULTIPLES})
-    if not wanted or wanted[0] < n:
-        raise ValueError(
-            f"outputs is {outputs!r}; give whole numbers of at least {n}, one for each user type."
-        )
+    wanted = _checked(outputs, n)
+    check_limits(max_seconds)
     problem = Problem(workload, epsilon, lower_bounds(workload, epsilon).best)
     widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
     F, share = factor(problem.gram), max_seconds / 2 / len(wanted)
@@ -90,6 +89,21 @@ def trade_off(
             value, strategy = points[-1].objective, points[-1].strategy
         points.append(TradePoint(m, value, value / problem.lower_bound - 1, strategy))
     return TradeOff(tuple(points), problem.lower_bound, time.perf_counter() - began)
+
+
+def _checked(outputs: Sequence[int] | None, n: int) -> list[int]:
+    """Return the numbers of outputs in order, refusing what is none or below n."""
+    if outputs is None:
+        return [k * n for k in MULTIPLES]
+    whole = isinstance(outputs, Iterable) and all(
+        isinstance(m, Integral) and not isinstance(m, bool) for m in outputs
+    )
+    wanted = sorted({int(m) for m in outputs}) if whole else []
+    if not wanted or wanted[0] < n:
+        raise ValueError(
+            f"outputs is {outputs!r}; give whole numbers of at least {n}, one for each user type."
+        )
+    return wanted
 
 
 def _two_level(problem: Problem, solver: Certified) -> TwoLevelStrategy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from stratagem.workloads import Workload
 
 ROUNDING = 1e-12
 """Share of sum_u x_u V_uu below which a predicted variance is rounding."""
+USERS = float(1 << 53)
+"""Most users: whole numbers up to here are exact in double precision."""
 PER_QUERY_LIMIT = 1 << 30
 """Queries x user types up to which every query's own standard error is computed."""
 
@@ -83,10 +86,9 @@ def simulate(
         >>> abs(run.ratio - 1) < 4 * run.ratio_error
         True
     """
-    _check(repetitions, seed, x)
+    x = _check(repetitions, seed, x, workload.domain_size)
     prior = None if prior is None else check_prior(prior, workload.domain_size)
     accuracy = evaluate(workload, strategy, prior)
-    x = np.asarray(x)
     counts = draw(strategy, x, repetitions, seed)
     predicted, rounding = accuracy.total_variance(x), ROUNDING * float(np.diag(workload.gram()) @ x)
     estimated = estimate_data(workload, strategy, counts, prior)
@@ -121,12 +123,27 @@ def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> 
     return np.square(factor(workload.gram()).T @ (estimated - x[:, None])).sum(axis=0)
 
 
-def _check(repetitions: int, seed: int, x: np.ndarray) -> None:
+def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
+    """Return the data vector as an array, refusing what is no number, no whole number or too large to draw."""
+    for name, value in (("repetitions", repetitions), ("seed", seed)):
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise ValueError(f"{name} is {value!r}, but must be a whole number: give one, for example 100")
     if repetitions < 2:
         raise ValueError(
             f"{repetitions} repetitions were given, but their spread needs at least 2: give more"
         )
     if seed < 0:
         raise ValueError(f"the seed is {seed}, but must not be negative: give 0, 1, 2, ...")
-    if np.sum(x) <= 0:
+    x = np.asarray(x)
+    if x.dtype.kind not in "biuf" or x.shape != (n,) or not np.isfinite(x).all() or (x < 0).any():
+        raise ValueError(
+            f"the data vector must hold {n} nonnegative whole numbers: give one count a user type"
+        )
+    if x.sum(dtype=float) > USERS:
+        raise ValueError(
+            f"the data vector counts {x.sum(dtype=float):.3g} users, but at most {USERS:.3g} can be drawn: "
+            "divide the counts"
+        )
+    if not x.any():
         raise ValueError("the data vector counts no users, but at least one is needed: give data")
+    return x

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from stratagem.ranking import Contender
 from stratagem.solvers.solver import Status, Step, excess
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from stratagem.mechanism.mechanism import Mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +71,25 @@ class Solution:
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""
         return self.accuracy.samples_for(alpha)
+
+    def mechanism(
+        self,
+        *,
+        name: str = "workload",
+        labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+        edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    ) -> Mechanism:
+        """Return the strategy in whole numbers, which clients can run and anybody can check.
+
+        `labels` and `edges` say what the values of an attribute are, as in `Mechanism.of`.
+
+        Raises:
+            ValueError: if the strategy does not fit into whole numbers, or labels and edges not to the domain.
+        """
+        from stratagem.mechanism.mechanism import Mechanism
+
+        options = {"name": name, "labels": labels, "edges": edges, "prior": self.prior}
+        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
 
     def __str__(self) -> str:
         """Say in a few lines what was found and how good it is."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from stratagem.npz import array_names, read_arrays
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.strategies import MatrixStrategy
@@ -23,10 +22,8 @@ from stratagem.workloads.serial import from_data, to_data
 KEYS = ("strategy", "epsilon", "workload", "specification")
 PRIOR = "prior"
 """The array that only strategies with a prior of their own have."""
-LIMIT = 1 << 33
-"""Bytes that the arrays of a file may hold together, 8 GiB: a strategy of 2 n outputs at n = 20,000."""
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, SyntaxError)
-"""What NumPy and zipfile raise at damaged or hostile files (RuntimeError: encryption)."""
+WITHOUT_PRIOR = (".csv", ".parquet")
+"""Formats that hold a matrix and nothing else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +57,36 @@ class StoredStrategy:
 
 
 def save(path: str | Path, stored: StoredStrategy) -> Path:
-    """Write a strategy: .npz for everything, .csv and .mat for the matrix (.mat with epsilon too).
+    """Write a strategy: .npz for everything, .csv, .mat and .parquet for the matrix (.mat with epsilon too).
 
     The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the
-    workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one. The file
-    appears complete or not at all.
+    workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one; the .mat
+    holds `strategy`, `epsilon` and `prior`; the .csv a line for each output; the .parquet a column `output`
+    and the columns `u0`, `u1`, ... of the user types. All of them hold doubles: the whole numbers that
+    clients draw from are in the bundle alone. The file appears complete or not at all.
 
     Raises:
-        ValueError: for another suffix or a folder that does not exist.
+        ValueError: for another suffix, a folder that does not exist, or a prior in a format without one.
     """
     path = check_target(path, tuple(WRITERS))
+    if stored.prior is not None:
+        check_prior_kept(path)
     with written_atomically(path) as file:
         WRITERS[path.suffix.lower()](file, stored)
     return path
+
+
+def check_prior_kept(path: Path) -> None:
+    """Refuse a format that would lose the prior of a strategy.
+
+    Raises:
+        ValueError: for .csv and .parquet.
+    """
+    if path.suffix.lower() in WITHOUT_PRIOR:
+        raise ValueError(
+            f"{path} was given to write, but the strategy has a prior that {path.suffix} cannot hold and its "
+            "estimates need: write .npz or .mat"
+        )
 
 
 def load(path: str | Path) -> StoredStrategy:
@@ -115,56 +129,51 @@ def _write_csv(file: BinaryIO, stored: StoredStrategy) -> None:
 def _write_mat(file: BinaryIO, stored: StoredStrategy) -> None:
     from scipy.io import savemat
 
-    savemat(file, {"strategy": stored.strategy.matrix, "epsilon": stored.epsilon})
+    prior = {} if stored.prior is None else {PRIOR: stored.prior}
+    savemat(file, {"strategy": stored.strategy.matrix, "epsilon": stored.epsilon} | prior)
 
 
+def _write_parquet(file: BinaryIO, stored: StoredStrategy) -> None:
+    import duckdb
+
+    Q = stored.strategy.matrix
+    if Q.shape[1] > WIDEST:
+        raise ValueError(
+            f"a strategy of {Q.shape[1]} user types is too wide for the columns of Parquet ({WIDEST} at "
+            "most): write .npz"
+        )
+    columns = {f"u{u}": np.ascontiguousarray(Q[:, u]) for u in range(Q.shape[1])}
+    with duckdb.connect() as connection:
+        connection.register("strategy", {"output": np.arange(Q.shape[0])} | columns)
+        target = file.name.replace("'", "''")
+        connection.execute(f"COPY (SELECT * FROM strategy ORDER BY output) TO '{target}' (FORMAT parquet)")
+
+
+WIDEST = 1 << 13
+"""Columns of the widest Parquet file, which takes about five seconds."""
 WRITERS: dict[str, Callable[[BinaryIO, StoredStrategy], None]] = {
     ".npz": _write_npz,
     ".csv": _write_csv,
     ".mat": _write_mat,
+    ".parquet": _write_parquet,
 }
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of KEYS and the prior, after a look at the sizes that the archive declares."""
+    """Return the arrays of KEYS, and the prior where there is one."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            keys = (*KEYS, PRIOR) if f"{PRIOR}.npy" in archive.namelist() else KEYS
-            _check_sizes(archive, path, keys)
-        with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in keys}
+        found = array_names(path)
+        if not set(KEYS) <= set(found):
+            raise ValueError(f"it lacks one of the arrays {', '.join(KEYS)}")
+        return read_arrays(path, (*KEYS, PRIOR) if PRIOR in found else KEYS)
     except OSError as error:
         raise ValueError(
             f"{path} cannot be read ({error.strerror or error}): give the path of a strategy"
         ) from None
-    except KeyError:
-        raise ValueError(_refusal(path, f"it lacks one of the arrays {', '.join(KEYS)}")) from None
-    except MemoryError:
-        raise ValueError(_refusal(path, "it declares more numbers than fit into memory")) from None
-    except UNREADABLE:
-        raise ValueError(_refusal(path, "it is not a whole .npz archive of plain arrays")) from None
-
-
-def _check_sizes(archive: zipfile.ZipFile, path: Path, keys: tuple[str, ...]) -> None:
-    """Refuse arrays whose headers declare more than the archive holds, before anything is allocated."""
-    if sum(member.file_size for member in archive.infolist()) > LIMIT:
-        raise MemoryError(f"{path} unpacks to more than {LIMIT} bytes")
-    for key in keys:
-        member = archive.getinfo(f"{key}.npy")
-        with archive.open(member) as file:
-            version = np.lib.format.read_magic(file)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = read(file)
-        if int(np.prod([float(size) for size in shape])) * dtype.itemsize > member.file_size:
-            raise ValueError(f"{key} is cut short")
-
-
-def _refusal(path: Path, reason: str) -> str:
-    return f"{path} is not a strategy, {reason}: give an .npz file that stratagem optimise -o wrote"
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a strategy, {error}: give an .npz file that stratagem optimise -o wrote"
+        ) from None
 
 
 def _numbers(array: np.ndarray, key: str, dimensions: int) -> np.ndarray:

@@ -17,7 +17,7 @@ def check_target(path: str | Path, suffixes: tuple[str, ...]) -> Path:
         ValueError: for another suffix, a folder that does not exist, or a path that is a folder.
     """
     path = Path(path)
-    if path.suffix.lower() not in suffixes:
+    if not any(path.name.lower().endswith(suffix) and path.name[: -len(suffix)] for suffix in suffixes):
         raise ValueError(
             f"{path} was given to write, but its suffix must be one of {', '.join(suffixes)}: rename it"
         )

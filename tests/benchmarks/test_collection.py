@@ -26,8 +26,10 @@ with Collection(state, identifier, int(outputs)) as collection:
     taken = time.perf_counter()
     tally = collection.tally()
     done = time.perf_counter()
+used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
-    "taking": taken - began, "counting": done - taken, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    "taking": taken - began, "counting": done - taken, "processor": used.ru_utime + used.ru_stime,
+    "peak": used.ru_maxrss,
     "reports": tally.reports, "duplicates": tally.duplicates, "rejected": sum(tally.rejected.values()),
     "anonymous": tally.anonymous,
 }))

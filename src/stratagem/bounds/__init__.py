@@ -49,10 +49,9 @@ class Bounds:
     """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy."""
 
     svd: float | None
-    """None under a prior."""
+    """None under a prior, as `integer`."""
     closed: float
     integer: float | None
-    """None under a prior."""
     weighted: float | None = None
     """None where the domain is too large to compute it unasked."""
     pricing: float | None = None
@@ -60,6 +59,8 @@ class Bounds:
     sdp: float | None = None
     exact: float | None = None
     """The optimum itself, less 1e-7 of it."""
+    pairwise: float | None = None
+    """The bound on a largest variance from two user types alone; None for the average case."""
 
     def known(self) -> dict[str, float]:
         """Return the bounds that were computed, by name."""
@@ -82,8 +83,8 @@ def lower_bounds(
 ) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
-    Under a prior over the user types, those that know it. See `tighten` for the others. Whoever has the
-    weighted bound already passes it on.
+    Under a prior over the user types, those that know it: all but svd and integer. See `tighten` for the
+    others. Whoever has the weighted bound already passes it on.
 
     Raises:
         ValueError: if epsilon is out of range or the prior is none (see `check_prior`).
@@ -99,16 +100,13 @@ def lower_bounds(
     known = dual.value if dual else None
     if known is None and n <= WEIGHTED_LIMIT:
         known = weighted(workload, epsilon, prior=p)
-    known = None if known is None else known * down
-    if p is not None:
-        return Bounds(svd=None, closed=closed(workload, epsilon, p) * down, integer=None, weighted=known)
     small = n <= EXACT
     few_patterns = not small and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
     return Bounds(
-        svd=svd(workload, epsilon) * down,
-        closed=closed(workload, epsilon) * down,
-        integer=integer(workload, epsilon) * down,
-        weighted=known,
-        pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0) if few_patterns else None,
-        exact=exact(workload, epsilon) if small else None,
+        svd=svd(workload, epsilon) * down if p is None else None,
+        closed=closed(workload, epsilon, p) * down,
+        integer=integer(workload, epsilon) * down if p is None else None,
+        weighted=None if known is None else known * down,
+        pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=p) if few_patterns else None,
+        exact=exact(workload, epsilon, prior=p) if small else None,
     )

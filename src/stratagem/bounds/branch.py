@@ -20,7 +20,7 @@ MAX_NODES = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Worst:
-    """How negative f(T)/(1^T s)^2 can be over all 2^n patterns T."""
+    """How negative the score f(T)/lengths can be over all 2^n patterns T."""
 
     lower: float
     """A lower bound on it, at most 0."""
@@ -33,7 +33,7 @@ class Worst:
 
 
 def worst(slack: Slack, seeds: np.ndarray, tolerance: float, seconds: float) -> Worst:
-    """Bound min over T of f(T)/(1^T s)^2 from below, until within a tolerance of the worst pattern met.
+    """Bound the least score f(T)/lengths over all T from below, until within a tolerance of the worst pattern met.
 
     seeds (N x n bool) are patterns to start the comparison with. The search keeps the nodes whose bound is
     below the worst pattern met and expands the lowest first, so it can stop at any time: the answer is then
@@ -87,7 +87,7 @@ class _Search:
         return Tree(self.slack, splits), roots(self.slack, sizes, np.array(list(scores.values())))
 
     def score(self, P: np.ndarray, size: int) -> float:
-        """Return the root bound on f(T)/(1^T s)^2 at a size."""
+        """Return the root bound on the score at a size."""
         error = self.slack.rounding[size] + rounding(P)
         return (root(self.slack, P, size)[0] - error) / float(self.slack.lengths[size])
 

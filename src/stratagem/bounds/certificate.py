@@ -20,9 +20,10 @@ SAFETY = 1e-10
 class Certificate:
     """G = B B^T with lambda, V = F F^T.
 
-    If f(T) = (lambda^T s)(1^T s) - s^T G s >= 0 for all patterns, then for every strategy M the constraint
-    M 1 = 1 gives tr(G M) <= 1^T lambda, and tr(M^-1 V) tr(G M) >= ||F^T B||_*^2 by Cauchy-Schwarz, so
-    L(Q) >= ||F^T B||_*^2 / 1^T lambda. If f(T) >= -delta (1^T s)^2, lambda + delta 1 satisfies it.
+    If f(T) = (lambda^T s)(h^T s) - s^T G s >= 0 for all patterns, h = n p, then for every strategy
+    M = sum_y theta_y s_y s_y^T/(h^T s_y) the constraint M h = 1 gives tr(G M) <= 1^T lambda, and
+    tr(M^-1 V) tr(G M) >= ||F^T B||_*^2 by Cauchy-Schwarz, so L(Q) >= ||F^T B||_*^2 / 1^T lambda.
+    If f(T) >= -delta (1^T s)(h^T s), lambda + delta 1 satisfies it.
     """
 
     F: np.ndarray
@@ -32,12 +33,21 @@ class Certificate:
     multiplier: np.ndarray
     """lambda (n,)"""
     E: float
+    prior: np.ndarray | None = None
+    """p (n,), None for 1/n."""
 
     @classmethod
-    def of(cls, V: np.ndarray, information: np.ndarray, multiplier: np.ndarray, E: float) -> Certificate:
+    def of(
+        cls,
+        V: np.ndarray,
+        information: np.ndarray,
+        multiplier: np.ndarray,
+        E: float,
+        prior: np.ndarray | None = None,
+    ) -> Certificate:
         """Return the certificate with B = M^-1 F, for any positive definite M and any lambda."""
         F = factor(V)
-        return cls(F, np.linalg.solve(information, F), multiplier, E)
+        return cls(F, np.linalg.solve(information, F), multiplier, E, prior)
 
     @cached_property
     def nuclear(self) -> float:
@@ -52,10 +62,10 @@ class Certificate:
     @cached_property
     def slack(self) -> Slack:
         """The slack f."""
-        return Slack.of(self.B @ self.B.T, self.multiplier, self.E)
+        return Slack.of(self.B @ self.B.T, self.multiplier, self.E, self.prior)
 
     def shifted(self, lower: float) -> Certificate:
-        """Return the certificate with lambda - lower 1, valid if f(T)/(1^T s)^2 >= lower for all patterns.
+        """Return the certificate with lambda - lower 1, valid if the slack's scores are at least lower.
 
         It is scaled to ||F^T B||_* = 1^T lambda, as at an optimum, which leaves the bound as it is.
         """
@@ -71,7 +81,7 @@ class Certificate:
         return replace(self, B=factor(B @ B.T), multiplier=multiplier)
 
     def value(self, lower: float) -> float:
-        """Return the bound if f(T)/(1^T s)^2 >= lower for all patterns: lambda is shifted by -lower."""
+        """Return the bound if all scores of the slack are at least lower: lambda is shifted by -lower."""
         total = self.total - len(self.slack.linear) * min(lower, 0.0)
         return self.nuclear**2 / total * (1 - SAFETY) if total > 0 else 0.0
 

@@ -16,8 +16,8 @@ LIMIT = 10
 """Largest domain: 2^10 patterns, a minute or less."""
 
 
-def exact(workload: Workload, epsilon: float, gap: float = 1e-7) -> float:
-    """Return the least L(Q) of all epsilon-LDP strategies, from below to a relative gap.
+def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarray | None = None) -> float:
+    """Return the least L(Q) of all epsilon-LDP strategies, from below to a relative gap, under a prior (n,).
 
     Splitting rows into two-level patterns never raises L, so the optimum is a convex program over the 2^n - 2
     patterns (theory: one Cholesky-based interior-point method, module master). The number is a certificate
@@ -36,17 +36,17 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7) -> float:
         raise ValueError(
             f"The domain has {n} elements; all patterns are tried up to {LIMIT}: use pricing instead."
         )
-    V, X = workload.gram(), all_patterns(n)
+    V, X, trivial = workload.gram(), all_patterns(n), total_term(workload, prior)
     if n == 1:
-        return total_term(workload)
+        return trivial
     try:
-        centre = solve(1 + (E - 1) * X[1:-1], V, gap)
+        centre = solve(1 + (E - 1) * X[1:-1], V, gap, prior=prior)
     except np.linalg.LinAlgError:  # epsilon about 1e-6: two-level rows are constant rows up to rounding
-        return total_term(workload)
-    certificate = Certificate.of(V, centre.information, centre.multiplier, E)
+        return trivial
+    certificate = Certificate.of(V, centre.information, centre.multiplier, E, prior)
     slack = certificate.slack
     lower = (slack.values(X) - slack.rounding[X.sum(axis=1)]) / slack.lengths[X.sum(axis=1)]
-    return max(certificate.value(float(lower.min())), total_term(workload))
+    return max(certificate.value(float(lower.min())), trivial)
 
 
 def all_patterns(n: int) -> np.ndarray:

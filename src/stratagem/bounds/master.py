@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from stratagem.prior import uniform
+
 BOUNDARY = 0.95
 """Share of the way to the boundary that one Newton step may go."""
 CENTRING = 0.15
@@ -25,31 +27,38 @@ class Centre:
     """A primal-dual pair over m patterns: theta for the strategy, lambda for the certificate."""
 
     theta: np.ndarray
-    """Probabilities of the patterns (m,), averaged over user types; sum_s theta_s n s/(1^T s) = 1."""
+    """Probabilities of the patterns (m,), averaged over the prior; sum_s theta_s n s/(h^T s) = 1, h = n p."""
     multiplier: np.ndarray
     """lambda (n,): g_s <= lambda^T s for the patterns given, up to the gap."""
     information: np.ndarray
-    """M = sum_s theta_s n s s^T/(1^T s)^2, n x n."""
+    """M = sum_s theta_s n s s^T/(h^T s)^2, n x n."""
 
 
 def solve(
-    S: np.ndarray, V: np.ndarray, gap: float = 1e-4, start: Start | None = None, max_steps: int = 80
+    S: np.ndarray,
+    V: np.ndarray,
+    gap: float = 1e-4,
+    start: Start | None = None,
+    max_steps: int = 80,
+    prior: np.ndarray | None = None,
 ) -> Centre:
     """Minimise tr(M^-1 V) over theta >= 0 with S^T theta = 1, to a relative duality gap.
 
-    S holds one two-level row s in {1, E}^n per pattern (m x n), scaled here to 1^T s = n. With
-    u_s = s/(1^T s)^(1/2) the derivative is -g_s = -u_s^T G u_s, G = M^-1 V M^-1, and the Hessian
+    S holds one two-level row s in {1, E}^n per pattern (m x n), scaled here to h^T s = n, h = n p for a
+    prior p (n,), 1/n by default. With
+    u_s = s/(h^T s)^(1/2) the derivative is -g_s = -u_s^T G u_s, G = M^-1 V M^-1, and the Hessian
     2 (U M^-1 U^T) o (U G U^T) (Hadamard product), so each primal-dual Newton step is one
     Cholesky decomposition, O(m^3). A start is a positive theta (m,) and a lambda (n,) near a solution, such
     as the last one before patterns were added.
     """
     m, n = S.shape
-    S = S * (n / S.sum(axis=1, keepdims=True))
+    h = n * (uniform(n) if prior is None else prior)
+    S = S * (n / (S @ h))[:, None]
     V = V + SLIVER * np.trace(V) / n * np.eye(n)
     U = S / math.sqrt(n)
     theta, lam = start or (np.full(m, 1 / m), np.zeros(n))
     M, G, curvature, g = _expand(U, V, theta)
-    lam = lam + max(0.0, 1.1 * (g - S @ lam).max() / n)
+    lam = lam + max(0.0, 1.1 * (g - S @ lam).max() / n) * h
     z = S @ lam - g
     for _ in range(max_steps):
         missing = 1 - S.T @ theta

@@ -7,6 +7,9 @@ import numpy as np
 from stratagem.linalg import centre, eigenvalues
 from stratagem.workloads import Workload
 
+NOISE = 1e-12
+"""Share of tr V below which what is left of a workload beside the total is rounding."""
+
 
 def nuclear_norm(workload: Workload) -> float:
     """Return sum_i sigma_i(W), the trace of V^(1/2)."""
@@ -20,6 +23,11 @@ def centred_nuclear_norm(workload: Workload, prior: np.ndarray | None = None) ->
         root = np.sqrt(len(prior) * prior)
         V = root[:, None] * V * root
     return float(np.sqrt(eigenvalues(V)).sum())
+
+
+def total_alone(V: np.ndarray) -> bool:
+    """Return whether every query is a multiple of the total: all else is rounding, and no report is needed."""
+    return float(np.trace(centre(V))) <= NOISE * float(np.trace(V))
 
 
 def total_term(workload: Workload, prior: np.ndarray | None = None) -> float:

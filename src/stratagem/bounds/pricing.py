@@ -46,7 +46,13 @@ class Priced:
         return self.objective / self.bound - 1 if self.bound > 0 else math.inf
 
 
-def pricing(workload: Workload, epsilon: float, gap: float = 5e-3, seconds: float = 30.0) -> float:
+def pricing(
+    workload: Workload,
+    epsilon: float,
+    gap: float = 5e-3,
+    seconds: float = 30.0,
+    prior: np.ndarray | None = None,
+) -> float:
     """Return a lower bound on L(Q) that pattern generation brings within gap of the optimum, time allowing.
 
     Solve the design problem over some patterns (module master); its multipliers with G = M^-1 V M^-1 are a
@@ -57,10 +63,10 @@ def pricing(workload: Workload, epsilon: float, gap: float = 5e-3, seconds: floa
     Raises:
         ValueError: if epsilon is out of range.
     """
-    trivial = total_term(workload)
+    trivial = total_term(workload, prior)
     if workload.domain.size == 1:
         return trivial
-    return max(generate(workload, epsilon, gap, seconds).bound, trivial)
+    return max(generate(workload, epsilon, gap, seconds, prior=prior).bound, trivial)
 
 
 def generate(
@@ -71,6 +77,7 @@ def generate(
     patterns: np.ndarray | None = None,
     objective: float = math.inf,
     known: float = 0.0,
+    prior: np.ndarray | None = None,
 ) -> Priced:
     """Generate patterns from the given ones (N, n) bool, or from random ones, for a gap or some seconds.
 
@@ -83,7 +90,7 @@ def generate(
     """
     E, V = math.exp(check(epsilon)), workload.gram()
     X = columns.first(V, E, 600, np.random.default_rng(0)) if patterns is None else columns.spanning(patterns)
-    begun, search = time.monotonic(), _Search(V, E, X, objective, gap)
+    begun, search = time.monotonic(), _Search(V, E, X, objective, gap, prior)
     while True:
         search.certify(seconds, begun + seconds - time.monotonic())
         spent = time.monotonic() - begun
@@ -96,8 +103,16 @@ def generate(
 class _Search:
     """The patterns, the best certificate so far, and the rounds that improve both."""
 
-    def __init__(self, V: np.ndarray, E: float, patterns: np.ndarray, best: float, gap: float) -> None:
-        self.V, self.E, self.patterns, self.best, self.gap = V, E, patterns, best, gap
+    def __init__(
+        self,
+        V: np.ndarray,
+        E: float,
+        patterns: np.ndarray,
+        best: float,
+        gap: float,
+        prior: np.ndarray | None,
+    ) -> None:
+        self.V, self.E, self.patterns, self.best, self.gap, self.prior = V, E, patterns, best, gap, prior
         self.rng = np.random.default_rng(0)
         self.bound, self.value, self.rounds, self.step = 0.0, 0.0, 0, STEP
         self.start: Start | None = None
@@ -107,10 +122,11 @@ class _Search:
         """Solve for the weights, try a certificate between the best one and theirs, and keep the better."""
         tight = 0.5 * (self.best / self.bound - 1) if self.bound else 1.0
         tight = min(max(tight, 0.2 * self.gap), 0.1)
-        self.centre = solve(1 + (self.E - 1) * self.patterns, self.V, tight, self.start)
+        S = 1 + (self.E - 1) * self.patterns
+        self.centre = solve(S, self.V, tight, self.start, prior=self.prior)
         M = self.centre.information
         self.best = min(self.best, float(np.trace(np.linalg.solve(M, self.V))))
-        self.fresh = Certificate.of(self.V, M, self.centre.multiplier, self.E)
+        self.fresh = Certificate.of(self.V, M, self.centre.multiplier, self.E, self.prior)
         self.trial = self.held.blend(self.fresh.shifted(0.0), self.step) if self.held else self.fresh
         worst, self.rounds = self._price(seconds, left), self.rounds + 1
         self.value = self.trial.value(worst.lower)

@@ -11,6 +11,7 @@ import numpy as np
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.nuclear import total_term
 from stratagem.linalg import factor
+from stratagem.prior import uniform
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
@@ -22,14 +23,15 @@ RIDGE = 1e-9
 """Least eigenvalue left to the solver's M, a share of the largest; any positive M is a valid certificate."""
 
 
-def sdp(workload: Workload, epsilon: float, seconds: float = 60.0) -> float:
+def sdp(workload: Workload, epsilon: float, seconds: float = 60.0, prior: np.ndarray | None = None) -> float:
     """Return min tr(M^-1 V) over a relaxation of what two-level strategies reach, made safe: <= L(Q).
 
-    Over rows theta_y s_y, s = 1 + c 1_T, c = E - 1, put weights w = theta/(1^T s) and t = sum w,
-    x = sum w 1_T, X = sum w 1_T 1_T^T. Then M = t 11^T + c (x 1^T + 1 x^T) + c^2 X, and
-    [[t, x^T], [x, X]] >= 0, diag X = x, M 1 = 1; 0 <= X_ij <= x_i, x_i + x_j - t <= X_ij (RLT cuts);
+    Over rows theta_y s_y, s = 1 + c 1_T, c = E - 1, put weights w = theta/(h^T s), h = n p for a prior p
+    (n,), 1/n by default, and t = sum w, x = sum w 1_T, X = sum w 1_T 1_T^T. Then
+    M = t 11^T + c (x 1^T + 1 x^T) + c^2 X, and [[t, x^T], [x, X]] >= 0, diag X = x, M h = 1;
+    0 <= X_ij <= x_i, x_i + x_j - t <= X_ij (RLT cuts);
     1^T X 1 - (2k + 1) 1^T x + k (k + 1) t >= 0 for whole k, as |T| is no value between k and k + 1.
-    The solver's M and the multiplier of M 1 = 1 form a certificate (module certificate), which branch and
+    The solver's M and the multiplier of M h = 1 form a certificate (module certificate), which branch and
     bound checks against all 2^n patterns, so the number is valid at any accuracy of the solver.
     Within 0.7 % of the optimum for prefix and all-range at n = 8; at low epsilon a workload of low rank may
     stay at the integer bound (2-way marginals, n = 8, eps = 0.5: 6 % below the optimum).
@@ -45,23 +47,24 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0) -> float:
         raise ValueError(
             f"The domain has {n} elements; the semidefinite bound is for at most {LIMIT}: use pricing."
         )
-    pair = _relax(V, E, seconds) if n > 1 else None
+    h, trivial = n * (uniform(n) if prior is None else prior), total_term(workload, prior)
+    pair = _relax(V, E, h, seconds) if n > 1 else None
     if pair is None:
-        return total_term(workload)
-    certificate = Certificate.of(V, *pair, E)
+        return trivial
+    certificate = Certificate.of(V, *pair, E, prior)
     worst = certificate.price(np.zeros((0, n), dtype=bool), 1e-6, seconds)
-    return max(certificate.value(worst.lower), total_term(workload))
+    return max(certificate.value(worst.lower), trivial)
 
 
-def _relax(V: np.ndarray, E: float, seconds: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return M (n x n) and the multiplier lambda (n,) of M 1 = 1, None where the solver gives up."""
+def _relax(V: np.ndarray, E: float, h: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return M (n x n) and the multiplier lambda (n,) of M h = 1, None where the solver gives up."""
     import cvxpy as cp
 
     n, c, one = len(V), E - 1, np.ones((len(V), 1))
     lifted = cp.Variable((n + 1, n + 1), PSD=True)
     t, x, X = lifted[0, 0], cp.reshape(lifted[1:, 0], (n, 1), order="C"), lifted[1:, 1:]
     M = t * (one @ one.T) + c * (x @ one.T + one @ x.T) + c**2 * X
-    balance = cp.Zero(cp.sum(M, axis=1) - 1)
+    balance = cp.Zero(M @ h - 1)
     rows = x @ one.T
     cuts: list[cp.Constraint] = [cp.diag(X) == lifted[1:, 0], X >= 0, rows >= X, X + t >= rows + rows.T]
     whole: list[cp.Constraint] = [

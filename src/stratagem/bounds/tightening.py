@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
 from stratagem.bounds.pricing import generate
 from stratagem.bounds.sdp import LIMIT as RELAXED
 from stratagem.bounds.sdp import sdp
+from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 
@@ -39,11 +41,13 @@ def tighten(
     gap: float = 0.01,
     seconds: float = 20.0,
     patterns: np.ndarray | None = None,
+    prior: ArrayLike | None = None,
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
     In this order: the exact optimum up to n = 10, pricing up to n = 128 while optimal patterns have at most
     ten elements, the semidefinite bound up to n = 32.
+    Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
     from which pricing starts: without them it must find them first. Whatever is passed, each number is a
     bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed.
@@ -54,7 +58,8 @@ def tighten(
         >>> quick.best < tighten(quick, st.prefix(32), 4.0, seconds=5).best
         True
     """
-    search = _Tightening(bounds, workload, check(epsilon), objective, gap, time.monotonic() + seconds)
+    p = None if prior is None else check_prior(prior, workload.domain.size)
+    search = _Tightening(bounds, workload, check(epsilon), p, objective, gap, time.monotonic() + seconds)
     with suppress(KeyboardInterrupt):
         search.run(patterns)
     return search.bounds
@@ -67,6 +72,7 @@ class _Tightening:
     bounds: Bounds
     workload: Workload
     epsilon: float
+    prior: np.ndarray | None
     objective: float
     gap: float
     deadline: float
@@ -79,14 +85,14 @@ class _Tightening:
 
     def run(self, patterns: np.ndarray | None) -> None:
         """Compute one bound after the other while there is need."""
-        n, gap = self.workload.domain.size, MARGIN * self.gap
+        n, gap, p = self.workload.domain.size, MARGIN * self.gap, self.prior
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
-            self.bounds = replace(self.bounds, exact=exact(*problem))
+            self.bounds = replace(self.bounds, exact=exact(*problem, prior=p))
         few = n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon))
         if few and (seconds := self.left()):
-            found = generate(*problem, gap, seconds, patterns, self.objective, self.bounds.best)
+            found = generate(*problem, gap, seconds, patterns, self.objective, self.bounds.best, p)
             self.objective = min(self.objective, found.objective)
             self.bounds = replace(self.bounds, pricing=max(found.bound, self.bounds.pricing or 0.0))
         if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
-            self.bounds = replace(self.bounds, sdp=sdp(*problem, seconds))
+            self.bounds = replace(self.bounds, sdp=sdp(*problem, seconds, p))

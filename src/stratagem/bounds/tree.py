@@ -25,7 +25,7 @@ class Nodes:
     value: np.ndarray
     """f of the chosen elements alone (N,)."""
     score: np.ndarray
-    """Lower bound on f(T)/(1^T s)^2 (N,)."""
+    """Lower bound on the score f(T)/lengths (N,)."""
 
     def __len__(self) -> int:
         """Return N."""

@@ -12,6 +12,7 @@ from types import FrameType
 import typer
 
 from stratagem.cli import (
+    adoption,
     aggregate,
     audit,
     bound,
@@ -39,6 +40,7 @@ app.command()(bound.bound)
 app.command()(compare.compare)
 app.command()(simulate.simulate)
 app.command()(export.export)
+app.command("import")(adoption.import_matrix)
 app.command()(randomise.randomise)
 app.command()(aggregate.aggregate)
 app.command()(estimate.estimate)

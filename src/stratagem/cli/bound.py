@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.option import DOMAIN, EPSILON, JSON, ORDER, WIDTH, WORKLOAD, read_workload
+from stratagem.cli.option import (
+    DOMAIN,
+    EPSILON,
+    JSON,
+    OBJECTIVE,
+    ORDER,
+    PRIOR,
+    WIDTH,
+    WORKLOAD,
+    read_prior,
+    read_workload,
+)
 from stratagem.cli.output import write, write_json
 from stratagem.cli.progress import note, progress
 
@@ -25,6 +36,8 @@ def bound(
     domain: DOMAIN = None,
     order: ORDER = None,
     width: WIDTH = None,
+    objective: OBJECTIVE = "average",
+    prior: PRIOR = None,
     tight: Annotated[
         bool, typer.Option("--tight", help="Also the expensive bounds: pricing and semidefinite.")
     ] = False,
@@ -35,18 +48,19 @@ def bound(
     json: JSON = False,
 ) -> None:
     """Compute lower bounds on the objective of every strategy for a workload."""
-    from stratagem.bounds import lower_bounds, tighten
+    from stratagem.objective import Near, named_objective
     from stratagem.privacy import check
 
     check(epsilon)
     asked = read_workload(workload, domain, order, width)
+    aim = named_objective(objective, asked, read_prior(prior, asked))
     with progress("computing bounds"):
-        bounds = lower_bounds(asked, epsilon)
+        bounds = aim.bounds(epsilon)
     if (tight or seconds is not None) and bounds.exact is None:
         limit = SECONDS if seconds is None else seconds
         note(f"tightening the {bounds.name} bound for at most {limit:g} s; Ctrl-C ends it")
         with progress("tightening bounds"):
-            bounds = tighten(bounds, asked, epsilon, gap=GAP, seconds=limit)
+            bounds = aim.tightened(bounds, epsilon, Near(), GAP, limit)
     if json:
         write_json(bounds_data(bounds))
         return

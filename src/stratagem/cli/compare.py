@@ -8,60 +8,37 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.bound import bounds_data
-from stratagem.cli.option import (
-    DOMAIN,
-    EPSILON,
-    GAP,
-    JSON,
-    ORDER,
-    OUTPUTS,
-    RESTARTS,
-    SECONDS,
-    SEED,
-    SOLVER,
-    WIDTH,
-    WORKLOAD,
-    read_workload,
-)
+from stratagem.cli.option import JSON
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
+from stratagem.cli.request import Request, requesting
 
 if TYPE_CHECKING:
     from stratagem.comparison import Comparison
 
 
+@requesting
 def compare(
-    workload: WORKLOAD,
-    epsilon: EPSILON,
-    domain: DOMAIN = None,
-    order: ORDER = None,
-    width: WIDTH = None,
-    solver: SOLVER = "auto",
-    outputs: OUTPUTS = None,
-    restarts: RESTARTS = None,
-    seed: SEED = None,
-    gap: GAP = None,
-    seconds: SECONDS = None,
+    request: Request,
     plot: Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.")] = None,
     json: JSON = False,
 ) -> None:
     """Set an optimised strategy beside every published mechanism and every lower bound."""
     from stratagem.comparison import compare as run
-    from stratagem.preset import load_solver
-    from stratagem.privacy import check
 
-    check(epsilon)
-    asked = read_workload(workload, domain, order, width)
-    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     _check_plot(plot)
     with progress("comparing") as on_step:
-        comparison = run(asked, epsilon, chosen, on_step)
+        options = {"objective": request.objective, "prior": request.prior}
+        comparison = run(request.workload, request.epsilon, request.solver, on_step, **options)
     if plot is not None:
         comparison.plot(plot)
     if json:
-        write_json(_data(comparison))
+        write_json(_data(comparison, request))
         return
-    write(f"{workload} over domain {asked.domain}, epsilon {epsilon:g}\n")
+    write(
+        f"{request.name} over domain {request.workload.domain}, epsilon {request.epsilon:g}, "
+        f"objective {request.objective}\n"
+    )
     write_comparison(comparison)
     if plot is not None:
         write(f"drawn in {plot}")
@@ -87,7 +64,7 @@ def _check_plot(path: Path | None) -> None:
         check_matplotlib()
 
 
-def _data(comparison: Comparison) -> dict[str, object]:
+def _data(comparison: Comparison, request: Request) -> dict[str, object]:
     mechanisms = [
         {
             "mechanism": row.mechanism,
@@ -100,4 +77,9 @@ def _data(comparison: Comparison) -> dict[str, object]:
         }
         for row in comparison.rows
     ]
-    return {"mechanisms": mechanisms, "bounds": bounds_data(comparison.bounds)}
+    return {
+        "objective_kind": request.objective,
+        "prior": None if request.prior_file is None else str(request.prior_file),
+        "mechanisms": mechanisms,
+        "bounds": bounds_data(comparison.bounds),
+    }

@@ -10,97 +10,87 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.compare import write_comparison
-from stratagem.cli.option import (
-    DOMAIN,
-    EPSILON,
-    GAP,
-    JSON,
-    OBJECTIVE,
-    ORDER,
-    OUTPUTS,
-    PRIOR,
-    RESTARTS,
-    SECONDS,
-    SEED,
-    SOLVER,
-    WIDTH,
-    WORKLOAD,
-    read_prior,
-    read_workload,
-)
+from stratagem.cli.option import EDGES, JSON, LABELS
 from stratagem.cli.output import write, write_json
 from stratagem.cli.progress import progress
+from stratagem.cli.request import Request, requesting
+from stratagem.cli.source import check_values_kept, read_values
 
 if TYPE_CHECKING:
+    from stratagem.cli.source import Values
     from stratagem.solution import Solution
 
 
+@requesting
 def optimise(
-    workload: WORKLOAD,
-    epsilon: EPSILON,
-    domain: DOMAIN = None,
-    order: ORDER = None,
-    width: WIDTH = None,
-    objective: OBJECTIVE = "average",
-    prior: PRIOR = None,
-    solver: SOLVER = "auto",
-    outputs: OUTPUTS = None,
-    restarts: RESTARTS = None,
-    seed: SEED = None,
-    gap: GAP = None,
-    seconds: SECONDS = None,
+    request: Request,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Save as .npz (everything), .csv or .mat (the matrix)."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="Save as .ldp.json (whole numbers, for clients), .npz (doubles) or .csv, .mat, .parquet (the "
+            "matrix).",
+        ),
     ] = None,
+    edges: EDGES = None,
+    labels: LABELS = None,
     json: JSON = False,
 ) -> None:
     """Find a strategy close to the best possible one, and say how close. Ctrl-C keeps the best so far."""
     from stratagem.optimisation import optimise as run
-    from stratagem.preset import load_solver
-    from stratagem.privacy import check
 
-    check(epsilon)
-    asked = read_workload(workload, domain, order, width)
-    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
-    _check_out(out)
-    belief = read_prior(prior, asked)
+    plain = request.prior is None and request.objective == "average"
+    _check_out(out, plain=plain)
+    check_values_kept(out, edges, labels)
+    values = read_values(request.workload.domain, edges, labels)
     with progress("optimising") as on_step:
-        solution = run(asked, epsilon, chosen, on_step, objective=objective, prior=belief)
-    _save(solution, workload, out)
+        options = {"objective": request.objective, "prior": request.prior}
+        solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
+    _save(solution, request.name, out, values)
     if json:
-        write_json(_data(solution, workload, out))
+        write_json(_data(solution, request, out))
     else:
-        _describe(solution, workload, out)
+        _describe(solution, request.name, out)
 
 
-def _check_out(out: Path | None) -> None:
-    """Refuse a file that could not be written, before the work."""
-    from stratagem.strategy_file import WRITERS
+def _check_out(out: Path | None, *, plain: bool) -> None:
+    """Refuse a file that could not be written or would lose something, before the work."""
+    from stratagem.mechanism.mechanism import SUFFIX
+    from stratagem.strategy_file import WRITERS, check_prior_kept
     from stratagem.target import check_target
 
     if out is not None:
-        check_target(out, tuple(WRITERS))
+        check_target(out, (*WRITERS, SUFFIX))
+        if not plain:
+            check_prior_kept(out)
 
 
-def _save(solution: Solution, name: str, out: Path | None) -> None:
-    from stratagem.strategy_file import StoredStrategy, save
+def _save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
+    from stratagem.export.saved import write_saved
+    from stratagem.mechanism.mechanism import SUFFIX
+    from stratagem.strategy_file import StoredStrategy
 
-    if out is not None:
+    if out is None:
+        return
+    if out.name.lower().endswith(SUFFIX):
+        write_saved(out, solution.mechanism(name=name, **values))
+    else:
         matrix = solution.strategy.dense()
-        save(out, StoredStrategy(matrix, solution.epsilon, solution.workload, name, solution.prior))
+        write_saved(out, StoredStrategy(matrix, solution.epsilon, solution.workload, name, solution.prior))
 
 
-def _data(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
+def _data(solution: Solution, request: Request, out: Path | None) -> dict[str, object]:
     from stratagem.comparison import ALPHA
 
     return {
-        "workload": name,
+        "workload": request.name,
         "domain": str(solution.workload.domain),
         "epsilon": solution.epsilon,
         "epsilon_realised": solution.strategy.epsilon,
         "outputs": solution.strategy.outputs,
         "objective_kind": solution.objective_kind,
+        "prior": None if request.prior_file is None else str(request.prior_file),
         "objective": solution.objective,
         "lower_bound": solution.lower_bound,
         "bound": solution.bounds.name,
@@ -140,9 +130,11 @@ def _describe(solution: Solution, name: str, out: Path | None) -> None:
 def _next(solution: Solution, name: str, out: Path | None) -> str:
     """Say how to go on from here."""
     if out is None:
-        return f"add -o {shlex.quote(Path(name).stem)}.npz to save it; stratagem simulate runs it on data"
-    if out.suffix.lower() != ".npz":
-        return "save it as .npz too (-o FILE.npz), and stratagem simulate runs it on data"
+        return (
+            f"add -o {shlex.quote(Path(name).stem)}.ldp.json to save it; stratagem simulate runs it on data"
+        )
+    if out.suffix.lower() not in (".json", ".npz"):
+        return "save it as .ldp.json too, and stratagem simulate runs it on data"
     columns = " ".join(f"--column {attribute}=COLUMN" for attribute in solution.workload.domain.attributes)
     if len(solution.workload.domain.sizes) == 1:
         columns = "--column COLUMN --edges START:STOP:STEP"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WORKLOAD = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
 ]
-STRATEGY_FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A strategy saved as .npz.")]
+STRATEGY_FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
 BUNDLE = Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
 EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nats.")]
 DOMAIN = Annotated[
@@ -40,6 +40,15 @@ OBJECTIVE = Annotated[str, typer.Option(help="average, worst-case or worst-query
 PRIOR = Annotated[
     Path | None,
     typer.Option(help="How common each user type is: n counts in a .npy or .csv file.", show_default=False),
+]
+EDGES = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1).", show_default=False
+    ),
+]
+LABELS = Annotated[
+    list[str] | None, typer.Option(help="a,b,...: the texts of values 0, 1, ...", show_default=False)
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 

@@ -66,11 +66,12 @@ def randomise(
 
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], target: TextIO) -> None:
     """Randomise the rows of a file."""
-    from stratagem.cli.source import read_columns
+    from stratagem.cli.source import read_sources
     from stratagem.data import stream
 
     client, outside, sent = mechanism.client, Counter(), 0
-    for rows in stream(data, mechanism.domain, read_columns(client.attributes, mechanism.domain, columns)):
+    sources = read_sources(mechanism.domain, columns, stated=client.attributes)
+    for rows in stream(data, mechanism.domain, sources):
         inside = [int(cell) for cell in rows.cell if cell >= 0]
         target.writelines(json.dumps(client.report(cell)) + "\n" for cell in inside)
         outside.update(why for why in rows.reason if why)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.option import JSON, STRATEGY_FILE
+from stratagem.cli.option import EDGES, JSON, LABELS, STRATEGY_FILE
 from stratagem.cli.output import spread, write, write_json, write_table
 from stratagem.cli.progress import progress
 from stratagem.cli.source import read_sources
 
 if TYPE_CHECKING:
     from stratagem.data import Data
+    from stratagem.mechanism.mechanism import Mechanism
     from stratagem.simulation import Simulation
     from stratagem.strategy_file import StoredStrategy
 
@@ -25,15 +26,8 @@ def simulate(
         list[str],
         typer.Option(help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated."),
     ],
-    edges: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1).", show_default=False
-        ),
-    ] = None,
-    labels: Annotated[
-        list[str] | None, typer.Option(help="a,b,...: the texts of values 0, 1, ...", show_default=False)
-    ] = None,
+    edges: EDGES = None,
+    labels: LABELS = None,
     repetitions: Annotated[int, typer.Option(min=2, help="How often all users report.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")] = 0,
     queries: Annotated[int, typer.Option(min=1, help="Answers to show, evenly spread.")] = 10,
@@ -41,13 +35,15 @@ def simulate(
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
     from stratagem.data import read
+    from stratagem.export.saved import read_saved
+    from stratagem.mechanism.mechanism import Mechanism
     from stratagem.simulation import simulate as run
-    from stratagem.strategy_file import load
 
-    stored = load(file)
+    stored = read_saved(file)
     domain = stored.workload.domain
+    stated = stored.client.attributes if isinstance(stored, Mechanism) else ()
     with progress("simulating"):
-        users = read(data, domain, read_sources(domain, column, edges or [], labels or []))
+        users = read(data, domain, read_sources(domain, column, edges, labels, stated))
         options = {"repetitions": repetitions, "seed": seed, "prior": stored.prior}
         result = run(stored.workload, stored.strategy, users.x, **options)
     shown = spread(len(result.truth), queries)
@@ -57,7 +53,9 @@ def simulate(
         _describe(stored, users, result, shown)
 
 
-def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> dict[str, object]:
+def _data(
+    stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]
+) -> dict[str, object]:
     errors = result.standard_errors
     answers = [
         {
@@ -71,7 +69,7 @@ def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: list[i
     return {
         "workload": stored.name,
         "domain": str(stored.workload.domain),
-        "epsilon": stored.epsilon,
+        "epsilon": float(stored.epsilon),
         "users": result.users,
         "outside": users.outside,
         "queries": len(result.truth),
@@ -85,10 +83,10 @@ def _data(stored: StoredStrategy, users: Data, result: Simulation, shown: list[i
     }
 
 
-def _describe(stored: StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
+def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
     outside = ", ".join(f"{reason} {count:,}" for reason, count in users.outside.items())
     total = result.users + sum(users.outside.values())
-    write(f"{stored.name} over domain {stored.workload.domain}, epsilon {stored.epsilon:g}")
+    write(f"{stored.name} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
     write(
         f"{result.users:,} of {total:,} rows counted{f'; outside the domain: {outside}' if outside else ''}\n"
     )

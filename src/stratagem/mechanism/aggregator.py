@@ -27,7 +27,7 @@ class Aggregator:
     What it holds is a set (id -> output) and, for every aggregator that took part, how much it has received.
     Merging takes the union of the first and the larger number of the second, so it is commutative, associative
     and idempotent, and no order of arrival, repetition or restart changes the counts.
-    It needs about 150 bytes of memory a report; `Collection` takes what does not fit.
+    It needs about 110 bytes of memory a report; `Collection` takes what does not fit.
 
     Raises:
         ValueError: for an identifier that is not 64 lower-case hex digits, or fewer than one output.

@@ -17,7 +17,9 @@ import hashlib
 import json
 import math
 import os
+import re
 import secrets
+import struct
 import sys
 from array import array
 from bisect import bisect_right
@@ -39,6 +41,9 @@ MOST_BITS = 52
 """Random bits of one draw, at most: doubles, all that browsers have, hold them exactly."""
 HIGH = 1 << MOST_BITS
 """The higher level of a two-level table; the lower one is given in its units."""
+_ROUND = struct.Struct(">I4xQ").unpack
+"""The random bytes of one round: 32 bits for the row, 64 of which 52 decide whether it is kept."""
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
 ADVICE = "use the file that stratagem wrote, unchanged"
 
 REPORT_SCHEMA = {
@@ -106,7 +111,7 @@ def parse(raw: bytes) -> dict[str, Any]:
     if bundle["sha256"] != fingerprint(bundle):
         raise ValueError(f"the bundle was changed after it was written, its sha256 differs: {ADVICE}")
     _check_domain(bundle["domain"], bundle["table"])
-    if bundle["report"] != REPORT_SCHEMA:
+    if json.dumps(bundle["report"], sort_keys=True) != json.dumps(REPORT_SCHEMA, sort_keys=True):
         raise ValueError(f"the bundle describes other reports than this client makes: {ADVICE}")
     if bundle["certificate"] != certificate(bundle["table"], bundle["epsilon"]):
         raise ValueError(f"the certificate is not that of the table: {ADVICE}")
@@ -161,6 +166,7 @@ class Client:
         self, bundle: Mapping[str, Any], source: Callable[[int], bytes] = secrets.token_bytes
     ) -> None:
         self.identifier: str = bundle["sha256"]
+        self._short = self.identifier[:16]
         self.attributes: list[dict[str, Any]] = bundle["domain"]
         self._source, self._readers = source, [reader(attribute) for attribute in self.attributes]
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
@@ -176,22 +182,20 @@ class Client:
     def report(self, cell: int) -> dict[str, Any]:
         """Return the report of a user type, a number that `cell` returned."""
         output = self.sampler.draw(cell, self._source)
-        return {"mechanism": self.identifier[:16], "id": self._source(16).hex(), "output": output}
+        return {"mechanism": self._short, "id": self._source(16).hex(), "output": output}
 
     def cell(self, value: Any) -> int:
         """Return the number of a value's user type; the last attribute varies fastest."""
-        values = [value]
-        if isinstance(value, Mapping):
-            names = [attribute["name"] for attribute in self.attributes]
-            if set(value) != set(names):
-                raise ValueError(
-                    f"a value for {_short(list(value))} was given, but {_short(names)} is asked for"
-                )
-            values = [value[name] for name in names]
-        elif len(self._readers) > 1:
+        if not isinstance(value, Mapping):
+            if len(self._readers) == 1:
+                return self._readers[0](value)
             raise ValueError(
                 f"{_short(value)} was given, but the domain has several attributes: give a mapping"
             )
+        names = [attribute["name"] for attribute in self.attributes]
+        if set(value) != set(names):
+            raise ValueError(f"a value for {_short(list(value))} was given, but {_short(names)} is asked for")
+        values = [value[name] for name in names]
         cell = 0
         for read_value, one, attribute in zip(self._readers, values, self.attributes, strict=True):
             cell = cell * attribute["size"] + read_value(one)
@@ -205,17 +209,17 @@ class _TwoLevel:
         m, n = _shape(table)
         self.width, self.low = -(-n // 8), table["low"]
         self.patterns = exact_bytes(table["patterns"], "patterns", m * self.width)
-        self.first = _search_table(_decode(table["weights"], "weights", m, 4))
+        self.first: Sequence[int] = _search_table(_decode(table["weights"], "weights", m, 4)).tolist()
 
     def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
         """Return an output; each round searches as many steps and reads one byte, whatever the cell."""
         byte, shift = cell >> 3, 7 - (cell & 7)
         width, low, rise = self.width, self.low, HIGH - self.low
         while True:
-            r = int.from_bytes(source(16), "big")
-            y = bisect_right(self.first, r >> 96)
+            row, chance = _ROUND(source(16))
+            y = bisect_right(self.first, row)
             inside = self.patterns[y * width + byte] >> shift & 1
-            if (r & LOWER) >> 12 < low + inside * rise:
+            if chance >> 12 < low + inside * rise:
                 return y
 
     @staticmethod
@@ -276,8 +280,6 @@ class _Columns:
         }
 
 
-LOWER = (1 << 64) - 1
-
 _KINDS: dict[str, Any] = {"two-level": _TwoLevel, "columns": _Columns}
 
 
@@ -320,17 +322,17 @@ def _check_domain(domain: Any, table: Any) -> None:
     """Refuse a domain whose attributes are not named, or do not multiply to the table's user types."""
     if not isinstance(domain, list) or not domain:
         raise ValueError(f"the domain lists no attributes: {ADVICE}")
-    cells, names = 1, []
+    cells, names = 1, set()
     for attribute in domain:
         _fields(attribute, "an attribute", "name size", "labels edges")
         if not isinstance(attribute["name"], str) or attribute["name"] in names:
             raise ValueError(f"two attributes have one name, or one has none: {ADVICE}")
-        names.append(attribute["name"])
-        cells *= _whole(attribute["size"], "the size of an attribute", 1, 1 << 53)
+        names.add(attribute["name"])
+        cells = min(cells * _whole(attribute["size"], "the size of an attribute", 1, PARTS), PARTS + 1)
         reader(attribute)
     _kind(table)
     if cells != table.get("user_types"):
-        raise ValueError(f"the domain has {cells} values, but the table another number: {ADVICE}")
+        raise ValueError(f"the domain has another number of values than the table: {ADVICE}")
 
 
 def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
@@ -377,12 +379,10 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
 
 def _edges(edges: Any, name: str, size: int) -> list[float]:
     """Return size + 1 increasing numbers, written as text to keep every digit."""
-    try:
-        numbers = [float(edge) for edge in edges if isinstance(edge, str) and len(edge) < 40]
-    except (TypeError, ValueError):
-        numbers = []
+    known = isinstance(edges, list) and all(isinstance(edge, str) and len(edge) < 40 for edge in edges)
+    numbers = [float(edge) for edge in edges if NUMBER.fullmatch(edge)] if known else []
     rising = all(a < b for a, b in pairwise(numbers)) and all(map(math.isfinite, numbers))
-    if len(numbers) != size + 1 or not rising or not isinstance(edges, list) or len(edges) != size + 1:
+    if not rising or not len(numbers) == len(edges) == size + 1:
         raise ValueError(f"{name} needs {size + 1} edges that increase: {ADVICE}")
     return numbers
 

@@ -27,8 +27,8 @@ TABLES = """
     CREATE TABLE files (number INTEGER, path VARCHAR, sha256 VARCHAR UNIQUE, rows BIGINT);
     CREATE TABLE reports (file INTEGER, id UUID, output BIGINT, reason VARCHAR);
 """
-PASS = 1 << 23
-"""Ids that are told apart at a time: their hash table stays below a GB."""
+PASS = 1 << 24
+"""Ids that are told apart at a time: at twice as many their hash table would outgrow MEMORY."""
 MEMORY = "1GB"
 """What DuckDB may hold; the process needs about half a GB more."""
 
@@ -148,7 +148,11 @@ class Collection:
         content = Content.of(path)
         if copy := self._row("SELECT path FROM files WHERE sha256 = ?", content.sha256):
             return 0, copy[0]
-        with naming(str(path)), _refusing("it cannot be taken", "give a whole file"), self._transaction():
+        with (
+            naming(str(path)),
+            _refusing("it cannot be taken", "give a whole file, or more memory"),
+            self._transaction(),
+        ):
             (number,) = self._row("SELECT count(*) FROM files")
             for rows in report_file.judged(self._ibis, content, self.form):
                 self._insert(number, rows)

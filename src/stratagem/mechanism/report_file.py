@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from stratagem.mechanism.report_table import judge
+from stratagem.mechanism.report_table import COLUMNS, check_names, judge
 from stratagem.mechanism.reports import Reason, Report, ReportFormat, lines
 
 if TYPE_CHECKING:
@@ -152,9 +152,12 @@ def _csv(connection: Backend, path: Path) -> Table:
     Quotes mean nothing to the reader, so that one that is never closed cannot swallow the rows below it; a pair
     around a value is taken off here. Rows that do not fit are left out, and counted by the caller.
     """
+    header = _header(path)
+    check_names(header)
+    names = [name if name in COLUMNS else f"other{position}" for position, name in enumerate(header)]
     table = connection.read_csv(
         glob.escape(str(path)),
-        columns=dict.fromkeys(_header(path), "VARCHAR"),
+        columns=dict.fromkeys(names, "VARCHAR"),
         header=True,
         auto_detect=False,
         delim=",",
@@ -163,9 +166,7 @@ def _csv(connection: Backend, path: Path) -> Table:
         comment="",
         ignore_errors=True,
     )
-    return table.mutate(
-        **{name: _unquoted(table[name]) for name in ("mechanism", "id", "output") if name in table.columns}
-    )
+    return table.mutate(**{name: _unquoted(table[name]) for name in COLUMNS if name in names})
 
 
 def _unquoted(text: Any) -> Any:
@@ -181,6 +182,6 @@ def _header(path: Path) -> list[str]:
         names = []
     if not names or (not line.endswith(b"\n") and len(line) == HEADER_LIMIT):
         raise ValueError(f"{path} has no header: begin it with the names of the columns, such as id,output")
-    if repeated := [name for name in names if names.count(name) > 1]:
+    if repeated := [name for name in COLUMNS if names.count(name) > 1]:
         raise ValueError(f"{path} has two columns {repeated[0]!r}: keep one")
     return names

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table
 
 DIGITS = 32
+COLUMNS = {"mechanism": ("string",), "id": ("string", "uuid"), "output": ("integer", "string")}
+"""The columns that are looked at, each with the types that it may have."""
 
 
 def aggregate(table: Table, identifier: str, outputs: int) -> Tally:
@@ -30,8 +32,9 @@ def aggregate(table: Table, identifier: str, outputs: int) -> Tally:
 
     Example:
         >>> import ibis
-        >>> connection = ibis.pyspark.connect(session)  # doctest: +SKIP
-        >>> aggregate(connection.read_parquet("hdfs:///reports"), identifier, 1024)  # doctest: +SKIP
+        >>> table = ibis.memtable({"output": [0, 2, 2]})  # or ibis.pyspark.connect(session).read_parquet(...)
+        >>> aggregate(table, "0" * 64, outputs=3).counts.tolist()
+        [1, 0, 2]
     """
     return tally(judge(table, ReportFormat(identifier, outputs)), outputs)
 
@@ -46,7 +49,8 @@ def judge(table: Table, form: ReportFormat) -> Table:
     """
     import ibis
 
-    check_columns(table)
+    check_names(table.columns)
+    _check_types(table)
     whole, number = _number(table["output"])
     reasons = [(~whole, Reason.WHOLE), (~number.between(0, form.outputs - 1).fill_null(False), Reason.RANGE)]
     if "id" in table.columns:
@@ -83,27 +87,25 @@ def tally(judged: Table, outputs: int, parts: Iterable[Table] | None = None) -> 
     return Tally(counts, dict(rejected.most_common()), valid - ids, conflicting, anonymous.total())
 
 
-def check_columns(table: Table) -> None:
-    """Refuse a table that cannot hold reports.
+def check_names(names: Iterable[str]) -> None:
+    """Refuse columns among which there is no `output`.
 
     Raises:
-        ValueError: for a table without the column `output`, or with a column of another type.
+        ValueError: naming those that are closest.
     """
-    if "output" not in table.columns:
-        found = nearest("output", [str(name)[:50] for name in table.columns[:20]])
+    names = tuple(names)
+    if "output" not in names:
+        found = nearest("output", [name[:50] for name in names[:20]])
         raise ValueError(f"the reports have no column 'output': {found}, or add a header")
-    kinds = {
-        "output": ("is_integer", "is_string"),
-        "id": ("is_string", "is_uuid"),
-        "mechanism": ("is_string",),
-    }
-    for name, allowed in kinds.items():
-        if name not in table.columns:
-            continue
-        kind = table[name].type()
-        if not any(getattr(kind, test)() for test in allowed):
-            words = " or ".join(test.removeprefix("is_") for test in allowed)
-            raise ValueError(f"the column {name!r} has type {kind}, but must be {words}: cast it")
+
+
+def _check_types(table: Table) -> None:
+    for name, allowed in COLUMNS.items():
+        if name in table.columns:
+            kind = table[name].type()
+            if not any(getattr(kind, f"is_{word}")() for word in allowed):
+                words = " or ".join(allowed)
+                raise ValueError(f"the column {name!r} has type {kind}, but must be {words}: cast it")
 
 
 def _number(output: Any) -> tuple[Any, Any]:

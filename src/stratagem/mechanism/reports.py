@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, BinaryIO, NamedTuple
@@ -93,7 +93,7 @@ class ReportFormat:
             return Reason.LONG
         try:
             text = line if isinstance(line, str) else line.decode()
-            return self.check(json.loads(text, object_pairs_hook=_unrepeated))
+            return self.check(DECODER.decode(text))
         except _RepeatedKeyError:
             return Reason.KEYS
         except (ValueError, RecursionError):
@@ -113,9 +113,11 @@ class _RepeatedKeyError(ValueError):
     """A JSON object that names a key twice means something else to every reader."""
 
 
-def _unrepeated(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    pairs = list(pairs)
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
         raise _RepeatedKeyError
     return table
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_unrepeated)

@@ -1,14 +1,24 @@
-"""The default: the solver that fits the problem, and why."""
+"""The default: the solver and the size that fit the problem, and why."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import ClassVar, NamedTuple
 
 from stratagem.solvers.certified import Certified
+from stratagem.solvers.parameter import check_limits, check_whole
+from stratagem.solvers.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Problem, Solver
+
+LONGEST = 1800.0
+"""Seconds that a search may take where none are given."""
+PRODUCT = 1e-10
+"""Seconds that one weight update takes for each row and each entry of an n x n matrix, on two cores."""
+FIRST = 0.5
+"""Share of the time that the first rows and their weights may take; the rest is for new rows and checks."""
+FEWEST = 4
+"""Rows a user type, as published: fewer are no longer worth the name of a search."""
 
 
 class Choice(NamedTuple):
@@ -20,38 +30,54 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Auto:
-    """The certified solver within the limits given, and the reason for it.
+    """The certified solver, its rows chosen by the domain, the outputs and the time, and the reason.
 
-    Two-level rows hold an optimal strategy, so `Certified` it is. Fewer outputs than user types suffice only
-    where the workload has a low rank; there its idle rows are dropped, and the result says how many are left.
+    Two-level rows hold an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the
+    projected gradient too. Up to 12 user types all rows are listed. On larger domains the time decides: a
+    search must get through its first weights, so a short one works with fewer rows. Fewer outputs than user
+    types suffice only where the workload has a low rank; there idle rows are dropped, and the result says how
+    many are left.
     """
 
     reference: ClassVar[str] = "the certified solver within the limits given"
 
     outputs: int | None = None
-    """Largest number m of rows, if at least n; default by the domain size."""
+    """Largest number m of rows, if at least n; default by the domain size and the time."""
     seed: int = 0
-    max_seconds: float = math.inf
-    """When to stop the search; the best strategy so far is returned."""
+    max_seconds: float | None = None
+    """When to stop the search; the best strategy so far is returned. Default half an hour."""
     gap: float = 0.0
     """Stop as soon as objective / lower bound - 1 is at most this."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        whole = isinstance(self.outputs, Integral) and not isinstance(self.outputs, bool)
-        if self.outputs is not None and not (whole and self.outputs >= 1):
-            raise ValueError(f"outputs is {self.outputs!r}; give a whole number of at least 1.")
-        if not (isinstance(self.gap, Real) and isinstance(self.max_seconds, Real)):
-            raise ValueError(f"gap is {self.gap!r} and max_seconds {self.max_seconds!r}; give numbers.")
-        if not (self.gap >= 0 and self.max_seconds > 0):
-            raise ValueError("gap must be at least 0 and max_seconds above 0.")
+        check_whole(outputs=self.outputs)
+        check_whole(0, seed=self.seed)
+        check_limits(self.max_seconds, gap=self.gap)
 
     def select(self, problem: Problem) -> Choice:
         """Return the solver that fits the problem and the reason in a few words."""
-        n, outputs = problem.workload.domain_size, None if self.outputs is None else int(self.outputs)
-        reason = f"two-level rows hold an optimum, and {n} user types leave room to find it"
-        if outputs is not None and outputs < n:
-            reason = f"{outputs} outputs for {n} user types cannot be promised, but idle rows are dropped"
-            outputs = n
-        certified = Certified(outputs=outputs, seed=self.seed, max_seconds=self.max_seconds, gap=self.gap)
-        return Choice(certified, reason)
+        n, seconds = problem.workload.domain_size, self.max_seconds or LONGEST
+        certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap)
+        if self.outputs is not None:
+            reason = f"two-level rows polished by the gradient fit {self.outputs} outputs for {n} user types"
+            if self.outputs < n:
+                reason = (
+                    f"{self.outputs} outputs for {n} user types cannot be promised, but idle rows are dropped"
+                )
+            limited = max(n, int(self.outputs))
+            return Choice(Certified(limited, self.seed, max_seconds=seconds, gap=self.gap), reason)
+        if n <= EXHAUSTIVE:
+            return Choice(certified, f"all {2**n - 2} two-level rows over {n} user types can be listed")
+        usual, affordable = certified.rows(n), _affordable(certified, n, seconds)
+        if affordable >= usual:
+            return Choice(
+                certified, f"two-level rows hold an optimum, and {n} user types leave room to find it"
+            )
+        few = Certified(affordable, self.seed, max_seconds=seconds, gap=self.gap, polish=False)
+        return Choice(few, f"{seconds:g} s are enough for {affordable} two-level rows over {n} user types")
+
+
+def _affordable(solver: Certified, n: int, seconds: float) -> int:
+    """Return the rows whose first weights a search of so many seconds gets through, at least 4 n."""
+    return max(FEWEST * n, math.floor(FIRST * seconds / (PRODUCT * solver.weight_updates(n) * n**2)))

@@ -9,23 +9,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.nuclear import total_term
-from stratagem.bounds.weighted import WeightedDual
+from stratagem.bounds.nuclear import total_alone, total_term
 from stratagem.linalg import centred_factor
 from stratagem.privacy import ratio
 from stratagem.solvers.design import Arithmetic, Design
+from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.patterns import (
     EXHAUSTIVE,
     SPREAD,
     all_patterns,
     distinct,
     field_factor,
-    gaussian_patterns,
     juntas,
     published_patterns,
 )
 from stratagem.solvers.polish import STRIDES, Polish, descended, descent, reached
 from stratagem.solvers.repair import exact
+from stratagem.solvers.round import Round, Tools
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack
@@ -33,8 +33,6 @@ from stratagem.support import support
 
 DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
-NOISE = 1e-12
-"""Share of tr V below which what is left of a workload beside the total is rounding."""
 SEED = 0.1
 """Probability given to the patterns that a round adds."""
 SHARE = 0.6
@@ -85,14 +83,11 @@ class Certified(Solver):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        whole = {"max_steps": self.max_steps, "patience": self.patience}
-        optional = {"outputs": self.outputs, "updates": self.updates}
-        whole |= {name: value for name, value in optional.items() if value is not None}
-        for name, value in whole.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; give a whole number of at least 1.")
-        if not (self.tolerance >= 0 and self.gap >= 0 and self.max_seconds > 0):
-            raise ValueError("tolerance and gap must be at least 0 and max_seconds above 0.")
+        check_whole(
+            max_steps=self.max_steps, patience=self.patience, outputs=self.outputs, updates=self.updates
+        )
+        check_whole(0, seed=self.seed)
+        check_limits(self.max_seconds, tolerance=self.tolerance, gap=self.gap)
 
     @property
     def limits(self) -> Limits:
@@ -114,7 +109,7 @@ class Certified(Solver):
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         end = now + self.max_seconds if best is None else best.end
         if self._polishes(problem) and self.resume is None and not start:
-            return descent(problem, None, self._rows(n), end, self.seed)
+            return descent(problem, None, self.rows(n), end, self.seed)
         if best is not None and not self._polishes(problem):
             return replace(best, closed=True)
         fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
@@ -134,7 +129,8 @@ class Certified(Solver):
         if fresh.tools is None or state.design is None:
             return replace(fresh, closed=True)
         design, numbers = state.design, fresh.tools.numbers
-        steps = max(4, self._updates(numbers.n) // 4)
+        steps = self.weight_updates(numbers.n)
+        steps = steps if numbers.n <= EXHAUSTIVE else max(4, steps // 4)
         return replace(fresh, design=numbers.improved(design.patterns, design.p, None, steps))
 
     def _fresh(self, problem: Problem, rng: np.random.Generator, now: float, end: float) -> Round:
@@ -143,7 +139,7 @@ class Certified(Solver):
         F = centred_factor(problem.gram, problem.prior)
         total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
-        if n == 1 or scale <= NOISE * np.trace(problem.gram):
+        if n == 1 or total_alone(problem.gram):
             return Round(None, total, 0.0, None, end, closed=True)
         E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
@@ -175,7 +171,7 @@ class Certified(Solver):
         """Return the round with better weights for these patterns, from p; when rounds no longer pay, polish."""
         tools, n = state.tools, patterns.shape[1]
         assert tools is not None
-        design = tools.numbers.improved(patterns, p, state.design, self._updates(n), tools.deadline)
+        design = tools.numbers.improved(patterns, p, state.design, self.weight_updates(n), tools.deadline)
         design = self._limited(tools, design)
         state = replace(state, design=design, trace=(*state.trace, design.value))
         if self.outputs is None or not self._polishes(problem) or not self._exhausted(state, tools):
@@ -197,11 +193,11 @@ class Certified(Solver):
             return False
         return self.outputs * problem.workload.domain_size <= DENSE
 
-    def _updates(self, n: int) -> int:
+    def weight_updates(self, n: int) -> int:
         """Return the number of weight updates in a round."""
         return self.updates or int(np.clip(2560 // n, 6, 40))
 
-    def _rows(self, n: int) -> int:
+    def rows(self, n: int) -> int:
         """Return the number of rows to work with."""
         return self.outputs or max(512, int(1024 * math.sqrt(n)), 20 * n)
 
@@ -210,7 +206,7 @@ class Certified(Solver):
         domain, n = problem.workload.domain, problem.workload.domain_size
         if n <= EXHAUSTIVE:
             return all_patterns(n)
-        count = max(self._rows(n), 8 * n)
+        count = max(self.rows(n), 8 * n)
         families = [np.eye(n, dtype=bool), published_patterns(n)]
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
@@ -230,65 +226,18 @@ class Certified(Solver):
         found, score = tools.numbers.priced(design, starts, 8, tools.deadline)
         order = np.argsort(-score)
         order = order[score[order] > 1e-6]
-        return distinct(found[order], design.patterns)[: max(64, self._rows(n) // 4)]
+        return distinct(found[order], design.patterns)[: max(64, self.rows(n) // 4)]
 
     def _limited(self, tools: Tools, design: Design) -> Design:
         """Drop the rows that hardly matter, and as many more as `outputs` asks for, a third at a time."""
         order = np.argsort(-design.p)
         needed = int(np.searchsorted(np.cumsum(design.p[order]), 1 - NEGLIGIBLE)) + 1
-        limit = self._rows(design.patterns.shape[1])
+        limit = self.rows(design.patterns.shape[1])
         keep = np.sort(order[: min(needed, max(limit, 2 * len(order) // 3))])
         kept = replace(design, patterns=design.patterns[keep], p=design.p[keep])
         if needed <= min(limit, len(keep)):
             return kept
         improved = tools.numbers.improved(
-            kept.patterns, kept.p, kept, max(4, self._updates(len(design.nu)) // 4), tools.deadline
+            kept.patterns, kept.p, kept, max(4, self.weight_updates(len(design.nu)) // 4), tools.deadline
         )
         return self._limited(tools, improved) if len(keep) > limit else improved
-
-
-@dataclass(frozen=True, eq=False)
-class Tools:
-    """What every round of one start uses."""
-
-    numbers: Arithmetic
-    target: WeightedDual
-    factor: np.ndarray
-    """Factor of the covariance of the random fields (n x r)."""
-    E: float
-    rng: np.random.Generator
-    deadline: float
-    """Time of `time.perf_counter` at which the search for rows ends."""
-
-    def fields(self, count: int) -> np.ndarray:
-        """Return random patterns (count x n) with the target's covariance."""
-        return gaussian_patterns(self.target, self.factor, self.E, count, self.rng)
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """Where the search stands after a round."""
-
-    design: Design | None
-    """None before the first patterns, or if the workload asks for the total alone."""
-    total: float
-    """n p^T V p, what the total costs under every strategy."""
-    scale: float
-    """tr V_c: the design works with V_c divided by it."""
-    tools: Tools | None
-    end: float
-    """Time at which everything ends, later than the tools' deadline if rows are still to be polished."""
-    trace: tuple[float, ...] = ()
-    """Value of the design after each round so far."""
-    closed: bool = False
-    """Whether nothing is left to do."""
-
-    @property
-    def objective(self) -> float:
-        """L(Q) of the design."""
-        return self.total + (self.scale * self.design.value if self.design else 0.0)
-
-    @property
-    def stuck(self) -> bool:
-        """Whether nothing is left to improve."""
-        return self.closed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, cast
 
 import jax
@@ -15,6 +16,7 @@ import optax
 from stratagem.privacy import ratio
 from stratagem.solvers.feasible import as_strategy, renewed_rows, spread_rows
 from stratagem.solvers.loss import Evaluation, evaluate, gradient
+from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.precision import Precision, working_in
 from stratagem.solvers.projection import Method, feasible_thresholds, force, project_with_multiplier
 from stratagem.solvers.reweighing import reweigh
@@ -79,16 +81,13 @@ class ProjectedGradient(Solver):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        whole = {"restarts": self.restarts, "max_steps": self.max_steps, "patience": self.patience}
-        if self.outputs is not None:
-            whole["outputs"] = self.outputs
-        for name, value in whole.items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; give a whole number of at least 1.")
-        if not 0 <= self.momentum < 1:
+        check_whole(
+            restarts=self.restarts, max_steps=self.max_steps, patience=self.patience, outputs=self.outputs
+        )
+        check_whole(0, seed=self.seed)
+        check_limits(self.max_seconds, tolerance=self.tolerance, gap=self.gap)
+        if not (isinstance(self.momentum, Real) and 0 <= self.momentum < 1):
             raise ValueError(f"momentum is {self.momentum!r}; give a number from 0 to below 1.")
-        if not (self.tolerance >= 0 and self.gap >= 0 and self.max_seconds > 0):
-            raise ValueError("tolerance and gap must be at least 0 and max_seconds above 0.")
         for name, allowed in (("projection", ("bracketed", "sorted")), ("precision", ("float64", "float32"))):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(allowed)}.")

@@ -9,10 +9,12 @@ import numpy as np
 
 from stratagem.objective import Minimax
 from stratagem.prior import uniform
-from stratagem.solvers.certified import Certified, Round
+from stratagem.solvers.certified import Certified
 from stratagem.solvers.polish import Polish
+from stratagem.solvers.round import Round
 from stratagem.solvers.solver import Limits, Problem, Solver, stalled
-from stratagem.strategies import Strategy
+from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.strategies.two_level import mixture
 
 FLOOR = 1e-12
 """Least share of a mixture, relative to the even one: a variance left out may have to come back."""
@@ -20,6 +22,12 @@ NOISE = 1e-3
 """Share of a mean that an unfinished answer may cost the adversary's next play."""
 CLOSE = 2e-3
 """Distance from the bound at which the adversary gives up."""
+SHARES = 65
+"""Mixtures of two answers that are compared."""
+BOLDER, FASTEST = 1.25, 4.0
+"""Growth of the rate after a play that did not get less, and its limit."""
+FINEST = 0.1
+"""Rate from which on a play is not taken back."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +37,19 @@ class Saddle(Solver):
     First the even mixture is solved in full, so that the result is never worse than the average case's.
     Then the adversary plays the mixture at which the weighted bound is largest, and from there
     lambda_i <- lambda_i (v_i / mean v)^rate: variances above the mean count more. A mixture with a smaller
-    mean is taken back and the rate halved. Every strategy comes with the reconstruction that is optimal for
-    its mixture.
+    mean is taken back and the rate halved, else the rate grows. The game ends once the largest variance no
+    longer comes nearer to the best mean, which is what the final bound is made of. Every strategy comes
+    with the reconstruction that is optimal for its mixture.
     """
 
     reference: ClassVar[str] = "saddle point by multiplicative weights over certified designs"
 
     aim: Minimax
     inner: Certified = field(default_factory=Certified)
-    moves: int = 32
+    moves: int = 64
     """Most moves of the adversary."""
     patience: int = 8
-    """Moves that together must gain at least `tolerance`."""
+    """Moves that together must bring the largest variance nearer to the mean by `tolerance`."""
     tolerance: float = 2e-4
 
     @property
@@ -52,43 +61,65 @@ class Saddle(Solver):
     def begin(self, problem: Problem, start: int, best: Any) -> Standing:
         """Begin with the even mixture."""
         even = self._problem(problem, None)
-        return self._average(problem, even, _round(self.inner.begin(even, start, None)), ())
+        return self._average(problem, even, _round(self.inner.begin(even, start, None)), None)
 
     def advance(self, problem: Problem, state: Standing) -> Standing:
         """Go on with the even mixture until it is solved, then answer the adversary."""
         case = self._problem(problem, state.mixture)
         if state.mixture is None or state.best is None:
-            return self._average(problem, case, _round(self.inner.advance(case, state.round)), state.trace)
+            return self._average(problem, case, _round(self.inner.advance(case, state.round)), state)
         answer = _round(self.inner.advance(case, self.inner.retarget(case, state.round)))
         strategy = self.inner.finish(case, answer)
-        variances = self.aim.variances(strategy, case.prior)
-        best = state.best.against(Play(state.mixture, variances, state.best.rate))
-        value = self.aim.largest(variances)
-        trace = (*state.trace, min(value, state.trace[-1]))
-        close = value <= (1 + CLOSE) * problem.lower_bound
+        given = self._answer(strategy, case.prior)
+        best = state.best.against(Play(state.mixture, given.variances, state.best.rate))
+        found = self._between(state.found, given).unless(given.unless(state.found))
+        trace = (*state.trace, found.value / best.mean)
+        close = found.value <= (1 + CLOSE) * problem.lower_bound
         idle = len(trace) > self.patience and trace[-1] > (1 - self.tolerance) * trace[-1 - self.patience]
-        return Standing(answer, strategy, case.prior, value, best.onwards(), best, trace, close or idle)
+        return Standing(answer, found, best.onwards(), best, trace, close or idle)
 
     def finish(self, problem: Problem, state: Standing) -> Strategy:
         """Return the strategy of a state."""
-        return state.strategy
+        return state.found.strategy
+
+    def _answer(self, strategy: Strategy, prior: np.ndarray | None) -> Answer:
+        """Return a strategy with what it is worth."""
+        variances = self.aim.variances(strategy, prior)
+        return Answer(strategy, prior, variances, self.aim.largest(variances))
+
+    def _between(self, one: Answer, two: Answer) -> Answer:
+        """Return the two answers mixed for the least of the largest variance: between them it may be lower.
+
+        At the best mixture several answers can be optimal, and only a mixture of them has even variances.
+        """
+        shares = np.linspace(0, 1, SHARES)
+        largest = [((1 - share) * one.variances + share * two.variances).max() for share in shares]
+        share, first, second = float(shares[np.argmin(largest)]), one.strategy, two.strategy
+        if not (
+            0 < share < 1 and isinstance(first, TwoLevelStrategy) and isinstance(second, TwoLevelStrategy)
+        ):
+            return one
+        strategy = mixture(first, second, share)
+        few = strategy.outputs <= self.inner.rows(strategy.domain_size)
+        return self._answer(strategy, two.prior) if few else one
 
     def _problem(self, problem: Problem, mixture: np.ndarray | None) -> Problem:
         """Return the average case of a mixture, None for the even one."""
         case = self.aim.even if mixture is None else self.aim.mixed(mixture)
         return Problem(case.workload, problem.epsilon, problem.lower_bound, case.prior)
 
-    def _average(self, problem: Problem, case: Problem, answer: Round, trace: tuple[float, ...]) -> Standing:
+    def _average(self, problem: Problem, case: Problem, answer: Round, last: Standing | None) -> Standing:
         """Return the standing of a round of the even mixture; once that is solved the adversary may move."""
         strategy = self.inner.finish(case, answer)
-        variances = self.aim.variances(strategy, case.prior)
-        value, trace = self.aim.largest(variances), (*trace, answer.objective)
+        given = self._answer(strategy, case.prior)
+        found = given.unless(last and last.found)
+        trace = (*(last.trace if last else ()), answer.objective)
         if not (stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps):
-            return Standing(answer, strategy, case.prior, value, None, None, trace, answer.stuck)
-        even = Play(uniform(self.aim.size), variances, 1.0)
+            return Standing(answer, found, None, None, trace, answer.stuck)
+        even = Play(uniform(self.aim.size), given.variances, 1.0)
         first = self.aim.least_favourable(problem.epsilon)
-        close = value <= (1 + CLOSE) * problem.lower_bound
-        return Standing(answer, strategy, case.prior, value, first, even, (value,), close)
+        close = found.value <= (1 + CLOSE) * problem.lower_bound
+        return Standing(answer, found, first, even, (found.value / even.mean,), close)
 
 
 def _round(state: Round | Polish) -> Round:
@@ -111,8 +142,13 @@ class Play:
         return float(self.mixture @ self.variances)
 
     def against(self, other: Play) -> Play:
-        """Return the other play unless it got less; then this one, to go on more carefully."""
-        return other if other.mean >= (1 - NOISE) * self.mean else replace(self, rate=self.rate / 2)
+        """Return the other play, to go on more boldly, unless it got less; then this one, more carefully.
+
+        Where even a small step gets less, this one owed its mean to an unfinished answer.
+        """
+        if other.mean < (1 - NOISE) * self.mean and self.rate > FINEST:
+            return replace(self, rate=self.rate / 2)
+        return replace(other, rate=min(BOLDER * other.rate, FASTEST))
 
     def onwards(self) -> np.ndarray:
         """Return the mixture after a multiplicative step towards the large variances."""
@@ -122,18 +158,38 @@ class Play:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """A strategy, the prior of its reconstruction and what it is worth."""
+class Answer:
+    """A strategy with the reconstruction of a prior."""
 
-    round: Round
     strategy: Strategy
     prior: np.ndarray | None
-    objective: float
+    variances: np.ndarray
+    """(k,)"""
+    value: float
     """The largest variance."""
+
+    def unless(self, other: Answer | None) -> Answer:
+        """Return this answer unless the other is no worse."""
+        return self if other is None or self.value < other.value else other
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where the game stands."""
+
+    round: Round
+    """The answer to the mixture played last."""
+    found: Answer
+    """The best of them all."""
     mixture: np.ndarray | None
     """What the adversary plays next (k,); None for the even mixture."""
     best: Play | None
     """The adversary's best play; None before the first."""
     trace: tuple[float, ...]
-    """Objectives of the even mixture so far, then the least of the largest variances."""
+    """Objectives of the even mixture so far, then the least of the largest variances over the best mean."""
     stuck: bool
+
+    @property
+    def objective(self) -> float:
+        """The least of the largest variances so far."""
+        return self.found.value

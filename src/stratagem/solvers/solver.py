@@ -28,7 +28,9 @@ class Status(StrEnum):
 
     OPTIMAL = "Optimal within the requested gap: no epsilon-LDP strategy is better by more than that."
     GAP_MISSED = "The requested gap is not met; give more time or outputs, or ask for a larger gap."
-    CONVERGED = "Converged: more steps would not help; try more outputs, another seed or another start."
+    CONVERGED = (
+        "Converged: more steps would not help; where the gap matters, try more outputs or another seed."
+    )
     STEPS_EXHAUSTED = (
         "Stopped at max_steps while still improving; raise it, or warm-start from this strategy."
     )
@@ -38,6 +40,7 @@ class Status(StrEnum):
     STOPPED = "Stopped by the callback; this is the best strategy so far."
     INTERRUPTED = "Interrupted; this is the best strategy so far, warm-start from it to go on."
     BASELINE = "No search beat this published mechanism; try more outputs, more time or another seed."
+    BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; raise max_seconds."
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,8 @@ class Search:
     history: list[Step] = field(default_factory=list)
 
     def keep(self, state: State) -> float:
-        """Keep the state if it is the best so far; return the best objective."""
-        if self.best is None or math.isnan(self.best.objective) or state.objective < self.best.objective:
+        """Keep the state if none is better so far; return the best objective."""
+        if self.best is None or math.isnan(self.best.objective) or state.objective <= self.best.objective:
             self.best = state
         return self.best.objective
 

@@ -162,6 +162,14 @@ class TwoLevelStrategy(Strategy):
         return (self.theta[:, None] * (1 + (self.ratio - 1) * bits)).T
 
 
+def mixture(one: TwoLevelStrategy, two: TwoLevelStrategy, share: float) -> TwoLevelStrategy:
+    """Return the strategy that follows `two` with a probability and `one` otherwise, equal rows added up."""
+    rows = np.concatenate([one.patterns, two.patterns])
+    patterns, place = np.unique(rows, axis=0, return_inverse=True)
+    theta = np.concatenate([(1 - share) * one.theta, share * two.theta])
+    return TwoLevelStrategy(patterns, np.bincount(place.ravel(), theta), one.size, one.ratio)
+
+
 def pack(B: np.ndarray) -> np.ndarray:
     """Return the rows of a boolean matrix (m x n) as bits (m x ceil(n/8))."""
     return np.packbits(B, axis=1)

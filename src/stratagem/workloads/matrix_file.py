@@ -1,4 +1,4 @@
-"""Matrices of queries in .npy and .csv files."""
+"""Matrices of numbers in .npy and .csv files."""
 
 import csv
 import math
@@ -10,7 +10,7 @@ from stratagem.workloads.workload import Array
 
 
 def read_matrix(path: Path) -> Array:
-    """Read a p x n matrix of queries, one row a query, from a .npy or a .csv file.
+    """Read a matrix, such as p x n queries with one row a query, from a .npy or a .csv file.
 
     A .csv file holds comma-separated numbers; empty lines are skipped, and so is a first line in
     which no cell is a number (a header). Pickled objects in a .npy file are never loaded.
@@ -55,11 +55,10 @@ def _read_csv(path: Path) -> Array:
                 _check_length(rows, path, reader.line_num)
     except (UnicodeDecodeError, csv.Error):
         raise ValueError(
-            f"{path} is not comma-separated text in UTF-8: "
-            "write numbers separated by commas, one query a line"
+            f"{path} is not comma-separated text in UTF-8: write numbers separated by commas, one row a line"
         ) from None
     if not rows:
-        raise ValueError(f"{path} holds no numbers, but needs at least one query: write one query a line")
+        raise ValueError(f"{path} holds no numbers, but needs at least one row: write one row a line")
     return np.array(rows)
 
 
@@ -88,6 +87,6 @@ def _number(cell: str, path: Path, line: int) -> float:
 def _check_length(rows: list[list[float]], path: Path, line: int) -> None:
     if len(rows[-1]) != len(rows[0]):
         raise ValueError(
-            f"{path}, line {line}: {len(rows[-1])} cells where the first query has {len(rows[0])}: "
-            "give every query one number a cell of the domain"
+            f"{path}, line {line}: {len(rows[-1])} cells where the first row has {len(rows[0])}: "
+            "give every row as many numbers"
         )

@@ -87,12 +87,12 @@ function checkDomain(domain, table) {
       refuse(`two attributes have one name, or one has none: ${ADVICE}`);
     }
     names.add(attribute.name);
-    cells *= whole(attribute.size, "the size of an attribute", 1, PARTS);
+    cells = Math.min(cells * whole(attribute.size, "the size of an attribute", 1, PARTS), PARTS + 1);
     reader(attribute);
   }
   kind(table);
   if (cells !== table.user_types) {
-    refuse(`the domain has ${cells} values, but the table another number: ${ADVICE}`);
+    refuse(`the domain has another number of values than the table: ${ADVICE}`);
   }
 }
 

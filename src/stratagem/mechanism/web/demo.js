@@ -57,10 +57,10 @@ function tell(epsilon) {
 function question(attribute, k) {
   const { name, size, labels, edges } = attribute, id = `answer-${k}`;
   if (labels && labels.length <= RADIOS) {
-    const controls = labels.map((value) => make("input", { type: "radio", name: id, value }));
-    const options = controls.map((control) => make("label", control, control.value));
+    const controls = labels.map(() => make("input", { type: "radio", name: id }));
+    const options = controls.map((control, i) => make("label", control, labels[i]));
     const element = make("fieldset", make("legend", name), make("div", { className: "options" }, ...options));
-    return { element, controls, read: () => controls.find((control) => control.checked)?.value };
+    return { element, controls, read: () => labels[controls.findIndex((control) => control.checked)] };
   }
   if (labels) {
     const blank = make("option", { value: "", textContent: "choose …" });

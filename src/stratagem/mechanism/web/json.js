@@ -107,10 +107,13 @@ export function strictJson(text) {
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (!isObject(value)) return typeof value === "bigint" ? String(value) : JSON.stringify(value);
-  const keys = Object.keys(value).sort((a, b) => (points(a) < points(b) ? -1 : 1));
+  const keys = Object.keys(value).sort(byCodePoint);
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
 }
 
-function points(text) {
-  return Array.from(text, (letter) => letter.codePointAt(0).toString(16).padStart(6, "0")).join("");
+/** Compare texts by code points; `<` compares UTF-16, where U+1F600 comes before U+FF5E. */
+function byCodePoint(a, b) {
+  let i = 0;
+  while (i < a.length && a[i] === b[i]) i++;
+  return (a.codePointAt(i) ?? -1) - (b.codePointAt(i) ?? -1);
 }

@@ -1,0 +1,99 @@
+"""The command `import`: a strategy matrix made elsewhere becomes a checked mechanism."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stratagem.cli.option import (
+    DOMAIN,
+    EDGES,
+    EPSILON,
+    JSON,
+    LABELS,
+    ORDER,
+    PRIOR,
+    WIDTH,
+    read_prior,
+    read_workload,
+)
+from stratagem.cli.output import write, write_json
+from stratagem.cli.source import read_values
+
+
+def import_matrix(
+    matrix: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help="A .npy, .npz, .csv, .mat or .parquet file.")
+    ],
+    workload: Annotated[str, typer.Option(help="What is asked, as in `stratagem optimise`.")],
+    epsilon: EPSILON,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The bundle to write, .ldp.json.")],
+    domain: DOMAIN = None,
+    order: ORDER = None,
+    width: WIDTH = None,
+    prior: PRIOR = None,
+    edges: EDGES = None,
+    labels: LABELS = None,
+    variable: Annotated[
+        str | None, typer.Option(help="The array of an .npz or .mat file.", show_default=False)
+    ] = None,
+    transposed: Annotated[
+        bool, typer.Option("--transposed", help="Rows are user types, columns outputs.")
+    ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Move what breaks epsilon to the private side.")
+    ] = False,
+    json: JSON = False,
+) -> None:
+    """Check a strategy matrix made elsewhere (outputs x user types) and write it as a bundle."""
+    from stratagem.mechanism.adoption import adopt
+    from stratagem.mechanism.matrix_input import read_probabilities
+    from stratagem.mechanism.mechanism import SUFFIX
+    from stratagem.table import naming
+    from stratagem.target import check_target
+
+    asked = read_workload(workload, domain, order, width)
+    check_target(out, (SUFFIX,))
+    given, belief = read_probabilities(matrix, variable), read_prior(prior, asked)
+    with naming(str(matrix)):
+        adopted = adopt(
+            given,
+            asked,
+            epsilon,
+            transposed=transposed,
+            repair=repair,
+            name=workload,
+            prior=belief,
+            **read_values(asked.domain, edges, labels),
+        )
+    mechanism = adopted.mechanism
+    mechanism.save(out)
+    if json:
+        write_json(
+            {
+                "workload": workload,
+                "domain": str(asked.domain),
+                "epsilon": epsilon,
+                "epsilon_realised": mechanism.strategy.epsilon,
+                "outputs": mechanism.outputs,
+                "objective": float(mechanism.utility["objective"]),
+                "moved": adopted.moved,
+                "loss": adopted.loss if math.isfinite(adopted.loss) else None,
+                "mechanism": mechanism.identifier,
+                "file": str(out),
+            }
+        )
+        return
+    write(
+        f"{out} holds the strategy of {mechanism.outputs} reports x {asked.domain_size} user types, in whole "
+        f"numbers that hold epsilon {epsilon:g} exactly"
+    )
+    if adopted.moved:
+        cost = f"{100 * adopted.loss:+.3g} %" if math.isfinite(adopted.loss) else "not comparable"
+        write(
+            f"repaired: at most {100 * adopted.moved:.3g} % of the users of a type report otherwise; "
+            f"objective {cost}"
+        )

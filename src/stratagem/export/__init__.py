@@ -1,0 +1,1 @@
+"""Export: mechanisms in the words and files of other systems."""

@@ -1,0 +1,136 @@
+"""Adoption: a strategy matrix made elsewhere becomes a mechanism, checked like one made here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.accuracy import objective
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.repair import repaired
+from stratagem.privacy import check
+from stratagem.strategies import MatrixStrategy
+from stratagem.workloads import Workload
+
+COLUMNS, ROUNDING = 1e-9, 1e-12
+"""Largest distance of a column sum from one, and largest share of epsilon by which a row may exceed it: both
+count as the rounding of doubles, which whole numbers settle on the private side. Repairs are for more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Adoption:
+    """A mechanism made from a foreign matrix, and what that did to the matrix."""
+
+    mechanism: Mechanism
+    moved: float
+    """Largest total-variation distance between a column before and after, 0 where nothing was repaired: of
+    the users of one type at most this share gives another report."""
+    loss: float
+    """L(Q) after / before - 1, before rounding to whole numbers; NaN where the matrix had none before."""
+
+
+def adopt(
+    matrix: ArrayLike,
+    workload: Workload,
+    epsilon: float,
+    *,
+    transposed: bool = False,
+    repair: bool = False,
+    name: str = "workload",
+    labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+    edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    prior: np.ndarray | None = None,
+) -> Adoption:
+    """Return the mechanism of a matrix Q (m x n), Q[y, u] = Pr(report y | user type u), made elsewhere.
+
+    It must hold probabilities whose columns sum to one within 1e-9 and measure at most `epsilon`, up to the
+    rounding of doubles. With `repair` it may break any of that and is replaced by the strategy next to it
+    that does not. Outputs keep their order, and those that never occur are left out. `transposed` says that
+    it comes as n x m; nothing about the matrix is guessed.
+
+    Guarantee:
+        As for every mechanism: the whole numbers hold epsilon exactly, whatever the matrix was.
+
+    Raises:
+        ValueError: for a matrix that is no such strategy, saying by how much, or cannot be repaired; and as
+            `Mechanism.of`.
+
+    Example:
+        >>> import stratagem as st
+        >>> loose = st.randomised_response(4, 1.01).matrix
+        >>> round(adopt(loose, st.histogram(4), 1.0, repair=True).moved, 4)
+        0.0025
+    """
+    Q, epsilon = _shaped(matrix, workload, transposed), check(epsilon)
+    fault = _fault(Q, epsilon)
+    if fault and not repair:
+        raise ValueError(f"{fault}: correct it, or ask for a repair, which moves it to the private side")
+    strategy = MatrixStrategy(repaired(Q, epsilon) if fault else Q)
+    options = {"labels": labels, "edges": edges, "prior": prior}
+    mechanism = Mechanism.of(strategy, workload, epsilon, name=name, **options)
+    if not fault:
+        return Adoption(mechanism, 0.0, 0.0)
+    moved = float(np.abs(strategy.matrix - Q).sum(axis=0).max()) / 2
+    return Adoption(mechanism, moved, _loss(Q, strategy, workload, mechanism.prior))
+
+
+def _shaped(matrix: ArrayLike, workload: Workload, transposed: bool) -> np.ndarray:
+    """Return the matrix as m x n doubles, all of them finite."""
+    try:
+        given = np.asarray(matrix)
+    except ValueError:
+        given = np.array(None)
+    if given.dtype.kind not in "biuf" or given.ndim != 2 or 0 in given.shape:
+        raise ValueError(
+            f"the strategy was given as {given.dtype} of shape {given.shape}, but must be a matrix of "
+            "numbers: give outputs x user types"
+        )
+    Q, n = (given.T if transposed else given).astype(float), workload.domain_size
+    if Q.shape[1] != n:
+        hint = "say that it is transposed" if Q.shape[0] == n else "give a strategy made for the workload"
+        raise ValueError(
+            f"the strategy is a matrix of {Q.shape[0]} outputs x {Q.shape[1]} user types, but the workload "
+            f"has {n} user types: {hint}"
+        )
+    if not np.isfinite(Q).all():
+        raise ValueError(
+            f"the strategy has {np.count_nonzero(~np.isfinite(Q))} entries that are no finite numbers, which "
+            "no repair can guess: correct them"
+        )
+    if not (Q > 0).any():
+        raise ValueError("the strategy has no entry above zero: give probabilities")
+    return Q
+
+
+def _fault(Q: np.ndarray, epsilon: float) -> str:
+    """Say what keeps the matrix from being an epsilon-LDP strategy and by how much; empty if nothing does."""
+    if Q.min() < 0:
+        return f"the strategy has entries below zero, the least is {Q.min():.3g}"
+    off = float(np.abs(Q.sum(axis=0) - 1).max())
+    if off > COLUMNS:
+        return f"the strategy has columns that do not sum to one, the worst is off by {off:.3g}"
+    measured = MatrixStrategy(Q).epsilon
+    if math.isinf(measured):
+        return (
+            f"the strategy has a zero beside a positive entry in a row, which no epsilon ({epsilon:g}) allows"
+        )
+    if measured > epsilon * (1 + ROUNDING):
+        return f"the strategy measures epsilon {measured:.10g}, {measured - epsilon:.3g} above {epsilon:g}"
+    return ""
+
+
+def _loss(Q: np.ndarray, strategy: MatrixStrategy, workload: Workload, prior: np.ndarray | None) -> float:
+    """Return what the repair cost: L(Q) against that of the matrix with its columns scaled to one."""
+    before = np.maximum(Q, 0)
+    sums = before.sum(axis=0)
+    if (sums == 0).any():
+        return math.nan
+    try:
+        value = objective(workload, MatrixStrategy(before / sums), prior=prior)
+    except ValueError:  # the matrix could not answer the workload
+        return math.nan
+    return objective(workload, strategy, prior=prior) / value - 1 if value > 0 else math.nan

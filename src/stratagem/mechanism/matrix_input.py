@@ -1,0 +1,139 @@
+"""Matrices of probabilities in files of other programs: .npy, .npz, .csv, .mat and .parquet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from stratagem.npz import array_names, read_arrays
+from stratagem.workloads.matrix_file import read_matrix
+
+ENTRIES = 1 << 27
+"""Numbers of the largest matrix that is read (1 GiB)."""
+USUAL = "strategy"
+"""The name under which stratagem itself writes a matrix."""
+
+
+def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndarray:
+    """Return the matrix in a file, as it stands there.
+
+    An .npz or .mat file may hold several arrays: `variable` names one; without it, it is the one called
+    `strategy`, or the only one. A .parquet file is read column by column; a column `output` says the order
+    of the rows and is left out.
+
+    Raises:
+        ValueError: for another suffix, a file that cannot be read or holds no matrix, or no such variable.
+    """
+    path = Path(path)
+    read = READERS.get(path.suffix.lower())
+    if read is None:
+        raise ValueError(
+            f"{path} was given as a strategy matrix, but only {', '.join(READERS)} are read: convert it to one"
+        )
+    if variable is not None and read not in (_read_npz, _read_mat):
+        raise ValueError(f"a variable {variable!r} was named, but {path} holds a single matrix: leave it out")
+    try:
+        return read(path, variable)
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be read ({error.strerror or error}): give the path of a readable file"
+        ) from None
+
+
+def _read_plain(path: Path, variable: str | None) -> np.ndarray:
+    return read_matrix(path)
+
+
+def _read_npz(path: Path, variable: str | None) -> np.ndarray:
+    try:
+        name = _chosen(array_names(path), variable)
+        return read_arrays(path, [name])[name]
+    except ValueError as error:
+        raise _refused(path, error, "write it with numpy.savez(path, strategy=matrix)") from None
+
+
+def _read_mat(path: Path, variable: str | None) -> np.ndarray:
+    import struct
+    import zlib
+
+    from scipy.io import loadmat, whosmat
+    from scipy.io.matlab import MatReadError
+
+    try:
+        shapes = {name: shape for name, shape, _ in whosmat(path)}
+        name = _chosen(list(shapes), variable)
+        _check_size(math.prod(map(float, shapes[name])))
+        return np.asarray(loadmat(path, variable_names=[name])[name])
+    except NotImplementedError:
+        raise ValueError(f"{path} is a MATLAB 7.3 file, which is not read: save it with -v7") from None
+    except MemoryError:
+        raise ValueError(
+            f"{path} declares more numbers than fit into memory: give its matrix alone"
+        ) from None
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        EOFError,
+        struct.error,
+        zlib.error,
+        MatReadError,
+    ) as error:
+        raise _refused(path, error, "save the matrix in MATLAB's format 5 or 7") from None
+
+
+def _read_parquet(path: Path, variable: str | None) -> np.ndarray:
+    import duckdb
+
+    with path.open("rb"):
+        pass  # a missing file is an OSError, as everywhere
+    try:
+        with duckdb.connect() as connection:
+            scan, source = "read_parquet(?)", [str(path)]
+            described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", source).fetchall()
+            rows = connection.execute(f"SELECT count(*) FROM {scan}", source).fetchall()[0][0]
+            names = [row[0] for row in described if row[0] != "output"]
+            _check_size(float(rows) * len(names))
+            order = "ORDER BY output" if len(names) < len(described) else ""
+            quoted = (name.replace('"', '""') for name in names)
+            chosen = ", ".join(f'CAST("{name}" AS DOUBLE)' for name in quoted)
+            columns = connection.execute(f"SELECT {chosen} FROM {scan} {order}", source).fetchnumpy()
+    except duckdb.Error as error:
+        raise _refused(
+            path, str(error).splitlines()[0][:200], "write a column of numbers a user type"
+        ) from None
+    except ValueError as error:
+        raise _refused(path, error, "give its matrix alone") from None
+    return np.column_stack([np.ma.filled(column, np.nan) for column in columns.values()])
+
+
+READERS: dict[str, Callable[[Path, str | None], np.ndarray]] = {
+    ".npy": _read_plain,
+    ".npz": _read_npz,
+    ".csv": _read_plain,
+    ".mat": _read_mat,
+    ".parquet": _read_parquet,
+}
+
+
+def _chosen(names: list[str], variable: str | None) -> str:
+    """Return the name of the array to read."""
+    wanted = variable or (USUAL if USUAL in names else names[0] if len(names) == 1 else None)
+    if wanted not in names:
+        listed = ", ".join(names[:20]) or "nothing"
+        asked = "no variable was named" if wanted is None else f"the variable {wanted!r} was asked for"
+        raise ValueError(f"{asked}, and it holds {listed}")
+    return wanted
+
+
+def _check_size(entries: float) -> None:
+    if entries > ENTRIES:
+        raise ValueError(f"it holds {entries:.0f} numbers, but at most {ENTRIES} are read")
+
+
+def _refused(path: Path, reason: object, advice: str) -> ValueError:
+    return ValueError(f"{path} cannot be used, {' '.join(str(reason).split())[:200]}: {advice}")

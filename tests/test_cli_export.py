@@ -1,0 +1,228 @@
+"""The commands that move strategies between formats: export, import, optimise -o, simulate on a bundle."""
+
+import json
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.cli import main
+from stratagem.export.saved import read_saved, to_mechanism, write_saved
+from stratagem.mechanism.matrix_input import read_probabilities
+from stratagem.strategy_file import StoredStrategy, load, save
+
+N = 6
+DELAYS = "delay,day\n" + "".join(f"{k % 8},{'mon' if k % 3 else 'tue'}\n" for k in range(80))
+
+
+def run(capsys, *arguments) -> tuple[int, str, str]:
+    """Run a command here and return its exit status, standard output and standard error."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stopped.value.code or 0), out, err
+
+
+def run_well(capsys, *arguments) -> str:
+    status, out, err = run(capsys, *arguments)
+    assert (status, err) == (0, "")
+    return out
+
+
+def assert_refused(capsys, arguments, words):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("stratagem: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+@pytest.fixture
+def npz(tmp_path):
+    strategy = st.hadamard_response(N, 1.0)
+    return save(tmp_path / "s.npz", StoredStrategy(strategy, 1.0, st.prefix(N), "prefix"))
+
+
+@pytest.fixture
+def bundle(tmp_path, npz):
+    return write_saved(tmp_path / "s.ldp.json", to_mechanism(load(npz)))
+
+
+@pytest.fixture
+def delays(tmp_path):
+    path = tmp_path / "delays.csv"
+    path.write_text(DELAYS)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".mat", ".parquet"])
+def test_the_matrix_of_a_bundle_goes_out_and_comes_back(capsys, tmp_path, bundle, suffix):
+    out, back = tmp_path / f"m{suffix}", tmp_path / "back.ldp.json"
+    made = st.load_mechanism(bundle)
+    assert f"{made.outputs} reports x 6 user types" in run_well(capsys, "export", bundle, "-o", out)
+    assert (read_probabilities(out) == made.strategy.dense().matrix).all()
+    asked = ("--workload", "prefix", "--domain", N, "--epsilon", 1, "-o", back, "--json")
+    data = json.loads(run_well(capsys, "import", out, *asked))
+    assert (data["moved"], data["loss"], data["file"]) == (0.0, 0.0, str(back))
+    again = st.load_mechanism(back)
+    assert data["mechanism"] == again.identifier
+    assert np.abs(again.strategy.dense().matrix - made.strategy.dense().matrix).max() < 1e-9
+
+
+def test_npz_becomes_a_bundle_with_labels(capsys, tmp_path, npz):
+    out = tmp_path / "b.ldp.json"
+    run_well(capsys, "export", npz, "-o", out, "--labels", "a,b,c,d,e,f")
+    made = st.load_mechanism(out)
+    assert made.values == {"value": {"labels": list("abcdef")}}
+    assert made.name == "prefix"
+    assert 0 <= made.client.randomise("f")["output"] < made.outputs
+    assert type(made.strategy).__name__ == "TwoLevelStrategy"
+
+
+def test_a_bundle_is_described_for_dap(capsys, tmp_path, bundle, npz):
+    out = tmp_path / "b.dap.json"
+    run_well(capsys, "export", bundle, "-o", out)
+    data = json.loads(out.read_text())
+    made = st.load_mechanism(bundle)
+    assert (data["mechanism"], data["vdaf"]["length"]) == (made.identifier, made.outputs)
+    assert_refused(capsys, ["export", npz, "-o", out], "there is none: write *.ldp.json first")
+
+
+def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
+    out = tmp_path / "o.ldp.json"
+    asked = ["optimise", "histogram", "--domain", "8", "--epsilon", "1"]
+    text = run_well(capsys, *asked, "--edges=0:8:1", "-o", out)
+    assert f"stratagem simulate {out}" in text
+    made = st.load_mechanism(out)
+    assert made.values["value"]["edges"] == [str(k) for k in range(9)]
+    options = ["simulate", out, "--data", delays, "--column", "delay", "--repetitions", "50", "--json"]
+    data = json.loads(run_well(capsys, *options))
+    assert (data["users"], data["epsilon"], data["workload"]) == (80, 1.0, "histogram")
+    assert abs(data["ratio"] - 1) < 6 * data["ratio_standard_error"]  # seeded: no false alarm
+    finer = json.loads(run_well(capsys, *options, "--edges=0:4:0.5"))
+    assert finer["users"] == 40  # edges of the command line go before those of the bundle
+
+
+def test_simulate_takes_labels_from_the_bundle(capsys, tmp_path, delays):
+    workload = st.histogram("day=2")
+    made = st.adopt(st.randomised_response(2, 1.0).matrix, workload, 1.0, labels=["mon", "tue"]).mechanism
+    path = made.save(tmp_path / "d.ldp.json")
+    out = run_well(capsys, "simulate", path, "--data", delays, "--column", "day")
+    assert "80 of 80 rows counted" in out
+
+
+def test_a_solution_becomes_a_mechanism():
+    prior = np.arange(1, N + 1)
+    solution = st.optimise(st.prefix(N), 1.0, st.Certified(max_steps=2), prior=prior)
+    made = solution.mechanism(name="ages", labels=list("abcdef"))
+    assert (made.name, made.epsilon, made.workload) == ("ages", 1, solution.workload)
+    assert made.prior is not None
+    assert made.prior == pytest.approx(prior / prior.sum())
+    assert float(made.utility["unrounded"]) == pytest.approx(solution.objective)
+    assert made.client.cell("f") == 5
+
+
+def test_a_prior_is_never_lost(capsys, tmp_path):
+    prior = np.arange(1.0, N + 1)
+    np.save(tmp_path / "p.npy", prior)
+    asked = ["optimise", "histogram", "--domain", N, "--epsilon", "1", "--prior", tmp_path / "p.npy"]
+    for suffix in (".csv", ".parquet"):
+        assert_refused(capsys, [*asked, "-o", tmp_path / f"s{suffix}"], "has a prior")
+    bundle = tmp_path / "s.ldp.json"
+    run_well(capsys, *asked, "-o", bundle)
+    assert_refused(capsys, ["export", bundle, "-o", tmp_path / "s.csv"], "write .npz or .mat")
+    for suffix in (".npz", ".mat"):
+        run_well(capsys, "export", bundle, "-o", tmp_path / f"s{suffix}")
+        assert read_probabilities(tmp_path / f"s{suffix}", "prior").ravel() == pytest.approx(
+            prior / prior.sum()
+        )
+    assert load(tmp_path / "s.npz").prior == pytest.approx(prior / prior.sum())
+
+
+def test_import_says_what_a_repair_did(capsys, tmp_path):
+    np.save(tmp_path / "q.npy", np.eye(N))
+    out = tmp_path / "q.ldp.json"
+    asked = [
+        "import",
+        tmp_path / "q.npy",
+        "--workload",
+        "histogram",
+        "--domain",
+        N,
+        "--epsilon",
+        "1",
+        "-o",
+        out,
+    ]
+    assert_refused(capsys, asked, "a zero beside a positive entry in a row, which no epsilon (1) allows")
+    assert not out.exists()
+    text = run_well(capsys, *asked, "--repair")
+    assert "hold epsilon 1 exactly" in text
+    assert "repaired: at most 64.8 % of the users of a type report otherwise; objective +" in text
+    matrix = st.load_mechanism(out).strategy.dense().matrix
+    assert np.abs(matrix - st.randomised_response(N, 1.0).matrix).max() < 1e-9
+    data = json.loads(run_well(capsys, *asked, "--repair", "--json"))
+    assert data["moved"] == pytest.approx(0.648, abs=1e-3)
+
+
+def test_import_of_transposed_and_named_arrays(capsys, tmp_path):
+    matrix = st.hadamard_response(N, 1.0).matrix
+    np.savez(tmp_path / "q.npz", p=matrix.T, other=np.ones(3))
+    asked = ["import", tmp_path / "q.npz", "--workload", "histogram", "--domain", N, "--epsilon", "1"]
+    asked += ["-o", tmp_path / "q.ldp.json"]
+    assert_refused(capsys, asked, "no variable was named, and it holds p, other")
+    assert_refused(capsys, [*asked, "--variable", "p"], "say that it is transposed")
+    run_well(capsys, *asked, "--variable", "p", "--transposed", "--edges=0:60:10")
+    assert st.load_mechanism(tmp_path / "q.ldp.json").client.cell(59.5) == 5
+
+
+MISTAKES = {
+    "export to a pickle": (["export", "{bundle}", "-o", "s.pkl"], ".ldp.json, .dap.json"),
+    "export of nothing": (["export", "absent.ldp.json", "-o", "s.npz"], "cannot be read"),
+    "export of a wrong file": (["export", "{delays}", "-o", "s.npz"], "is not a strategy"),
+    "labels of a bundle": (["export", "{bundle}", "-o", "t.ldp.json", "--labels", "a"], "already says"),
+    "labels that do not fit": (["export", "{npz}", "-o", "t.ldp.json", "--labels", "a,b"], "6 values"),
+    "labels for a matrix": (["export", "{npz}", "-o", "s.csv", "--labels", "a,b,c,d,e,f"], "only *.ldp.json"),
+    "labels without a bundle": (
+        ["optimise", "prefix", "--domain", "6", "--epsilon", "1", "--edges=0:6:1", "-o", "s.npz"],
+        "only *.ldp.json holds them",
+    ),
+    "import of a wrong file": (
+        ["import", "{delays}", "--workload", "prefix", "--domain", "6", "--epsilon", "1", "-o", "s.ldp.json"],
+        "is not a finite number",
+    ),
+    "import to a matrix": (
+        ["import", "{npz}", "--workload", "prefix", "--domain", "6", "--epsilon", "1", "-o", "s.npz"],
+        ".ldp.json",
+    ),
+    "import without a workload": (["import", "{npz}", "--epsilon", "1", "-o", "s.ldp.json"], "--workload"),
+    "a smaller epsilon": (
+        ["import", "{npz}", "--workload", "prefix", "--domain", "6", "--epsilon", "0.9", "-o", "s.ldp.json"],
+        "0.1 above 0.9",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_one_sentence_and_status_2(capsys, tmp_path, monkeypatch, npz, bundle, delays, name):
+    monkeypatch.chdir(tmp_path)
+    arguments, words = MISTAKES[name]
+    before = {path.name for path in tmp_path.iterdir()} - {"s.npz", "s.ldp.json"}
+    assert_refused(capsys, [one.format(npz=npz, bundle=bundle, delays=delays) for one in arguments], words)
+    assert {path.name for path in tmp_path.iterdir()} - {"s.npz", "s.ldp.json"} == before
+
+
+def test_both_kinds_of_saved_strategies_answer_alike(npz, bundle):
+    for path in (npz, bundle):
+        saved = read_saved(path)
+        assert (float(saved.epsilon), saved.name, saved.prior) == (1.0, "prefix", None)
+        assert saved.strategy.dense().matrix[:8] == pytest.approx(
+            st.hadamard_response(N, 1.0).matrix, abs=1e-8
+        )
+
+
+def test_a_matrix_too_wide_for_columns_is_refused(tmp_path, monkeypatch, npz):
+    monkeypatch.setattr("stratagem.strategy_file.WIDEST", 5)
+    with pytest.raises(ValueError, match="too wide for the columns of Parquet"):
+        write_saved(tmp_path / "s.parquet", load(npz))
+    assert not (tmp_path / "s.parquet").exists()

@@ -1,0 +1,263 @@
+"""Matrices from elsewhere: read from their files, refused by how much they are off, repaired, made exact."""
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.mechanism.adoption import adopt
+from stratagem.mechanism.matrix_input import read_probabilities
+from stratagem.mechanism.repair import repaired
+from stratagem.strategies.levels import two_levels
+from tables import assert_private, random_ldp_matrix
+
+N = 6
+W = st.prefix(N)
+RNG = np.random.default_rng(7)
+BY_HAND = (np.ones((N, N)) + (np.exp(1.0) - 1) * np.eye(N)) / (np.exp(1.0) + N - 1)
+SOLVED = st.optimise(W, 1.0, st.Certified(max_steps=2)).strategy.dense().matrix
+DRIFTED = BY_HAND**1.01 / (BY_HAND**1.01).sum(axis=0)  # measures epsilon 1.01
+
+GOOD = {
+    "randomised response by hand": BY_HAND,
+    "solver": SOLVED,
+    "random": random_ldp_matrix(RNG, 15, N, 1.0),
+    "uniform rows": np.vstack([BY_HAND / 2, np.full((1, N), 0.5)]),
+    "zero row": np.vstack([BY_HAND, np.zeros((1, N))]),
+    "private enough": st.randomised_response(N, 0.5).matrix,
+    "ten digits": np.round(st.randomised_response(N, 0.5).matrix, 10),
+}
+BAD = {
+    "scaled by 1.01": (BY_HAND * 1.01, "sum to one, the worst is off by 0.01", 0.006),
+    "six digits": (np.round(SOLVED, 6), "sum to one, the worst is off by", 1e-3),
+    "epsilon over": (DRIFTED, "measures epsilon 1.01, 0.01 above 1", 0.01),
+    "epsilon over by 1e-9": (
+        st.optimise(W, 1 + 1e-9, st.Certified(max_steps=2)).strategy.dense().matrix,
+        "measures epsilon 1.000000001, 1e-09 above 1",
+        1e-9,
+    ),
+    "dust below zero": (
+        np.vstack([BY_HAND, np.full((1, N), -1e-18)]),
+        "below zero, the least is -1e-18",
+        1e-14,
+    ),
+    "negative": (BY_HAND - 0.2 * np.eye(N, k=1), "below zero, the least is -0.0704", 0.3),
+    "identity": (np.eye(N), "a zero beside a positive entry", 0.7),
+    "rare output cut to zero": (
+        np.vstack([BY_HAND * (1 - 1e-6), np.eye(1, N) * 1e-6 + 1e-7]) / (1 - 1e-6 + 1e-7),
+        "sum to one",
+        1e-5,
+    ),
+    "random, not private": (RNG.dirichlet(np.ones(12), N).T, "measures epsilon", 0.5),
+}
+
+
+@pytest.mark.parametrize("repair", [False, True])
+@pytest.mark.parametrize("name", GOOD)
+def test_a_strategy_is_adopted_as_it_is(name, repair):
+    found = adopt(GOOD[name], W, 1.0, repair=repair)
+    assert (found.moved, found.loss) == (0.0, 0.0)
+    strategy = found.mechanism.strategy
+    assert_private(strategy, 1 + 1e-15)
+    given = GOOD[name][GOOD[name].max(axis=1) > 0]
+    assert np.abs(strategy.dense().matrix - given).max() < 1e-8
+    assert 0 <= found.mechanism.client.randomise(N - 1)["output"] < found.mechanism.outputs
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_anything_else_is_refused_saying_by_how_much(name):
+    matrix, words, _ = BAD[name]
+    with pytest.raises(ValueError, match=words) as refusal:
+        adopt(matrix, W, 1.0)
+    assert str(refusal.value).endswith("or ask for a repair, which moves it to the private side")
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_repair_is_private_and_near(name):
+    matrix, _, most = BAD[name]
+    found = adopt(matrix, W, 1.0, repair=True)
+    assert 0 < found.moved <= most
+    assert_private(found.mechanism.strategy, 1 + 1e-15)
+    after = repaired(matrix, 1.0)
+    assert found.moved == pytest.approx(np.abs(after - matrix).sum(axis=0).max() / 2)
+    value = st.evaluate(W, st.MatrixStrategy(after)).objective
+    assert float(found.mechanism.utility["unrounded"]) == pytest.approx(value)
+    scaled = np.maximum(matrix, 0) / np.maximum(matrix, 0).sum(axis=0)
+    before = st.evaluate(W, st.MatrixStrategy(scaled)).objective
+    assert found.loss == pytest.approx(value / before - 1)
+
+
+def test_a_repair_leaves_strategies_alone_and_makes_randomised_response_of_the_identity():
+    for matrix in GOOD.values():
+        if abs(matrix.sum(axis=0) - 1).max() < 1e-12 and st.MatrixStrategy(matrix).epsilon < 1 - 1e-14:
+            assert np.abs(repaired(matrix, 1.0) - matrix).max() < 1e-13
+    for epsilon in (0.1, 1.0, 4.0):
+        expected = st.randomised_response(N, epsilon).matrix
+        assert np.abs(repaired(np.eye(N), epsilon) - expected).max() < 1e-14
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 2.0, 8.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_every_repair_holds_epsilon(epsilon, seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(rng.integers(2, 20), rng.integers(2, 9))) * rng.choice([1e-9, 1, 1e9])
+    assert_private(st.MatrixStrategy(repaired(matrix, epsilon)), epsilon)
+
+
+def test_a_repair_costs_no_more_than_mixing_with_the_mean():
+    """The textbook repair: keep the report with probability 1 - t, else draw it from the mean of the columns."""
+    for name in ("epsilon over", "identity", "random, not private"):
+        Q = BAD[name][0]
+        mean, E = Q.mean(axis=1, keepdims=True), np.exp(1.0)
+        excess = np.maximum(Q.max(axis=1, keepdims=True) - E * Q.min(axis=1, keepdims=True), 0)
+        t = (excess / (excess + (E - 1) * mean)).max()
+        mixed = st.evaluate(W, st.MatrixStrategy((1 - t) * Q + t * mean)).objective
+        assert st.evaluate(W, st.MatrixStrategy(repaired(Q, 1.0))).objective <= mixed * (1 + 1e-9)
+
+
+NEVER = {
+    "nan": (np.where(np.eye(N) > 0, np.nan, 0.1), "6 entries that are no finite numbers"),
+    "infinite": (np.where(np.eye(N) > 0, np.inf, 0.1), "no finite numbers"),
+    "zeros": (np.zeros((3, N)), "no entry above zero"),
+    "all negative": (-BY_HAND, "no entry above zero"),
+    "transposed": (random_ldp_matrix(RNG, 9, N, 1.0).T, "say that it is transposed"),
+    "another size": (np.full((2, 4), 0.5), "4 user types, but the workload has 6"),
+    "flat": (np.ones(N), r"shape \(6,\)"),
+    "empty": (np.ones((0, N)), "outputs x user types"),
+    "complex": (BY_HAND + 0j, "complex128"),
+    "texts": (np.full((N, N), "a"), "matrix of numbers"),
+    "ragged": ([[1, 2], [3]], "matrix of numbers"),
+}
+
+
+@pytest.mark.parametrize("repair", [False, True])
+@pytest.mark.parametrize("name", NEVER)
+def test_no_repair_guesses(name, repair):
+    matrix, words = NEVER[name]
+    with pytest.raises(ValueError, match=words):
+        adopt(matrix, W, 1.0, repair=repair)
+
+
+def test_transposed_is_said_never_guessed():
+    matrix = random_ldp_matrix(RNG, 9, N, 1.0)
+    found = adopt(matrix.T, W, 1.0, transposed=True).mechanism
+    assert np.abs(found.strategy.dense().matrix - matrix).max() < 1e-8
+
+
+def test_a_matrix_that_cannot_answer_is_refused():
+    with pytest.raises(st.UnsupportedWorkloadError):
+        adopt(np.full((2, N), 0.5), W, 1.0)
+
+
+def test_options_reach_the_mechanism():
+    prior = np.arange(1, N + 1)
+    made = adopt(BY_HAND, W, 1.0, name="delays", edges=[0, 1, 2, 3, 4, 5, 9], prior=prior).mechanism
+    assert (made.name, made.values["value"]["edges"][-1]) == ("delays", "9")
+    assert made.prior is not None
+    assert made.prior == pytest.approx(prior / prior.sum())
+
+
+@pytest.mark.parametrize(
+    "strategy", [st.randomised_response(5, 1.0), st.hadamard_response(5, 2.0), st.hierarchical(9, 0.5)]
+)
+def test_two_levels_are_found_again(strategy):
+    found = two_levels(strategy.dense())
+    assert isinstance(found, st.TwoLevelStrategy)
+    assert np.abs(found.dense().matrix - strategy.dense().matrix).max() < 1e-15
+    assert found.epsilon <= strategy.epsilon
+
+
+def test_other_matrices_stay_matrices():
+    for matrix in (random_ldp_matrix(RNG, 9, N, 1.0), np.eye(N)):
+        strategy = st.MatrixStrategy(matrix)
+        assert two_levels(strategy) is strategy
+
+
+def write(path, matrix, name="strategy"):
+    match path.suffix:
+        case ".npy":
+            np.save(path, matrix)
+        case ".npz":
+            np.savez(path, **{name: matrix})
+        case ".csv":
+            np.savetxt(path, matrix, fmt="%.17g", delimiter=",")
+        case ".mat":
+            from scipy.io import savemat
+
+            savemat(path, {name: matrix}, do_compression=True)
+        case ".parquet":
+            import pandas
+
+            frame = pandas.DataFrame(matrix, columns=[f"p{u}" for u in range(matrix.shape[1])])
+            frame.to_parquet(path)
+    return path
+
+
+SUFFIXES = (".npy", ".npz", ".csv", ".mat", ".parquet")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_format_is_read_to_the_last_bit(tmp_path, suffix):
+    assert (read_probabilities(write(tmp_path / f"q{suffix}", SOLVED)) == SOLVED).all()
+
+
+def test_the_order_of_a_table_is_its_column_output(tmp_path):
+    import pandas
+
+    frame = pandas.DataFrame({"output": [2, 0, 1], "a": [3.0, 1, 2], "b": [6, 4, 5]})
+    frame.to_parquet(tmp_path / "q.parquet")
+    assert read_probabilities(tmp_path / "q.parquet").tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mat"])
+def test_the_variable_is_the_only_one_or_named(tmp_path, suffix):
+    path = tmp_path / f"q{suffix}"
+    assert (read_probabilities(write(path, SOLVED, "anything")) == SOLVED).all()
+    if suffix == ".npz":
+        np.savez(path, a=BY_HAND, b=SOLVED)
+    else:
+        from scipy.io import savemat
+
+        savemat(path, {"a": BY_HAND, "b": SOLVED})
+    assert (read_probabilities(path, "b") == SOLVED).all()
+    with pytest.raises(ValueError, match="no variable was named, and it holds a, b"):
+        read_probabilities(path)
+    with pytest.raises(ValueError, match="'c' was asked for, and it holds a, b"):
+        read_probabilities(path, "c")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", b"PAR1", b"MATLAB 5.0" + b"\0" * 200])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_that_are_no_matrices_are_refused(tmp_path, suffix, content):
+    path = tmp_path / f"q{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="q"):
+        read_probabilities(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_cut_short_is_refused(tmp_path, suffix):
+    path = write(tmp_path / f"q{suffix}", SOLVED)
+    path.write_bytes(path.read_bytes()[: -(path.stat().st_size // 3)])
+    with pytest.raises(ValueError, match=rf"q{suffix}"):
+        read_probabilities(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_missing_file_is_named(tmp_path, suffix):
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_probabilities(tmp_path / f"absent{suffix}")
+
+
+def test_other_suffixes_and_needless_variables_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"only \.npy, \.npz, \.csv, \.mat, \.parquet"):
+        read_probabilities(tmp_path / "q.pkl")
+    with pytest.raises(ValueError, match="single matrix"):
+        read_probabilities(write(tmp_path / "q.csv", SOLVED), "a")
+
+
+def test_texts_in_a_table_are_refused(tmp_path):
+    import pandas
+
+    pandas.DataFrame({"a": ["x", "y"]}).to_parquet(tmp_path / "q.parquet")
+    with pytest.raises(ValueError, match="write a column of numbers a user type"):
+        read_probabilities(tmp_path / "q.parquet")

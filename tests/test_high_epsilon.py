@@ -1,0 +1,52 @@
+"""Budgets so high that variances fall below the rounding of what they are differences of."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.linalg import squared_distances
+
+EPSILONS = (10.0, 24.0, 32.0, 40.0)
+
+
+def response_variance(n, epsilon):
+    """Total variance of the histogram under randomised response, one user, in a form without cancellation."""
+    q = 1 / (math.exp(epsilon) + n - 1)
+    return ((n - 1) * q * (1 - (n - 1) * q) + (n - 1) * q * (1 - q)) / (math.expm1(epsilon) * q) ** 2
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_variances_keep_their_digits(epsilon):
+    n, strategy = 8, st.randomised_response(8, epsilon)
+    truth = response_variance(n, epsilon)
+    assert st.evaluate(st.histogram(n), strategy).per_type == pytest.approx(np.full(n, truth), rel=1e-9)
+    each = st.per_query_variance(st.histogram(n), strategy, np.full(n, 1 / n))
+    assert each == pytest.approx(np.full(n, truth / n), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("kind", ["worst-case", "worst-query"])
+def test_worst_cases_are_positive_and_their_gap_is_a_number(kind, epsilon):
+    """Randomised response is optimal in the limit; the pairwise bound sees one of its n - 1 other types."""
+    solution = st.optimise(st.histogram(4), epsilon, st.Certified(max_steps=2), objective=kind)
+    assert 0 < solution.lower_bound <= solution.objective
+    assert solution.objective <= response_variance(4, epsilon) * (1 + 1e-9)
+    assert solution.gap <= 4
+    assert solution.status is not st.Status.OPTIMAL
+
+
+def test_the_total_alone_is_exactly_free_at_any_budget():
+    for epsilon in (0.01, 1.0, 40.0):
+        solution = st.optimise(st.total(6), epsilon, objective="worst-case")
+        assert (solution.objective, solution.lower_bound, solution.gap) == (0.0, 0.0, 0.0)
+
+
+def test_squared_distances_lose_no_digits_where_points_are_near():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((7, 5))
+    B = np.concatenate([A + 1e-9 * rng.standard_normal(A.shape), rng.standard_normal((3, 5))])
+    exact = np.square(A[:, None] - B).sum(axis=2)
+    np.testing.assert_allclose(squared_distances(A, B), exact, rtol=1e-9)
