@@ -48,7 +48,10 @@ app.command()(audit.audit)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one command and exit: 0 done, 2 wrong usage, 130 interrupted before there was anything to keep."""
+    """Run one command and exit.
+
+    0 done, 1 an audit failed, 2 wrong usage, 130 interrupted before there was anything to keep.
+    """
     with _interruptions() as seen:
         try:
             _run(sys.argv[1:] if arguments is None else arguments)

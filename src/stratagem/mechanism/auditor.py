@@ -122,6 +122,17 @@ def audit(
 
     Raises:
         ValueError: for fewer than 100 samples, 2 user types, or a false-alarm rate outside (0, 0.5).
+
+    Example:
+        >>> import stratagem as st
+        >>> from stratagem.mechanism.runner import python_client
+        >>> mechanism = Mechanism.of(st.randomised_response(4, 1.0), st.histogram(4), epsilon=1.0)
+        >>> result = audit(mechanism, python_client(mechanism.client, mechanism.outputs), samples=1000)
+        >>> result.passed, result.epsilon_bound <= 1, result.provable > 1
+        (True, True, True)
+
+    References:
+        Neyman and Pearson 1933 for the events, Clopper and Pearson 1934 for the bounds.
     """
     _check(samples, types, false_alarm)
     count = min(types, mechanism.strategy.domain_size)

@@ -20,7 +20,9 @@ SHORTLIST = 32
 """Pairs whose best event is computed."""
 MISS = 0.01
 """Probability with which an epsilon called provable or noticeable is missed."""
-MOST = 1 << 50
+TINY = 1e-300
+"""In place of zero, where an output never comes."""
+MOST = 10**12
 """Samples beyond which nobody goes."""
 
 
@@ -45,9 +47,8 @@ def best_event(
     log(p/q) - z sqrt(((1 - p)/p + (1 - q)/q) / samples), z the normal quantile of `level`.
     """
     Q_u, Q_v = columns
-    order = np.argsort(np.where(Q_u > 0, -Q_u / np.where(Q_v > 0, Q_v, 1e-300), 0), kind="stable")
-    p, q = np.minimum(np.cumsum(Q_u[order]), 1), np.minimum(np.cumsum(Q_v[order]), 1)
-    p, q = np.maximum(p, 1e-300), np.maximum(q, 1e-300)
+    order = np.argsort(-Q_u / np.maximum(Q_v, TINY), kind="stable")
+    p, q = (np.clip(np.cumsum(Q[order]), TINY, 1) for Q in columns)
     promise = np.log(p / q) + ndtri(level) * np.sqrt(((1 - p) / p + (1 - q) / q) / samples)
     size = int(promise[:-1].argmax()) + 1 if len(promise) > 1 else 1  # all outputs together prove nothing
     inside = np.zeros(len(order), dtype=bool)
@@ -73,14 +74,10 @@ def choose(
     chosen = np.array(list(dict.fromkeys(wanted))[:types])
     Q = Q[:, np.searchsorted(candidates, chosen)]
     events = []
-    for i, u in enumerate(chosen):
-        found = [
-            best_event(int(u), int(v), (Q[:, i], Q[:, j]), samples, level)
-            for j, v in enumerate(chosen)
-            if j != i
-        ]
-        if found:
-            events.append(max(found, key=lambda one: one[1])[0])
+    for i, u in enumerate(chosen.tolist()):
+        others = [(j, v) for j, v in enumerate(chosen.tolist()) if j != i]
+        found = [best_event(u, v, (Q[:, i], Q[:, j]), samples, level) for j, v in others]
+        events += [max(found, key=lambda one: one[1])[0]] if found else []
     return chosen, Q, events
 
 
@@ -165,7 +162,7 @@ def samples_to_prove(
 ) -> int | None:
     """Return the reports of each of two user types that prove epsilon (1 + excess), within 1 %.
 
-    Each number of samples has its own best event. None where not even 2^50 are enough, as for two user types
+    Each number of samples has its own best event. None where not even 10^12 are enough, as for two user types
     that are never told apart by the full budget.
     """
 

@@ -1,0 +1,30 @@
+"""What the tests of audits share: clients whose randomness repeats from run to run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stratagem.mechanism.auditor import Audit
+from stratagem.mechanism.client import Client
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.runner import Draw, Reports, python_client
+
+Source = Callable[[int], bytes]
+
+
+def seeded(seed: int) -> Source:
+    """A byte source that repeats from run to run."""
+    return np.random.default_rng(seed).bytes
+
+
+def client_of(found: Mechanism, source: Source) -> Draw:
+    return python_client(Client(found.bundle, source), found.outputs)
+
+
+def batch_of(found: Mechanism, seed: int) -> Draw:
+    rng = np.random.default_rng(seed)
+    return lambda cell, count: Reports(found.randomise(np.full(count, cell), rng))
+
+
+def failed(one: Audit) -> set[str]:
+    return {check.name for check in one.failures}
