@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
     from stratagem.mechanism.adoption import Adoption, adopt
+    from stratagem.mechanism.aggregator import Aggregator
+    from stratagem.mechanism.auditor import Audit, audit
+    from stratagem.mechanism.collection import Collection
     from stratagem.mechanism.estimation import Estimate, estimate
     from stratagem.mechanism.mechanism import Mechanism, load_mechanism
     from stratagem.optimisation import optimise
@@ -55,6 +58,9 @@ _HOMES = {
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
     "stratagem.mechanism.adoption": ("Adoption", "adopt"),
+    "stratagem.mechanism.aggregator": ("Aggregator",),
+    "stratagem.mechanism.auditor": ("Audit", "audit"),
+    "stratagem.mechanism.collection": ("Collection",),
     "stratagem.mechanism.estimation": ("Estimate", "estimate"),
     "stratagem.mechanism.mechanism": ("Mechanism", "load_mechanism"),
     "stratagem.optimisation": ("optimise",),
@@ -91,9 +97,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names} | {"loa
 __all__ = [
     "Accuracy",
     "Adoption",
+    "Aggregator",
+    "Audit",
     "Auto",
     "Bounds",
     "Certified",
+    "Collection",
     "Comparison",
     "Domain",
     "Estimate",
@@ -112,6 +121,7 @@ __all__ = [
     "adopt",
     "all_marginals",
     "all_range",
+    "audit",
     "compare",
     "estimate",
     "evaluate",
