@@ -1,5 +1,12 @@
 """Fixtures shared by all tests."""
 
+import os
+
+if (
+    "PYTEST_XDIST_WORKER" in os.environ
+):  # one process a core, so one thread a process; before NumPy is imported
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from collections.abc import Iterator
 
 import numpy as np

@@ -11,6 +11,8 @@ from tools import need
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # PySpark and Ibis on pandas 3
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),  # Java is started beside other tests' JAX
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that py4j leaves to the collector
 ]
 

@@ -1,6 +1,6 @@
 """A hundred million reports counted within a minute and 2 GB, on the machine at hand.
 
-Run with: pytest tests/benchmarks/test_collection_speed.py --benchmark-only
+Run with: pytest tests/benchmarks/test_collection_speed.py -n 0 --benchmark-only
 """
 
 import json

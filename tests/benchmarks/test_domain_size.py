@@ -1,6 +1,6 @@
 """What the certified solver costs as the domain grows, bounds and baselines included.
 
-Run with: pytest tests/benchmarks/test_domain_size.py --benchmark-only
+Run with: pytest tests/benchmarks/test_domain_size.py -n 0 --benchmark-only
 """
 
 import resource

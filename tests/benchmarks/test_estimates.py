@@ -1,6 +1,6 @@
 """Estimates at n = 1024 user types and m = 2728 outputs: reconstruction, standard errors, post-processing.
 
-Run with: pytest tests/benchmarks --benchmark-only
+Run with: pytest tests/benchmarks -n 0 --benchmark-only
 """
 
 import numpy as np

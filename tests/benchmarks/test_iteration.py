@@ -1,6 +1,6 @@
 """What one iteration of the projected gradient costs, as a ratio to its two unavoidable products.
 
-Run with: pytest tests/benchmarks --benchmark-only
+Run with: pytest tests/benchmarks -n 0 --benchmark-only
 """
 
 import resource

@@ -1,6 +1,6 @@
 """How fast mechanisms of 1,024 user types and 2,048 outputs run.
 
-Run with: pytest tests/benchmarks/test_mechanism_speed.py --benchmark-only
+Run with: pytest tests/benchmarks/test_mechanism_speed.py -n 0 --benchmark-only
 """
 
 from itertools import cycle

@@ -1,6 +1,6 @@
 """What a report of the web client costs under node, loading apart.
 
-Run with: pytest tests/benchmarks/test_web_client_speed.py --benchmark-only
+Run with: pytest tests/benchmarks/test_web_client_speed.py -n 0 --benchmark-only
 """
 
 import statistics

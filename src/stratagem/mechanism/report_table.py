@@ -31,8 +31,8 @@ def aggregate(table: Table, identifier: str, outputs: int) -> Tally:
         ValueError: for a table without the column `output`, or with a column of another type.
 
     Example:
-        >>> import ibis
-        >>> table = ibis.memtable({"output": [0, 2, 2]})  # or ibis.pyspark.connect(session).read_parquet(...)
+        >>> import ibis, pyarrow
+        >>> table = ibis.memtable(pyarrow.table({"output": [0, 2, 2]}))  # or of Spark, ...
         >>> aggregate(table, "0" * 64, outputs=3).counts.tolist()
         [1, 0, 2]
     """
