@@ -11,7 +11,6 @@ import pytest
 
 from commands import run, run_json
 from mechanisms import mechanism
-from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from test_cli_simulate import DELAYS
 
 SCRIPT = Path(sys.executable).with_name("stratagem")
@@ -182,7 +181,3 @@ def test_reading_the_terminal_is_not_mistaken_for_values(capsys, bundles, monkey
     status, _, err = run(capsys, "randomise", bundles("labels"))
     assert status == 2
     assert "no value was given" in err
-
-
-def test_what_was_saved_is_what_is_run(bundles):
-    assert isinstance(load_mechanism(bundles("edges")), Mechanism)

@@ -114,6 +114,32 @@ def test_a_strategy_that_breaks_the_promise_is_refused():
         Mechanism.of(st.randomised_response(4, 1.0), st.histogram(5), 1.0)
 
 
+def test_a_table_that_breaks_the_promise_is_refused_even_without_assertions():
+    code = """
+import numpy as np, stratagem as st
+from fractions import Fraction
+from stratagem.mechanism.table import ColumnTable
+from stratagem.mechanism.mechanism import Mechanism
+table = ColumnTable(np.array([[3, 1], [1, 3]]) << 30, 32)
+utility = {"objective": "1", "unrounded": "1", "loss": "0"}
+for epsilon in (2, 1):
+    try:
+        Mechanism(table, Fraction(epsilon), st.histogram(2), "x", utility)
+    except ValueError as error:
+        print(epsilon, error)
+"""
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1 the table breaks its epsilon: do not use it\n"  # 3 <= exp(2), but 3 > exp(1)
+
+
+def test_what_32_bits_cannot_hold_gets_more():
+    """Six thousand outputs at epsilon 10^-6: in units of 2^-32 a row has no room between its two levels."""
+    signs = np.where(np.arange(6000) % 2 == 0, 1.0, -1.0)[:, None] * [1.0, -1.0]
+    found = Mechanism.of(st.MatrixStrategy((1 + 4e-7 * signs) / 6000), st.histogram(2), 1e-6)
+    assert found.table.bits == 52
+    assert float(found.utility["loss"]) <= 1e-5
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

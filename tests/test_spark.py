@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from stratagem.mechanism.report_table import aggregate
+from test_collection import facts
 from tools import need
 
 pytestmark = [
@@ -46,18 +47,6 @@ def backends(spark):
     duck = ibis.duckdb.connect()
     yield {"duckdb": duck, "spark": spark}
     duck.disconnect()
-
-
-def facts(tally):
-    rejected = dict(sorted(tally.rejected.items()))
-    return (
-        tally.counts.tolist(),
-        rejected,
-        tally.duplicates,
-        tally.conflicting,
-        tally.anonymous,
-        tally.received,
-    )
 
 
 @pytest.mark.parametrize("columns", ["mechanism, id, output", "output"])

@@ -150,7 +150,7 @@ def _write_parquet(file: BinaryIO, stored: StoredStrategy) -> None:
 
 
 WIDEST = 1 << 13
-"""Columns of the widest Parquet file, which takes about five seconds."""
+"""Columns of the widest Parquet file: each of them costs time, whatever its length."""
 WRITERS: dict[str, Callable[[BinaryIO, StoredStrategy], None]] = {
     ".npz": _write_npz,
     ".csv": _write_csv,

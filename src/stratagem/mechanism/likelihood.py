@@ -11,7 +11,7 @@ from stratagem.strategies import Strategy
 GAP = 1e-5
 """Log-likelihood that the answer may lack: at most sqrt(2e-5) = 0.0045 standard errors in any direction."""
 MAX_STEPS = 50
-"""Newton steps at most; four suffice at epsilon 1, ten at 6."""
+"""Newton steps at most; far fewer suffice."""
 SUFFICIENT = 0.1
 """Share of the predicted decrease that a step must reach."""
 

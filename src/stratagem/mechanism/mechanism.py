@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -75,7 +76,7 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         """Compute the certificate, which refuses a table that breaks the budget."""
-        assert self.bundle["certificate"]
+        _ = self.bundle
 
     @staticmethod
     def of(
@@ -107,12 +108,7 @@ class Mechanism:
             )
         prior = None if prior is None else check_prior(prior, workload.domain_size)
         before = objective(workload, strategy, prior=prior)
-        table, after = rounded(strategy, promised, WEIGHT_BITS), math.inf
-        for bits in (WEIGHT_BITS, MOST_BITS):
-            table = rounded(strategy, promised, bits)
-            after = objective(workload, table.strategy, prior=prior)
-            if after <= before * (1 + LOSS):
-                break
+        table, after = _rounded(strategy, promised, workload, prior, before)
         loss = after / before - 1 if before else 0.0
         utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
         return Mechanism(table, promised, workload, name, utility, values, prior)
@@ -223,6 +219,19 @@ def load_mechanism(path: str | Path) -> Mechanism:
         return _mechanism(bundle)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _rounded(
+    strategy: Strategy, epsilon: Fraction, workload: Workload, prior: np.ndarray | None, before: float
+) -> tuple[Table, float]:
+    """Return the table of 32 bits if it costs next to nothing, else that of 52, and its L(Q)."""
+    with suppress(ValueError):  # too coarse to hold the strategy: more bits do, or say why not
+        table = rounded(strategy, epsilon, WEIGHT_BITS)
+        after = objective(workload, table.strategy, prior=prior)
+        if after <= before * (1 + LOSS):
+            return table, after
+    table = rounded(strategy, epsilon, MOST_BITS)
+    return table, objective(workload, table.strategy, prior=prior)
 
 
 def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:

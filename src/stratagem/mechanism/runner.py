@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 from array import array
@@ -15,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from stratagem.mechanism.client import Client
+from stratagem.mechanism.reports import Report, ReportFormat
 
 WEB = Path(__file__).parent / "web"
 """The folder of the web client and of its driver."""
-KEYS = {"mechanism", "id", "output"}
-ID = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,28 +69,16 @@ def web_client(bundle: Path, client: Client, outputs: int) -> Draw:
 
 def collected(reports: Iterable[Any], identifier: str, outputs: int) -> Reports:
     """Return outputs and ids of the reports that a collector would accept."""
-    numbers, ids, malformed, mechanism = array("q"), bytearray(), 0, identifier[:16]
+    form, numbers, ids, malformed = ReportFormat(identifier, outputs), array("q"), bytearray(), 0
     for report in reports:
-        if _accepted(report, mechanism, outputs):
-            numbers.append(report["output"])
-            ids += bytes.fromhex(report["id"])
-        else:
-            malformed += 1
+        match form.check(report):
+            case Report(name, output):
+                numbers.append(output)
+                ids += bytes.fromhex(name)
+            case _:
+                malformed += 1
     raw = np.frombuffer(bytes(ids), dtype=np.uint8).reshape(-1, 16)
     return Reports(np.array(numbers, dtype=np.int64), raw, malformed)
-
-
-def _accepted(report: Any, mechanism: str, outputs: int) -> bool:
-    """Whether a report has the schema's form and names the mechanism."""
-    return (
-        type(report) is dict
-        and report.keys() == KEYS
-        and report["mechanism"] == mechanism
-        and type(report["output"]) is int
-        and 0 <= report["output"] < outputs
-        and type(report["id"]) is str
-        and ID.fullmatch(report["id"]) is not None
-    )
 
 
 def value_of(attributes: Sequence[Mapping[str, Any]], cell: int) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 MAX_STEPS = 100
-"""Interior-point steps at most; some twenty suffice."""
+"""Interior-point steps at most; far fewer suffice."""
 INSIDE = 0.995
 """Share of the way to the boundary that a step may go."""
 

@@ -49,7 +49,8 @@ class Certified(Solver):
     patterns with the covariance that attains the weighted bound come within a few percent; each round then
     adds the patterns that the dual multipliers undervalue most, improves the weights and drops idle rows.
     Where `outputs` limits the rows, the projected gradient goes first, from random rows, and polishes the
-    two-level rows at the end, if a matrix can hold them: never worse than the gradient alone.
+    two-level rows at the end, if a matrix can hold them: never worse than that one start of the gradient,
+    though many starts of the gradient can be better.
 
     Raises:
         ValueError: for parameters out of range.
