@@ -140,6 +140,12 @@ def test_what_32_bits_cannot_hold_gets_more():
     assert float(found.utility["loss"]) <= 1e-5
 
 
+def test_what_52_bits_cannot_hold_is_kept_as_patterns():
+    found = Mechanism.of(st.randomised_response(1000, 1e-6), st.histogram(1000), 1e-6)
+    assert found.table.kind == "two-level"
+    assert float(found.utility["loss"]) <= 1e-5
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

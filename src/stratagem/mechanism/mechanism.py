@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -19,10 +18,8 @@ from stratagem.mechanism.aggregator import Aggregator
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.client import (
     FORMAT,
-    MOST_BITS,
     REPORT_SCHEMA,
     VERSION,
-    WEIGHT_BITS,
     Client,
     certificate,
     exact_bytes,
@@ -32,7 +29,7 @@ from stratagem.mechanism.client import (
 from stratagem.mechanism.collection import Collection
 from stratagem.mechanism.estimation import Estimate, estimate
 from stratagem.mechanism.reports import ReportFormat
-from stratagem.mechanism.rounding import budget, rounded
+from stratagem.mechanism.rounding import budget, nearest_table
 from stratagem.mechanism.table import KINDS, Table, encode
 from stratagem.prior import check_prior
 from stratagem.privacy import check
@@ -42,8 +39,6 @@ from stratagem.workloads import Domain, Workload
 from stratagem.workloads.serial import from_data, to_data
 
 SUFFIX = ".ldp.json"
-LOSS = 1e-6
-"""Share of the objective that rounding to 32 bits may cost before more bits are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +86,8 @@ class Mechanism:
     ) -> Mechanism:
         """Return the mechanism of a strategy, rounded to whole numbers on the private side.
 
-        A matrix gets 32 bits, or 52 where 32 would cost more than 1e-6 of the objective.
+        A matrix gets 32 bits, 52 where 32 would cost more than 1e-6 of the objective, or becomes two-level
+        where its rows are and even those would.
         `labels` and `edges` say what the values of an attribute are: by name, or at once for a domain of one
         attribute. Edge k up to below edge k + 1 is value k.
 
@@ -108,7 +104,7 @@ class Mechanism:
             )
         prior = None if prior is None else check_prior(prior, workload.domain_size)
         before = objective(workload, strategy, prior=prior)
-        table, after = _rounded(strategy, promised, workload, prior, before)
+        table, after = nearest_table(strategy, promised, workload, prior, before)
         loss = after / before - 1 if before else 0.0
         utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
         return Mechanism(table, promised, workload, name, utility, values, prior)
@@ -219,19 +215,6 @@ def load_mechanism(path: str | Path) -> Mechanism:
         return _mechanism(bundle)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _rounded(
-    strategy: Strategy, epsilon: Fraction, workload: Workload, prior: np.ndarray | None, before: float
-) -> tuple[Table, float]:
-    """Return the table of 32 bits if it costs next to nothing, else that of 52, and its L(Q)."""
-    with suppress(ValueError):  # too coarse to hold the strategy: more bits do, or say why not
-        table = rounded(strategy, epsilon, WEIGHT_BITS)
-        after = objective(workload, table.strategy, prior=prior)
-        if after <= before * (1 + LOSS):
-            return table, after
-    table = rounded(strategy, epsilon, MOST_BITS)
-    return table, objective(workload, table.strategy, prior=prior)
 
 
 def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:

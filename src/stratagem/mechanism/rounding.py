@@ -3,22 +3,63 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 
+from stratagem.accuracy import objective
 from stratagem.mechanism.client import HIGH, MOST_BITS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable, coverage
-from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.strategies import MatrixStrategy, Strategy, TwoLevelStrategy
+from stratagem.strategies.levels import two_levels
 from stratagem.strategies.two_level import pack
+from stratagem.workloads import Workload
 
 LARGEST = 1 << 25
 """Entries of the largest matrix that is written out in whole numbers."""
+
+LOSS = 1e-6
+"""Share of the objective that rounding to 32 bits may cost before more bits are taken."""
 
 
 def budget(epsilon: float) -> Fraction:
     """Return epsilon as the fraction that its shortest decimal text names: 0.1 is 1/10."""
     return Fraction(repr(float(epsilon)))
+
+
+def nearest_table(
+    strategy: Strategy, epsilon: Fraction, workload: Workload, prior: np.ndarray | None, before: float
+) -> tuple[Table, float]:
+    """Return the first table that costs next to nothing, else the one that costs least, and its L(Q).
+
+    `before` is L(Q) of the strategy.
+
+    Raises:
+        ValueError: as `rounded`, if nothing holds the strategy.
+    """
+    found: list[tuple[Table, float]] = []
+    refusal = ValueError()
+    for form, bits in _forms(strategy):
+        try:
+            table = rounded(form, epsilon, bits)
+            found.append((table, objective(workload, table.strategy, prior=prior)))
+        except ValueError as error:  # too coarse to hold the strategy
+            refusal = error
+            continue
+        if found[-1][1] <= before * (1 + LOSS):
+            return found[-1]
+    if not found:
+        raise refusal
+    return min(found, key=lambda one: one[1])
+
+
+def _forms(strategy: Strategy) -> Iterator[tuple[Strategy, int]]:
+    """Yield what may be rounded, with its bits: the matrix, finer, then its patterns, which add a few outputs."""
+    yield strategy, WEIGHT_BITS
+    yield strategy, MOST_BITS
+    if isinstance(strategy, MatrixStrategy):
+        yield two_levels(strategy), MOST_BITS
 
 
 def rounded(strategy: Strategy, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Table:
