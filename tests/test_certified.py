@@ -51,7 +51,7 @@ GOLDEN = {
 
 def solve(workload, epsilon, **options):
     problem = Problem(workload, epsilon, lower_bounds(workload, epsilon).best)
-    solver = Certified(**options)
+    solver = Certified(**{"restarts": 2, **options})
     found = search(solver, problem)
     return solver.finish(problem, found.best), found
 
@@ -202,6 +202,19 @@ def test_few_outputs_are_never_worse_than_the_gradient_alone(name):
     assert strategy.outputs <= 64
     assert_private(strategy, 1.0)
     assert objective(workload, strategy) <= alone * (1 + 1e-4)
+
+
+def test_restarts_go_on_from_the_best_matrix():
+    """Every start of the gradient keeps what is best so far; some of them find better rows."""
+    workload = st.prefix(16)
+    (_, alone), (strategy, found) = (
+        solve(workload, 0.5, outputs=40, max_steps=4, restarts=restarts) for restarts in (0, 6)
+    )
+    assert {step.start for step in found.history} == set(range(8))
+    assert found.history[: len(alone.history)][-1].objective == alone.history[-1].objective
+    assert found.best.objective < 0.999 * alone.best.objective
+    assert objective(workload, strategy) == pytest.approx(found.best.objective, rel=5e-5)
+    assert_private(strategy, 0.5)
 
 
 def test_time_runs_out_within_a_round():

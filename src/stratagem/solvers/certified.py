@@ -23,7 +23,7 @@ from stratagem.solvers.patterns import (
     juntas,
     published_patterns,
 )
-from stratagem.solvers.polish import STRIDES, Polish, descended, descent, reached
+from stratagem.solvers.polish import STRIDES, Polish, descended, descent, reached, renewed
 from stratagem.solvers.repair import exact
 from stratagem.solvers.round import Round, Tools
 from stratagem.solvers.solver import Limits, Problem, Solver
@@ -48,9 +48,8 @@ class Certified(Solver):
     An optimal strategy has rows theta_s s with s in {1, E}^n, and in theta the problem is convex. Random
     patterns with the covariance that attains the weighted bound come within a few percent; each round then
     adds the patterns that the dual multipliers undervalue most, improves the weights and drops idle rows.
-    Where `outputs` limits the rows, the projected gradient goes first, from random rows, and polishes the
-    two-level rows at the end, if a matrix can hold them: never worse than that one start of the gradient,
-    though many starts of the gradient can be better.
+    Where `outputs` limits the rows and a matrix can hold them, the projected gradient goes first, from random
+    rows, then polishes the two-level rows, then starts again and again from the best matrix so far.
 
     Raises:
         ValueError: for parameters out of range.
@@ -81,13 +80,15 @@ class Certified(Solver):
     """Rows to go on from, for the same budget; then no random ones are tried."""
     polish: bool = True
     """Whether rows limited by `outputs` may leave the two levels at the end."""
+    restarts: int = 20
+    """Last starts of the gradient, from the best matrix so far with its light rows renewed."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         check_whole(
             max_steps=self.max_steps, patience=self.patience, outputs=self.outputs, updates=self.updates
         )
-        check_whole(0, seed=self.seed)
+        check_whole(0, seed=self.seed, restarts=self.restarts)
         check_limits(self.max_seconds, tolerance=self.tolerance, gap=self.gap)
 
     @property
@@ -96,7 +97,7 @@ class Certified(Solver):
         if self.outputs is None or not self.polish:
             return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
         steps, patience = self.max_steps + STRIDES, self.patience + 1
-        starts = 2 if self.resume is None else 1
+        starts = (2 if self.resume is None else 1) + self.restarts
         return Limits(steps, starts, self.tolerance, patience, self.max_seconds, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
@@ -109,10 +110,13 @@ class Certified(Solver):
         if self.start is not None and self.start.domain_size != n:
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         end = now + self.max_seconds if best is None else best.end
-        if self._polishes(problem) and self.resume is None and not start:
-            return descent(problem, None, self.rows(n), end, self.seed)
         if best is not None and not self._polishes(problem):
             return replace(best, closed=True)
+        first = start if self.resume is None else start + 1
+        if self._polishes(problem) and not first:
+            return descent(problem, None, self.rows(n), end, self.seed)
+        if first > 1:
+            return renewed(problem, best, start) if isinstance(best, Polish) else replace(best, closed=True)
         fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
         if fresh.tools is None:
             return fresh

@@ -44,12 +44,16 @@ def merged(Q: np.ndarray) -> np.ndarray:
 def spread_rows(
     strategy: MatrixStrategy, outputs: int, E: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a start (R, z) near a strategy: its rows repeated to at least `outputs`, with a little noise.
+    """Return a start (R, z) near a strategy: its rows repeated to `outputs`, with a little noise.
 
-    z is the geometric mean of the thresholds max/E and min that its rows allow.
+    The heaviest rows have one copy more where the numbers do not divide. z is the geometric mean of the
+    thresholds max/E and min that the rows allow.
     """
-    copies = max(1, -(-outputs // strategy.outputs))
-    rows = np.repeat(strategy.matrix[strategy.row_sums > 0] / copies, copies, axis=0)
+    rows = strategy.matrix[strategy.row_sums > 0]
+    copies, rest = divmod(max(outputs, len(rows)), len(rows))
+    copies = np.full(len(rows), copies)
+    copies[np.argsort(-rows.sum(axis=1))[:rest]] += 1
+    rows = np.repeat(rows / copies[:, None], copies, axis=0)
     z = np.sqrt(rows.max(axis=1) / E * np.maximum(rows.min(axis=1), rows.max(axis=1) / E))
     return rows * (1 + NOISE * rng.standard_normal(rows.shape)), z
 

@@ -42,9 +42,13 @@ def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, end: 
     """Return a descent from a strategy, its rows repeated as often as `outputs` allows, or from random rows."""
     gradient = ProjectedGradient(outputs=outputs, seed=seed)
     if rows is not None:
-        copies = max(1, outputs // rows.outputs)
-        gradient = replace(gradient, outputs=copies * rows.outputs, start=rows.dense())
+        gradient = replace(gradient, start=rows.dense())
     return Polish(gradient.begin(problem, 0, None), end)
+
+
+def renewed(problem: Problem, best: Polish, seed: int) -> Polish:
+    """Return a descent from the matrix of another, its light rows replaced by random ones."""
+    return replace(best, point=ProjectedGradient(seed=seed).begin(problem, 1, best.point))
 
 
 def descended(problem: Problem, state: Polish) -> Polish:
