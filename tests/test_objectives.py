@@ -16,7 +16,7 @@ from stratagem.solvers import Certified, Problem, search
 from stratagem.strategy_file import load
 from tables import WORKLOADS, assert_private, random_ldp_matrix
 
-QUICK = Certified(outputs=400, max_steps=3)
+QUICK = Certified(outputs=400, max_steps=3, restarts=0)
 KINDS = ("average", "worst-case", "worst-query")
 
 
@@ -151,7 +151,7 @@ def test_the_worst_case_is_at_most_that_of_the_average_case(name):
 
 
 def test_the_worst_case_at_64_types():
-    workload, solver = st.prefix(64), Certified(outputs=512, max_steps=2, updates=20, gap=0.018)
+    workload, solver = st.prefix(64), Certified(outputs=512, max_steps=2, updates=20, gap=0.018, restarts=0)
     worst, usual = (st.optimise(workload, 1.0, solver, objective=kind) for kind in ("worst-case", "average"))
     assert worst.objective <= usual.accuracy.worst_case_variance
     assert worst.gap <= 0.02

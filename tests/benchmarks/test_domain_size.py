@@ -54,9 +54,9 @@ def test_few_outputs_beat_the_gradient_in_the_same_time(name, epsilon, outputs, 
     def objective(solver):
         return st.optimise(FEW[name], epsilon, solver=solver).objective
 
-    certified = st.Certified(outputs=outputs, max_seconds=15)
+    certified = st.Certified(outputs=outputs, max_seconds=10)
     found = benchmark.pedantic(objective, args=[certified], rounds=1, iterations=1)
-    gradient = objective(st.ProjectedGradient(outputs=outputs, max_seconds=15, restarts=100))
+    gradient = objective(st.ProjectedGradient(outputs=outputs, max_seconds=10, restarts=100))
     benchmark.extra_info["ratio"] = found / gradient
     assert found <= gradient * (1 + 1e-4)
 

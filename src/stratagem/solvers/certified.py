@@ -80,8 +80,8 @@ class Certified(Solver):
     """Rows to go on from, for the same budget; then no random ones are tried."""
     polish: bool = True
     """Whether rows limited by `outputs` may leave the two levels at the end."""
-    restarts: int = 20
-    """Last starts of the gradient, from the best matrix so far with its light rows renewed."""
+    restarts: int = 40
+    """Last starts of the gradient, from the best matrix so far, its light rows replaced by undervalued ones."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -110,13 +110,13 @@ class Certified(Solver):
         if self.start is not None and self.start.domain_size != n:
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
         end = now + self.max_seconds if best is None else best.end
-        if best is not None and not self._polishes(problem):
-            return replace(best, closed=True)
-        first = start if self.resume is None else start + 1
-        if self._polishes(problem) and not first:
+        polishes, part = self._polishes(problem), start if self.resume is None else start + 1
+        if polishes and part == 0:
             return descent(problem, None, self.rows(n), end, self.seed)
-        if first > 1:
-            return renewed(problem, best, start) if isinstance(best, Polish) else replace(best, closed=True)
+        if polishes and part > 1 and isinstance(best, Polish):
+            return renewed(problem, best, self.seed, start)
+        if best is not None and (not polishes or part > 1):
+            return replace(best, closed=True)
         fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
         if fresh.tools is None:
             return fresh

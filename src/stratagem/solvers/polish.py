@@ -5,7 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from stratagem.linalg import centred_factor
+from stratagem.privacy import ratio
 from stratagem.solvers.projected_gradient import Point, ProjectedGradient
+from stratagem.solvers.renewal import repriced_rows
 from stratagem.solvers.solver import Problem
 from stratagem.strategies import Strategy, TwoLevelStrategy
 
@@ -46,9 +51,12 @@ def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, end: 
     return Polish(gradient.begin(problem, 0, None), end)
 
 
-def renewed(problem: Problem, best: Polish, seed: int) -> Polish:
-    """Return a descent from the matrix of another, its light rows replaced by random ones."""
-    return replace(best, point=ProjectedGradient(seed=seed).begin(problem, 1, best.point))
+def renewed(problem: Problem, best: Polish, seed: int, start: int) -> Polish:
+    """Return a descent from the matrix of another, its light rows replaced by undervalued ones."""
+    point, F = best.point, centred_factor(problem.gram)
+    rng, E = np.random.default_rng([seed, start]), ratio(problem.epsilon)
+    R, z = repriced_rows(np.asarray(point.Q), np.asarray(point.z), F, E, rng)
+    return replace(best, point=ProjectedGradient().begin_at(problem, R, z))
 
 
 def descended(problem: Problem, state: Polish) -> Polish:

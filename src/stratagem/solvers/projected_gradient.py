@@ -110,10 +110,14 @@ class ProjectedGradient(Solver):
             R, z = rng.random((m, n)), np.full(m, (1 + 1 / E) / (2 * m))
         else:
             R, z = renewed_rows(np.asarray(best.Q), np.asarray(best.z), E, rng)
+        return self.begin_at(problem, R, z)
+
+    def begin_at(self, problem: Problem, R: np.ndarray, z: np.ndarray) -> Point:
+        """Project any matrix R (m x n) with thresholds z (m,) to a feasible start."""
         with working_in(self.precision):
-            arrays = (R, z, regularised_factor(problem.gram, self.precision), E)
-            R, z, F, E = (jnp.asarray(array, dtype=self.precision) for array in arrays)
-            return _begin(R, z, F, E, self.momentum, self.projection)
+            numbers = (R, z, regularised_factor(problem.gram, self.precision), ratio(problem.epsilon))
+            arrays = (jnp.asarray(number, dtype=self.precision) for number in numbers)
+            return _begin(*arrays, self.momentum, self.projection)
 
     def advance(self, problem: Problem, state: Point) -> Point:
         """Take one safeguarded step; now and then, or when stuck, give the rows their best weights."""
