@@ -1,0 +1,229 @@
+"""Mechanisms with a closed form, for groups of any size; no matrix is made unless it is asked for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+
+from stratagem.counts.decay import decay, whole_size
+from stratagem.counts.exact import Whole, reduced
+from stratagem.counts.loss import distance_power
+from stratagem.counts.mechanism import CountMechanism, whole_count
+from stratagem.counts.property import Property
+
+EVERY = frozenset(Property)
+TABLE = 512
+"""Group size up to which a closed form is written as whole numbers."""
+Number = TypeVar("Number", float, Fraction)
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm(CountMechanism):
+    """P[i, j] = f_i alpha^e with a whole exponent e(i, j): exact fractions, for any n."""
+
+    size: int
+    alpha: Fraction
+
+    @abstractmethod
+    def exponents(self, count: int) -> np.ndarray:
+        """Return the power of alpha of every output (n+1,) at a count."""
+
+    @abstractmethod
+    def factors(self, alpha: Number) -> tuple[Number, Number]:
+        """Return f of the outputs 0 and n, and f of the others, in the arithmetic of alpha."""
+
+    @abstractmethod
+    def powers_by_count(self, power: int, above: int) -> np.ndarray:
+        """Return E |i - j|^power [|i - j| > above] for every count j (n+1,), in O(n)."""
+
+    def column(self, count: int) -> np.ndarray:
+        """Return the probabilities of the outputs (n+1,) at a count."""
+        edge, inner = self.factors(float(self.alpha))
+        found = inner * float(self.alpha) ** self.exponents(whole_count(count, self.size))
+        found[[0, -1]] *= edge / inner
+        return found
+
+    def whole(self) -> Whole:
+        """Return the probabilities as whole numbers with a common total, exactly.
+
+        Raises:
+            ValueError: above n = 512.
+        """
+        n, (p, q) = self.size, self.alpha.as_integer_ratio()
+        if n > TABLE:
+            raise ValueError(f"whole numbers for {n} people would be huge; above {TABLE} draw directly.")
+        powers = np.array([p**k * q ** (n - k) for k in range(n + 1)], dtype=object)
+        edge, inner = self.factors(self.alpha)
+        factor = np.full(n + 1, inner.numerator * edge.denominator, dtype=object)
+        factor[[0, -1]] = edge.numerator * inner.denominator
+        return reduced(np.column_stack([factor * powers[self.exponents(j)] for j in range(n + 1)]))
+
+    def ratio(self) -> Fraction:
+        """Return 1/alpha, the largest ratio of neighbouring entries in a row."""
+        return 1 / self.alpha
+
+    def by_count(self, loss: str | Sequence | np.ndarray) -> np.ndarray:
+        """Return the expected loss at every count (n+1,); for a named loss no matrix is made."""
+        if not isinstance(loss, str):
+            return super().by_count(loss)
+        power, above, factor = distance_power(loss, self.size)
+        return factor * self.powers_by_count(power, above)
+
+
+class Geometric(ClosedForm):
+    """GM, the truncated geometric mechanism: the count plus two-sided geometric noise, clamped to 0..n.
+
+    P[i, j] = (1 - a)/(1 + a) a^|i-j|, for the outputs 0 and n 1/(1 + a) a^|i-j|. The only optimum under L0
+    without further properties; it has S, RM and RH, WH if n >= 2a/(1 - a), CM and CH if a <= 1/2.
+
+    Reference:
+        Ghosh, Roughgarden, Sundararajan, STOC 2009.
+    """
+
+    name = "geometric"
+
+    def exponents(self, count: int) -> np.ndarray:
+        """Return |i - j| (n+1,)."""
+        return np.abs(np.arange(self.size + 1) - count)
+
+    def factors(self, alpha: Number) -> tuple[Number, Number]:
+        """Return 1/(1 + a) and (1 - a)/(1 + a)."""
+        return 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
+
+    def powers_by_count(self, power: int, above: int) -> np.ndarray:
+        """Return E |i - j|^power [|i - j| > above] for every count j (n+1,)."""
+        edge, inner = self.factors(float(self.alpha))
+        terms = _terms(self.size, float(self.alpha), power, above)
+        one_side = inner * np.cumsum(terms) + (edge - inner) * terms
+        return one_side + one_side[::-1]
+
+    @property
+    def properties(self) -> frozenset[Property]:
+        """The properties that hold, by Lemmas 13 and 14 of the thesis."""
+        if self.size == 1:
+            return EVERY
+        found = {Property.S, Property.RM, Property.RH}
+        if self.size * (1 - self.alpha) >= 2 * self.alpha:
+            found.add(Property.WH)
+        if 2 * self.alpha <= 1:
+            found |= {Property.CM, Property.CH, Property.WH}
+        return frozenset(found)
+
+
+class ExplicitFair(ClosedForm):
+    """The explicit fair mechanism: every column holds the powers 0, 1, 1, 2, 2, ... of alpha in some order.
+
+    With k = |i - j| and m = min(j, n - j), P[i, j] = y a^k for k <= m and y a^ceil((k + m)/2) beyond,
+    y = (1 - a)/(1 + a - 2 a^(n/2 + 1)) for even n and (1 - a)/((1 + a)(1 - a^((n + 1)/2))) for odd n. It has
+    all properties, and no fair mechanism costs less under L0.
+
+    Reference:
+        Cormode, Kulkarni, Srivastava, ICDE 2018, there EM.
+    """
+
+    name = "explicit fair"
+
+    def exponents(self, count: int) -> np.ndarray:
+        """Return the rank of every output, halved and rounded up (n+1,)."""
+        k, m = np.abs(np.arange(self.size + 1) - count), min(count, self.size - count)
+        return np.where(k <= m, k, -(-(k + m) // 2))
+
+    def factors(self, alpha: Number) -> tuple[Number, Number]:
+        """Return y, for all outputs alike."""
+        n = self.size
+        if n % 2:
+            y = (1 - alpha) / ((1 + alpha) * (1 - alpha ** ((n + 1) // 2)))
+        else:
+            y = (1 - alpha) / (1 + alpha - 2 * alpha ** (n // 2 + 1))
+        return y, y
+
+    def powers_by_count(self, power: int, above: int) -> np.ndarray:
+        """Return E |i - j|^power [|i - j| > above] for every count j (n+1,).
+
+        Beyond distance m, with r = k + m, the terms (r - m)^t a^ceil(r/2) are summed by powers of r.
+        """
+        n, a = self.size, float(self.alpha)
+        count = np.arange(n + 1)
+        m = np.minimum(count, n - count)
+        paired = 2 * np.cumsum(_terms(n, a, power, above))[m]
+        r = np.arange(n + 2, dtype=float)
+        weight = np.where(r <= n, a ** np.ceil(r / 2), 0.0)
+        tails = [np.cumsum((r**t * weight)[::-1])[::-1] for t in range(3)]
+        first = np.minimum(m + np.maximum(m, above) + 1, n + 1)
+        zeroth, linear, square = (tail[first] for tail in tails)
+        single = (zeroth, linear - m * zeroth, square - 2.0 * m * linear + m.astype(float) ** 2 * zeroth)
+        return self.factors(a)[0] * (paired + single[power])
+
+    @property
+    def properties(self) -> frozenset[Property]:
+        """All properties."""
+        return EVERY
+
+
+class Uniform(ClosedForm):
+    """UM, the uniform mechanism: every output with probability 1/(n + 1), whatever the count."""
+
+    name = "uniform"
+
+    def exponents(self, count: int) -> np.ndarray:
+        """Return zeros (n+1,)."""
+        return np.zeros(self.size + 1, dtype=int)
+
+    def factors(self, alpha: Number) -> tuple[Number, Number]:
+        """Return 1/(n + 1)."""
+        even = alpha / alpha / (self.size + 1)
+        return even, even
+
+    def powers_by_count(self, power: int, above: int) -> np.ndarray:
+        """Return E |i - j|^power [|i - j| > above] for every count j (n+1,)."""
+        one_side = np.cumsum(_terms(self.size, 1.0, power, above)) / (self.size + 1)
+        return one_side + one_side[::-1]
+
+    def ratio(self) -> Fraction:
+        """Return 1."""
+        return Fraction(1)
+
+    @property
+    def properties(self) -> frozenset[Property]:
+        """All properties."""
+        return EVERY
+
+
+def _terms(n: int, alpha: float, power: int, above: int) -> np.ndarray:
+    """Return k^power alpha^k for k = 0..n (n+1,), zero for k <= above and for k = 0."""
+    k = np.arange(n + 1)
+    return np.where(k > above, k.astype(float) ** power * alpha**k, 0.0)
+
+
+def geometric(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Geometric:
+    """Return the truncated geometric mechanism for counts 0 to `size`.
+
+    Raises:
+        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+    """
+    return Geometric(whole_size(size), decay(alpha, epsilon))
+
+
+def explicit_fair(
+    size: int, alpha: float | str | None = None, *, epsilon: float | None = None
+) -> ExplicitFair:
+    """Return the explicit fair mechanism for counts 0 to `size`.
+
+    Raises:
+        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+    """
+    return ExplicitFair(whole_size(size), decay(alpha, epsilon))
+
+
+def uniform(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Uniform:
+    """Return the uniform mechanism for counts 0 to `size`, which any budget allows.
+
+    Raises:
+        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+    """
+    return Uniform(whole_size(size), decay(alpha, epsilon))

@@ -1,0 +1,98 @@
+"""What an answer i costs where the count is j, and how the costs of the counts make one number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+PATTERN = re.compile(r"L([012])(?:,(\d+))?")
+Aggregate = Literal["sum", "max"]
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A loss matrix C (n+1 x n+1): the cost of output i at count j.
+
+    By name: "L0", "L1", "L2" are |i - j|^t with 0^0 = 0; "L0,d", "L1,d", "L2,d" the same where |i - j| > d.
+    L0 and L0,d carry the factor (n + 1)/n, so that the uniform mechanism costs 1 under L0.
+    """
+
+    name: str
+    cost: np.ndarray
+
+    @classmethod
+    def of(cls, loss: str | Sequence | np.ndarray, n: int) -> Loss:
+        """Return the loss of that name, or of that matrix.
+
+        Raises:
+            ValueError: for an unknown name or a matrix that is not (n+1) x (n+1), finite and non-negative.
+        """
+        if isinstance(loss, str):
+            return cls._named(loss, n)
+        try:
+            cost = np.array(loss, dtype=float)
+        except (TypeError, ValueError):
+            cost = np.empty(0)
+        if cost.shape != (n + 1, n + 1) or not np.isfinite(cost).all() or cost.min() < 0:
+            raise ValueError(
+                f"the loss matrix must be {n + 1} x {n + 1}, outputs by counts, finite and nowhere negative."
+            )
+        return cls("matrix", cost)
+
+    @classmethod
+    def _named(cls, name: str, n: int) -> Loss:
+        power, above, factor = distance_power(name, n)
+        i, j = np.indices((n + 1, n + 1))
+        distance = np.abs(i - j)
+        cost = np.where(distance > above, factor * distance.astype(float) ** power, 0.0)
+        return cls(f"L{power}" + (f",{above}" if above else ""), cost)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether counts and outputs may be read from the other end."""
+        return bool((self.cost == self.cost[::-1, ::-1]).all())
+
+
+def distance_power(name: str, n: int) -> tuple[int, int, float]:
+    """Return t, d and the factor of a loss |i - j|^t [|i - j| > d] by its name.
+
+    Raises:
+        ValueError: for an unknown name or a d that no error exceeds.
+    """
+    found = PATTERN.fullmatch(name.replace(" ", "").upper())
+    if not found:
+        raise ValueError(f"loss {name!r} is unknown; choose L0, L1, L2, or L0,2 for errors above 2.")
+    power, above = int(found[1]), int(found[2] or 0)
+    if above >= n:
+        raise ValueError(f"loss {name!r} asks for errors above {above}; counts to {n} have none.")
+    return power, above, (n + 1) / n if power == 0 else 1.0
+
+
+def weights_of(prior: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray:
+    """Return the weights of the counts (n+1,), normalised to sum to one; uniform if none are given.
+
+    Raises:
+        ValueError: unless they are n + 1 finite numbers, none negative, not all zero.
+    """
+    if prior is None:
+        return np.full(n + 1, 1 / (n + 1))
+    try:
+        found = np.array(prior, dtype=float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (n + 1,) or not np.isfinite(found).all() or found.min() < 0 or found.sum() == 0:
+        raise ValueError(
+            f"the prior must have {n + 1} weights for counts 0 to {n}, none negative, not all 0."
+        )
+    return found / found.sum()
+
+
+def total_cost(by_count: np.ndarray, weights: np.ndarray, aggregate: Aggregate) -> float:
+    """Return sum_j w_j L_j, or the largest L_j of a count that has weight."""
+    if aggregate == "max":
+        return float(by_count[weights > 0].max())
+    return float(weights @ by_count)

@@ -1,0 +1,149 @@
+"""The optimal count mechanism for a loss and properties, with the proof of how near it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import get_args
+
+import numpy as np
+
+from stratagem.counts.closed import ExplicitFair, Geometric
+from stratagem.counts.decay import decay, whole_size
+from stratagem.counts.exact import repaired
+from stratagem.counts.flowchart import Kind, route
+from stratagem.counts.loss import Aggregate, Loss, weights_of
+from stratagem.counts.mechanism import CountMechanism
+from stratagem.counts.program import Engine, Request, solve
+from stratagem.counts.property import Property, names, property_set
+from stratagem.counts.table import CountTable
+
+NEAR = 1e-6
+"""Gap up to which a mechanism is called optimal."""
+
+
+class CountStatus(StrEnum):
+    """How a design ended; the text says what it means and what to do."""
+
+    OPTIMAL = "Optimal: no mechanism with these properties costs less."
+    NEAR = "Feasible, but its distance to the bound exceeds 1e-6; try the other of HIGHS and CLARABEL."
+
+
+@dataclass(frozen=True, eq=False)
+class CountDesign:
+    """A count mechanism and how good it is."""
+
+    mechanism: CountMechanism
+    loss: str
+    cost: float
+    """Of the mechanism as its whole numbers are."""
+    bound: float
+    """No mechanism as asked for costs less."""
+    route: str
+    """How it was found."""
+    requested: frozenset[Property]
+
+    @property
+    def gap(self) -> float:
+        """cost / bound - 1; the cost itself where the bound is zero."""
+        return self.cost / self.bound - 1 if self.bound > 0 else self.cost
+
+    @property
+    def status(self) -> CountStatus:
+        """Whether the cost is the least."""
+        return CountStatus.OPTIMAL if self.gap <= NEAR else CountStatus.NEAR
+
+    def __str__(self) -> str:
+        """Say what was found in a few lines."""
+        found = self.mechanism
+        return (
+            f"{found.name} mechanism for counts 0 to {found.size}, alpha = {float(found.alpha):.6g}\n"
+            f"{self.loss} {self.cost:.6f}, bound {self.bound:.6f}; {self.route}\n"
+            f"properties: {', '.join(names(found.properties)) or 'none'}\n{self.status}"
+        )
+
+
+def design(
+    size: int,
+    alpha: float | str | Fraction | None = None,
+    loss: str | Sequence | np.ndarray = "L0",
+    properties: str | Iterable[str | Property] = (),
+    *,
+    epsilon: float | None = None,
+    prior: Sequence[float] | np.ndarray | None = None,
+    aggregate: Aggregate = "sum",
+    reach: int = 1,
+    column_ratio: float | str | Fraction | None = None,
+    solver: Engine = "HIGHS",
+) -> CountDesign:
+    """Return a count mechanism of least cost.
+
+    Minimises sum_j w_j L_j (or max_j L_j), L_j = sum_i C[i, j] P[i, j], over matrices P with columns that
+    sum to one, P[i, j] >= alpha P[i, j'] for |j - j'| <= reach, and the properties asked for. Closed forms
+    are taken where the flowchart knows them. Of several optima the one of least sum |i - j|^1.5 is taken,
+    and a symmetric one wherever symmetry is free.
+
+    Args:
+        size: n, the people in a group; counts are 0 to n.
+        alpha: exp(-epsilon), between 0 and 1; give this or epsilon.
+        loss: "L0", "L1", "L2" ("L0,2": errors above 2 only), or a matrix C (n+1 x n+1).
+        properties: names as in "RH,RM,WH", or "all".
+        epsilon: the privacy budget, instead of alpha.
+        prior: weights w of the counts (n+1); uniform by default. Under "max" only which are positive matters.
+        aggregate: "sum" for the weighted sum, "max" for the worst count.
+        reach: how far counts may differ for alpha to hold; n makes it local.
+        column_ratio: least ratio between neighbouring outputs of a column, if any.
+        solver: "HIGHS" or "CLARABEL".
+
+    Guarantee:
+        All inequalities hold exactly in whole numbers; `bound` is proved by the program's multipliers.
+
+    Raises:
+        ValueError: for parameters out of range.
+        RuntimeError: if the solver fails.
+
+    Reference:
+        Ghosh, Roughgarden, Sundararajan, STOC 2009; Cormode, Kulkarni, Srivastava, ICDE 2018.
+
+    Example:
+        >>> from stratagem import counts
+        >>> found = counts.design(8, "10/11", "L1", "all")
+        >>> round(found.cost, 5)
+        2.56862
+    """
+    n, a, asked = whole_size(size), decay(alpha, epsilon), property_set(properties)
+    if aggregate not in get_args(Aggregate):
+        raise ValueError(f"aggregate is {aggregate!r}; choose sum or max.")
+    if solver not in get_args(Engine):
+        raise ValueError(f"solver is {solver!r}; choose HIGHS or CLARABEL.")
+    if isinstance(reach, bool) or reach != int(reach) or not 1 <= reach <= n:
+        raise ValueError(f"reach is {reach!r}; give a whole number from 1 to {n}.")
+    column_factor = None if column_ratio is None else decay(column_ratio)
+    matrix, weights = Loss.of(loss, n), weights_of(prior, n)
+    usual = reach == 1 and column_factor is None and np.ptp(weights) == 0 and aggregate == "sum"
+    reason, wanted = "linear program", asked
+    if usual and matrix.name == "L0":
+        kind, wanted, reason = route(n, a, asked)
+        if kind is not Kind.PROGRAM:
+            form = (Geometric if kind is Kind.GEOMETRIC else ExplicitFair)(n, a)
+            cost = form.cost("L0")
+            return CountDesign(form, matrix.name, cost, cost, reason, asked)
+    request = Request(n, a, matrix, weights, aggregate, wanted, int(reach), column_factor)
+    return programmed(request, asked, reason, solver)
+
+
+def programmed(request: Request, asked: frozenset[Property], reason: str, solver: Engine) -> CountDesign:
+    """Return the design that the linear program gives, exact and checked."""
+    optimum = solve(request, solver)
+    whole = repaired(optimum.P, request.families, Property.WH in request.properties)
+    mechanism = CountTable(request.n, request.alpha, whole, "programmed")
+    missing = asked - mechanism.properties
+    if missing or mechanism.ratio() > 1 / request.alpha:
+        raise ArithmeticError(
+            f"the mechanism lacks {', '.join(names(missing)) or 'privacy'}; please report this."
+        )
+    cost = mechanism.cost(request.loss.cost, request.weights, request.aggregate)
+    bound = min(optimum.bound, cost)
+    return CountDesign(mechanism, request.loss.name, cost, bound, reason, asked)

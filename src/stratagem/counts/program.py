@@ -1,0 +1,232 @@
+"""The linear program of a count mechanism, and the bound that its multipliers prove."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from stratagem.counts.inequality import Inequalities, joined
+from stratagem.counts.loss import Aggregate, Loss
+from stratagem.counts.property import Property, column_ratio, inequalities, privacy
+
+Engine = Literal["HIGHS", "CLARABEL"]
+SMALLEST = 1e-6
+"""Least scale of a variable: below, solvers drop coefficients."""
+TIGHT = 1e-8
+"""Relative distance of cost and bound above which the multipliers of the unscaled program are tried too."""
+TIE = 1.5
+"""Among optimal mechanisms the one of least sum |i - j|^1.5 is taken."""
+FACE = 1e-9
+"""Relative cost by which the mechanism taken may miss the optimum before repair."""
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a count mechanism is asked to be."""
+
+    n: int
+    alpha: Fraction
+    loss: Loss
+    weights: np.ndarray
+    """Of the counts (n+1,), sum one."""
+    aggregate: Aggregate
+    properties: frozenset[Property]
+    reach: int = 1
+    """How far counts may be apart for alpha to hold between them."""
+    column_factor: Fraction | None = None
+    """Least ratio of neighbours in a column."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a symmetric mechanism is asked for, or costs no more than any other (Theorem 8)."""
+        even = bool(np.allclose(self.weights, self.weights[::-1], rtol=1e-15, atol=0))
+        return Property.S in self.properties or (even and self.loss.symmetric)
+
+    @cached_property
+    def families(self) -> list[Inequalities]:
+        """All inequalities between cells."""
+        kinds = sorted(self.properties | ({Property.S} if self.symmetric else set()))
+        found = privacy(self.alpha, self.n, self.reach)
+        if self.column_factor is not None:
+            found += column_ratio(self.column_factor, self.n)
+        return found + [family for kind in kinds for family in inequalities(kind, self.n)]
+
+    def by_count(self, P: np.ndarray) -> np.ndarray:
+        """Return the expected loss at every count (n+1,)."""
+        return (self.loss.cost * P).sum(axis=0)
+
+
+class Optimum(NamedTuple):
+    """A nearly feasible matrix of nearly least cost, and a proof of what is least."""
+
+    P: np.ndarray
+    bound: float
+    """No mechanism as asked for costs less."""
+
+
+def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
+    """Return the optimum, the one of least sum |i - j|^1.5 where there are several.
+
+    Raises:
+        RuntimeError: if the solver fails.
+    """
+    scaled = Program(request, SMALLEST)
+    value, bound = scaled.minimum(engine)
+    if value > bound * (1 + TIGHT):
+        bound = max(bound, Program(request, 1.0).minimum(engine)[1])
+    return Optimum(scaled.among_optimal(value, engine), bound)
+
+
+class Program:
+    """The linear program over variables y.
+
+    Cells that symmetry or fairness make equal are one variable. A variable is P[i, j]/s with the scale
+    s = max(alpha^|i-j|, smallest): alpha^n can lie far below the tolerance of a solver. Inequalities that
+    others imply are left out.
+    """
+
+    def __init__(self, request: Request, smallest: float) -> None:
+        """Write the program down, sparsely."""
+        import cvxpy as cp
+
+        n, self.request = request.n, request
+        i, j = np.indices((n + 1, n + 1))
+        self.variable = variable = _variables(request)
+        count = int(variable.max()) + 1
+        self.scale = scale = np.zeros(count)
+        np.maximum.at(scale, variable, np.maximum(float(request.alpha) ** np.abs(i - j), smallest).ravel())
+        self.greater, self.less, self.factor = _distinct(request, variable)
+        above, below, rows = variable[self.greater], variable[self.less], np.arange(len(self.less))
+        self.size = np.maximum(scale[above], self.factor * scale[below])
+        values = np.concatenate([scale[above], -self.factor * scale[below]]) / np.tile(self.size, 2)
+        places = (np.tile(rows, 2), np.concatenate([above, below]))
+        self.y = cp.Variable(count, nonneg=True)
+        self.ordered = sp.csr_matrix((values, places), shape=(len(rows), count)) @ self.y >= 0
+        columns, costs = (
+            sp.csr_matrix((weight * scale[variable], (j.ravel(), variable)), shape=(n + 1, count))
+            for weight in (np.ones(len(variable)), request.loss.cost.ravel())
+        )
+        self.constraints: list[Any] = [
+            (columns[: n // 2 + 1] if request.symmetric else columns) @ self.y == 1,
+            self.ordered,
+        ]
+        self.diagonal = np.unique(variable[np.arange(n + 1) * (n + 2)])
+        self.honest = self.y[self.diagonal] >= 1 / ((n + 1) * scale[self.diagonal])
+        if Property.WH in request.properties:
+            self.constraints.append(self.honest)
+        if request.aggregate == "max":
+            self.cost: Any = cp.Variable()
+            self.each = costs[request.weights > 0] @ self.y <= self.cost
+            self.constraints.append(self.each)
+        else:
+            self.cost = (request.weights @ costs) @ self.y
+
+    def minimum(self, engine: Engine) -> tuple[float, float]:
+        """Return the least cost as the solver finds it, and the bound that its multipliers prove."""
+        import cvxpy as cp
+
+        value = _run(cp.Problem(cp.Minimize(self.cost), self.constraints), engine)
+        request, n, prices = self.request, self.request.n, self.request.weights
+        if request.aggregate == "max":
+            prices = np.zeros(n + 1)
+            prices[request.weights > 0] = _multipliers(self.each)
+            prices /= prices.sum()
+        multipliers, weight = np.zeros((n + 1) ** 2), _multipliers(self.ordered) / self.size
+        np.add.at(multipliers, self.greater, weight)
+        np.add.at(multipliers, self.less, -self.factor * weight)
+        constant = 0.0
+        if Property.WH in request.properties:
+            weight = _multipliers(self.honest) / self.scale[self.diagonal]
+            first = np.unique(self.variable, return_index=True)[1]
+            np.add.at(multipliers, first[self.diagonal], weight)
+            constant = float(weight.sum()) / (n + 1)
+        return value, proved(request, prices, multipliers.reshape(n + 1, n + 1), constant)
+
+    def among_optimal(self, value: float, engine: Engine) -> np.ndarray:
+        """Return the matrix of least sum |i - j|^1.5 among those that cost no more than `value`."""
+        import cvxpy as cp
+
+        n = self.request.n
+        i, j = np.indices((n + 1, n + 1))
+        tie = (np.abs(i - j) ** TIE).ravel()
+        ties = np.bincount(self.variable, tie * self.scale[self.variable]) / tie.sum()
+        face = self.cost <= value + FACE * max(abs(value), 1e-3)
+        _run(cp.Problem(cp.Minimize(ties @ self.y), [*self.constraints, face]), engine)
+        return (self.scale * np.asarray(self.y.value))[self.variable].reshape(n + 1, n + 1)
+
+
+def proved(request: Request, prices: np.ndarray, multipliers: np.ndarray, constant: float) -> float:
+    """Return a lower bound on every cost from any multipliers mu >= 0 of G P >= h, exact or not.
+
+    With r = c - G^T mu, c^T P >= r . P + mu^T h for every P as asked for, and columns that sum to one make
+    r . P >= sum_j min_i r[i, j]; with a constant diagonal, r . P is also a mean of sum_j r[j, j] and
+    sum_j min over i != j. `multipliers` is G^T mu (n+1 x n+1), `constant` mu^T h.
+    """
+    n = request.n
+    reduced = request.loss.cost * prices - multipliers
+    rounding = 1e-15 * (n + 1) * (np.abs(request.loss.cost).max() + np.abs(multipliers).max())
+    if request.symmetric:
+        reduced = (reduced + reduced[::-1, ::-1]) / 2
+    if Property.F in request.properties:
+        off = np.where(np.eye(n + 1, dtype=bool), np.inf, reduced).min(axis=0).sum()
+        least = min(off, np.trace(reduced))
+    else:
+        least = reduced.min(axis=0).sum()
+    return max(0.0, float(least) + constant - rounding)
+
+
+def _variables(request: Request) -> np.ndarray:
+    """Return the number of the variable of every cell (flat)."""
+    n = request.n
+    cell = np.arange((n + 1) ** 2)
+    if request.symmetric:
+        cell = np.minimum(cell, cell[::-1])
+    if Property.F in request.properties:
+        cell[np.arange(n + 1) * (n + 2)] = 0
+    return np.unique(cell, return_inverse=True)[1]
+
+
+def _irredundant(request: Request) -> list[Inequalities]:
+    """Return the inequalities without those that others imply and those between equal variables."""
+    kept = set(request.properties) - {Property.F, Property.S}
+    if Property.RM in kept:
+        kept.discard(Property.RH)
+    if Property.CM in kept:
+        kept.discard(Property.CH)
+    found = privacy(request.alpha, request.n, request.reach)
+    if request.column_factor is not None:
+        found += column_ratio(request.column_factor, request.n)
+    return found + [family for kind in sorted(kept) for family in inequalities(kind, request.n)]
+
+
+def _distinct(request: Request, variable: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return greater, less and factor of the inequalities, one for each pair of different variables."""
+    greater, less, factor = joined(_irredundant(request))
+    above, below = variable[greater], variable[less]
+    first = np.unique(np.stack([above, below, factor]), axis=1, return_index=True)[1]
+    first = first[above[first] != below[first]]
+    return greater[first], less[first], factor[first]
+
+
+def _multipliers(constraint: Any) -> np.ndarray:
+    """Return the multipliers of a constraint, none negative."""
+    return np.clip(np.atleast_1d(constraint.dual_value), 0, None)
+
+
+def _run(problem: Any, engine: Engine) -> float:
+    """Solve a program and return its value."""
+    import cvxpy as cp
+
+    try:
+        value = problem.solve(solver=engine, **(EXACT if engine == "HIGHS" else {}))
+    except cp.SolverError as error:
+        raise RuntimeError(f"{engine} failed ({error}); try the other of HIGHS and CLARABEL.") from None
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise RuntimeError(f"{engine} ended with status {problem.status}; try the other of HIGHS, CLARABEL.")
+    return float(value)

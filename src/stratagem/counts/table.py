@@ -1,0 +1,66 @@
+"""A count mechanism held as a table of whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from stratagem.counts.exact import Whole, repaired
+from stratagem.counts.mechanism import CountMechanism, whole_count
+from stratagem.counts.property import Property, holding, privacy
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable(CountMechanism):
+    """A mechanism held as whole numbers, the columns of equal sum."""
+
+    size: int
+    alpha: Fraction
+    numbers: Whole
+    name: str = "table"
+
+    @classmethod
+    def near(cls, P: np.ndarray, alpha: Fraction, name: str) -> CountTable:
+        """Return the table nearest to a matrix that is private but for rounding."""
+        n = len(P) - 1
+        return cls(n, alpha, repaired(P, privacy(alpha, n), weakly_honest=False), name)
+
+    def whole(self) -> Whole:
+        """Return the whole numbers."""
+        return self.numbers
+
+    def column(self, count: int) -> np.ndarray:
+        """Return the probabilities of the outputs (n+1,) at a count."""
+        return (self.numbers.cells[:, whole_count(count, self.size)] / self.numbers.total).astype(float)
+
+    def ratio(self) -> Fraction:
+        """Return the largest ratio of neighbouring entries in a row, exactly: the privacy that is realised."""
+        return worst_ratio(self.numbers)
+
+    @property
+    def properties(self) -> frozenset[Property]:
+        """The properties that hold, exactly."""
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> frozenset[Property]:
+        return holding(self.numbers.cells.ravel(), self.numbers.total, self.size)
+
+
+def worst_ratio(whole: Whole) -> Fraction:
+    """Return the largest ratio of neighbours in a row of whole numbers; outputs that never occur hide nothing.
+
+    Raises:
+        ValueError: if a zero faces a positive number.
+    """
+    high, low = 1, 1
+    for left, right in zip(whole.cells[:, :-1].ravel(), whole.cells[:, 1:].ravel(), strict=True):
+        less, more = min(left, right), max(left, right)
+        if more and not less:
+            raise ValueError("a zero faces a positive probability: no epsilon is enough for that.")
+        if more * low > high * less:
+            high, low = more, less
+    return Fraction(int(high), int(low))
