@@ -11,13 +11,14 @@ from stratagem.counts.closed import (
     Uniform,
     explicit_fair,
     geometric,
+    randomised_response,
     uniform,
 )
 from stratagem.counts.flowchart import Kind, Route, route
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.optimum import CountDesign, CountStatus, design
 from stratagem.counts.property import Property
-from stratagem.counts.table import CountTable
+from stratagem.counts.table import CountTable, exponential
 
 __all__ = [
     "ClosedForm",
@@ -33,7 +34,9 @@ __all__ = [
     "Uniform",
     "design",
     "explicit_fair",
+    "exponential",
     "geometric",
+    "randomised_response",
     "route",
     "uniform",
 ]

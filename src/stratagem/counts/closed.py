@@ -227,3 +227,14 @@ def uniform(size: int, alpha: float | str | None = None, *, epsilon: float | Non
         ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
     """
     return Uniform(whole_size(size), decay(alpha, epsilon))
+
+
+def randomised_response(alpha: float | str | None = None, *, epsilon: float | None = None) -> Geometric:
+    """Return the mechanism for a single person: the truth with probability 1/(1 + alpha), else the opposite.
+
+    It is the geometric mechanism for n = 1, and has every property.
+
+    Raises:
+        ValueError: unless exactly one of alpha in (0, 1), epsilon is given.
+    """
+    return geometric(1, alpha, epsilon=epsilon)

@@ -24,20 +24,24 @@ class Whole(NamedTuple):
     total: int
 
 
-def repaired(P: np.ndarray, families: list[Inequalities], weakly_honest: bool) -> Whole:
-    """Return whole numbers near P (n+1 x n+1) that obey every inequality exactly, columns of equal sum.
+def fixed_point(P: np.ndarray) -> np.ndarray:
+    """Return non-negative numbers as multiples of 2^-80, Python integers in the same shape."""
+    flat = [int(value) for value in np.ldexp(np.clip(np.asarray(P, dtype=float), 0, None).ravel(), BITS)]
+    return np.array(flat, dtype=object).reshape(np.shape(P))
+
+
+def repaired(cells: np.ndarray, families: list[Inequalities], weakly_honest: bool) -> Whole:
+    """Return whole numbers near given ones (n+1 x n+1, multiples of 2^-80) that obey every inequality.
 
     1. The least majorant obeys the inequalities, but its columns sum to a little more than before.
     2. What a column lacks to the heaviest is spread evenly over the cells off its diagonal.
     3. That may break an inequality by a little; as much of a matrix that obeys all of them strictly is added
        as it takes, and everything is checked.
 
-    Where P obeys everything already, rounding apart, the cost rises by about 1e-15 n^2/(1 - alpha).
+    Where columns are wrong by d at first, the cost rises by about n^3/(1 - alpha) d times the largest loss.
     """
-    n = len(P) - 1
-    rough = least_majorant(np.clip(np.asarray(P, dtype=float), 0, None).ravel(), families)
-    cells = np.array([int(value) for value in np.ldexp(rough, BITS)], dtype=object)
-    cells = least_majorant(cells, families).reshape(n + 1, n + 1) * (n << FINE)
+    n = len(cells) - 1
+    cells = _majorant(cells.ravel(), families).reshape(n + 1, n + 1) * (n << FINE)
     sums = cells.sum(axis=0)
     lacking = (max(sums) - sums) // n
     cells = cells + np.where(np.eye(n + 1, dtype=bool), 0, lacking[None, :])
@@ -48,6 +52,14 @@ def repaired(P: np.ndarray, families: list[Inequalities], weakly_honest: bool) -
     if (sums != sums[0]).any() or not honest or not all(family.holds(cells.ravel()) for family in families):
         raise ArithmeticError("a repaired matrix does not hold what was asked for; please report this.")
     return reduced(cells)
+
+
+def _majorant(cells: np.ndarray, families: list[Inequalities]) -> np.ndarray:
+    """Return the least majorant of whole numbers; where it is far off, floating point goes ahead."""
+    rough = least_majorant(cells.astype(float), families)
+    far = rough > cells.astype(float) * (1 + 1e-9)
+    ahead = np.where(far, np.array([int(value) for value in rough], dtype=object), cells)
+    return least_majorant(ahead, families)
 
 
 def strict_matrix(n: int, factor: Fraction) -> np.ndarray:

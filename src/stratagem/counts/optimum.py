@@ -12,11 +12,12 @@ import numpy as np
 
 from stratagem.counts.closed import ExplicitFair, Geometric
 from stratagem.counts.decay import decay, whole_size
+from stratagem.counts.engine import Engine
 from stratagem.counts.exact import repaired
 from stratagem.counts.flowchart import Kind, route
 from stratagem.counts.loss import Aggregate, Loss, weights_of
 from stratagem.counts.mechanism import CountMechanism
-from stratagem.counts.program import Engine, Request, solve
+from stratagem.counts.program import Request, solve
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.table import CountTable
 
@@ -137,7 +138,7 @@ def design(
 def programmed(request: Request, asked: frozenset[Property], reason: str, solver: Engine) -> CountDesign:
     """Return the design that the linear program gives, exact and checked."""
     optimum = solve(request, solver)
-    whole = repaired(optimum.P, request.families, Property.WH in request.properties)
+    whole = repaired(optimum.cells, request.families, Property.WH in request.properties)
     mechanism = CountTable(request.n, request.alpha, whole, "programmed")
     missing = asked - mechanism.properties
     if missing or mechanism.ratio() > 1 / request.alpha:

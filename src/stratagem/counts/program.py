@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from stratagem.counts.engine import Engine, run
 from stratagem.counts.inequality import Inequalities, joined
 from stratagem.counts.loss import Aggregate, Loss
 from stratagem.counts.property import Property, column_ratio, inequalities, privacy
+from stratagem.counts.refinement import refined
 
-Engine = Literal["HIGHS", "CLARABEL"]
 SMALLEST = 1e-6
 """Least scale of a variable: below, solvers drop coefficients."""
 TIGHT = 1e-8
@@ -23,7 +24,6 @@ TIE = 1.5
 """Among optimal mechanisms the one of least sum |i - j|^1.5 is taken."""
 FACE = 1e-9
 """Relative cost by which the mechanism taken may miss the optimum before repair."""
-EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,8 @@ class Request:
 class Optimum(NamedTuple):
     """A nearly feasible matrix of nearly least cost, and a proof of what is least."""
 
-    P: np.ndarray
+    cells: np.ndarray
+    """P (n+1 x n+1) in multiples of 2^-80, Python integers."""
     bound: float
     """No mechanism as asked for costs less."""
 
@@ -80,7 +81,8 @@ def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
     value, bound = scaled.minimum(engine)
     if value > bound * (1 + TIGHT):
         bound = max(bound, Program(request, 1.0).minimum(engine)[1])
-    return Optimum(scaled.among_optimal(value, engine), bound)
+    y = scaled.among_optimal(value, engine)
+    return Optimum(refined(scaled, y, engine)[scaled.variable].reshape(request.n + 1, -1), bound)
 
 
 class Program:
@@ -107,31 +109,32 @@ class Program:
         values = np.concatenate([scale[above], -self.factor * scale[below]]) / np.tile(self.size, 2)
         places = (np.tile(rows, 2), np.concatenate([above, below]))
         self.y = cp.Variable(count, nonneg=True)
-        self.ordered = sp.csr_matrix((values, places), shape=(len(rows), count)) @ self.y >= 0
+        self.differences = sp.csr_matrix((values, places), shape=(len(rows), count))
+        self.ordered = self.differences @ self.y >= 0
         columns, costs = (
             sp.csr_matrix((weight * scale[variable], (j.ravel(), variable)), shape=(n + 1, count))
             for weight in (np.ones(len(variable)), request.loss.cost.ravel())
         )
-        self.constraints: list[Any] = [
-            (columns[: n // 2 + 1] if request.symmetric else columns) @ self.y == 1,
-            self.ordered,
-        ]
+        self.sums = columns[: n // 2 + 1] if request.symmetric else columns
+        self.constraints: list[Any] = [self.sums @ self.y == 1, self.ordered]
         self.diagonal = np.unique(variable[np.arange(n + 1) * (n + 2)])
         self.honest = self.y[self.diagonal] >= 1 / ((n + 1) * scale[self.diagonal])
         if Property.WH in request.properties:
             self.constraints.append(self.honest)
         if request.aggregate == "max":
+            self.costs = costs[request.weights > 0]
             self.cost: Any = cp.Variable()
-            self.each = costs[request.weights > 0] @ self.y <= self.cost
+            self.each = self.costs @ self.y <= self.cost
             self.constraints.append(self.each)
         else:
+            self.costs = sp.csr_matrix(request.weights @ costs)
             self.cost = (request.weights @ costs) @ self.y
 
     def minimum(self, engine: Engine) -> tuple[float, float]:
         """Return the least cost as the solver finds it, and the bound that its multipliers prove."""
         import cvxpy as cp
 
-        value = _run(cp.Problem(cp.Minimize(self.cost), self.constraints), engine)
+        value = run(cp.Problem(cp.Minimize(self.cost), self.constraints), engine)
         request, n, prices = self.request, self.request.n, self.request.weights
         if request.aggregate == "max":
             prices = np.zeros(n + 1)
@@ -149,7 +152,7 @@ class Program:
         return value, proved(request, prices, multipliers.reshape(n + 1, n + 1), constant)
 
     def among_optimal(self, value: float, engine: Engine) -> np.ndarray:
-        """Return the matrix of least sum |i - j|^1.5 among those that cost no more than `value`."""
+        """Return the variables of least sum |i - j|^1.5 among those that cost no more than `value`."""
         import cvxpy as cp
 
         n = self.request.n
@@ -157,8 +160,8 @@ class Program:
         tie = (np.abs(i - j) ** TIE).ravel()
         ties = np.bincount(self.variable, tie * self.scale[self.variable]) / tie.sum()
         face = self.cost <= value + FACE * max(abs(value), 1e-3)
-        _run(cp.Problem(cp.Minimize(ties @ self.y), [*self.constraints, face]), engine)
-        return (self.scale * np.asarray(self.y.value))[self.variable].reshape(n + 1, n + 1)
+        run(cp.Problem(cp.Minimize(ties @ self.y), [*self.constraints, face]), engine)
+        return np.asarray(self.y.value)
 
 
 def proved(request: Request, prices: np.ndarray, multipliers: np.ndarray, constant: float) -> float:
@@ -217,16 +220,3 @@ def _distinct(request: Request, variable: np.ndarray) -> tuple[np.ndarray, np.nd
 def _multipliers(constraint: Any) -> np.ndarray:
     """Return the multipliers of a constraint, none negative."""
     return np.clip(np.atleast_1d(constraint.dual_value), 0, None)
-
-
-def _run(problem: Any, engine: Engine) -> float:
-    """Solve a program and return its value."""
-    import cvxpy as cp
-
-    try:
-        value = problem.solve(solver=engine, **(EXACT if engine == "HIGHS" else {}))
-    except cp.SolverError as error:
-        raise RuntimeError(f"{engine} failed ({error}); try the other of HIGHS and CLARABEL.") from None
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-        raise RuntimeError(f"{engine} ended with status {problem.status}; try the other of HIGHS, CLARABEL.")
-    return float(value)

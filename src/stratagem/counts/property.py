@@ -56,20 +56,6 @@ def names(properties: Iterable[Property]) -> list[str]:
     return [member.name for member in Property if member in chosen]
 
 
-def closed_under_implication(properties: frozenset[Property]) -> frozenset[Property]:
-    """Return the properties with all that follow: RM gives RH, CM gives CH gives WH, F turns RH and CH into both."""
-    found = set(properties)
-    if Property.RM in found:
-        found.add(Property.RH)
-    if Property.CM in found:
-        found.add(Property.CH)
-    if Property.F in found and found & {Property.RH, Property.CH}:
-        found |= {Property.RH, Property.CH}
-    if Property.CH in found:
-        found.add(Property.WH)
-    return frozenset(found)
-
-
 def inequalities(kind: Property, n: int) -> list[Inequalities]:
     """Return a property as inequalities between cells; none for WH, which compares with a constant."""
     i, j = np.indices((n + 1, n + 1))

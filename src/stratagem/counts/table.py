@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.counts.exact import Whole, repaired
+from stratagem.counts.decay import decay, whole_size
+from stratagem.counts.exact import Whole, fixed_point, repaired
 from stratagem.counts.mechanism import CountMechanism, whole_count
 from stratagem.counts.property import Property, holding, privacy
 
@@ -26,7 +27,7 @@ class CountTable(CountMechanism):
     def near(cls, P: np.ndarray, alpha: Fraction, name: str) -> CountTable:
         """Return the table nearest to a matrix that is private but for rounding."""
         n = len(P) - 1
-        return cls(n, alpha, repaired(P, privacy(alpha, n), weakly_honest=False), name)
+        return cls(n, alpha, repaired(fixed_point(P), privacy(alpha, n), weakly_honest=False), name)
 
     def whole(self) -> Whole:
         """Return the whole numbers."""
@@ -64,3 +65,22 @@ def worst_ratio(whole: Whole) -> Fraction:
         if more * low > high * less:
             high, low = more, less
     return Fraction(int(high), int(low))
+
+
+def exponential(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> CountTable:
+    """Return the exponential mechanism for counts 0 to `size` with the quality -|i - j|.
+
+    P[i, j] is proportional to alpha^(|i - j|/2): the price of columns that are normalised one by one. The
+    powers are rounded to whole numbers with all ratios kept. For one person it is randomised response with
+    half the budget (Theorem 11 of the thesis).
+
+    Reference:
+        McSherry, Talwar, FOCS 2007.
+
+    Raises:
+        ValueError: unless size is a whole number >= 1 and exactly one of alpha in (0, 1), epsilon is given.
+    """
+    n, a = whole_size(size), decay(alpha, epsilon)
+    count = np.arange(n + 1)
+    P = float(a) ** (np.abs(count[:, None] - count) / 2)
+    return CountTable.near(P / P.sum(axis=0), a, "exponential")
