@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from numbers import Rational, Real
+from typing import Any
 
 from stratagem.mechanism.client import SCALE, exp_below
 from stratagem.privacy import check
@@ -23,14 +24,22 @@ def decay(alpha: float | str | Fraction | None = None, epsilon: float | None = N
     if epsilon is not None:
         numerator, denominator = float(check(epsilon)).as_integer_ratio()
         return Fraction(1 << SCALE, exp_below(numerator, denominator))
+    return fraction("alpha", alpha)
+
+
+def fraction(name: str, value: Any) -> Fraction:
+    """Return a number between 0 and 1 as a fraction, decimals as they were written.
+
+    Raises:
+        ValueError: for anything else; it speaks of the number by its name.
+    """
     try:
-        if isinstance(alpha, Real) and not isinstance(alpha, Rational):
-            alpha = repr(float(alpha))
-        found = Fraction(alpha)  # type: ignore[arg-type]
+        floating = isinstance(value, Real) and not isinstance(value, Rational)
+        found = Fraction(repr(float(value)) if floating else value)
     except (TypeError, ValueError, ZeroDivisionError):
         found = Fraction(0)
     if not 0 < found < 1:
-        raise ValueError(f"alpha is {alpha!r}; give a number between 0 and 1, for example 0.9 or 10/11.")
+        raise ValueError(f"{name} is {value!r}; give a number between 0 and 1, for example 0.9 or 10/11.")
     return found
 
 

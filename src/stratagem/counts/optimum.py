@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from numbers import Integral
 from typing import get_args
 
 import numpy as np
 
 from stratagem.counts.closed import ExplicitFair, Geometric
-from stratagem.counts.decay import decay, whole_size
+from stratagem.counts.decay import decay, fraction, whole_size
 from stratagem.counts.engine import Engine
 from stratagem.counts.exact import repaired
 from stratagem.counts.flowchart import Kind, route
@@ -119,9 +120,9 @@ def design(
         raise ValueError(f"aggregate is {aggregate!r}; choose sum or max.")
     if solver not in get_args(Engine):
         raise ValueError(f"solver is {solver!r}; choose HIGHS or CLARABEL.")
-    if isinstance(reach, bool) or reach != int(reach) or not 1 <= reach <= n:
+    if isinstance(reach, bool) or not isinstance(reach, Integral) or not 1 <= reach <= n:
         raise ValueError(f"reach is {reach!r}; give a whole number from 1 to {n}.")
-    column_factor = None if column_ratio is None else decay(column_ratio)
+    column_factor = None if column_ratio is None else fraction("column_ratio", column_ratio)
     matrix, weights = Loss.of(loss, n), weights_of(prior, n)
     usual = reach == 1 and column_factor is None and np.ptp(weights) == 0 and aggregate == "sum"
     reason, wanted = "linear program", asked

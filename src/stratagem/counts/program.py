@@ -10,20 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from stratagem.counts.closed import ExplicitFair, Uniform
 from stratagem.counts.engine import Engine, run
 from stratagem.counts.inequality import Inequalities, joined
-from stratagem.counts.loss import Aggregate, Loss
+from stratagem.counts.loss import Aggregate, Loss, total_cost
 from stratagem.counts.property import Property, column_ratio, inequalities, privacy
 from stratagem.counts.refinement import refined
 
-SMALLEST = 1e-6
+SMALLEST = 1e-3
 """Least scale of a variable: below, solvers drop coefficients."""
 TIGHT = 1e-8
 """Relative distance of cost and bound above which the multipliers of the unscaled program are tried too."""
 TIE = 1.5
 """Among optimal mechanisms the one of least sum |i - j|^1.5 is taken."""
-FACE = 1e-9
-"""Relative cost by which the mechanism taken may miss the optimum before repair."""
+SLIGHT = 1e-6
+"""Weight of that tie-break beside the cost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,13 @@ class Request:
             found += column_ratio(self.column_factor, self.n)
         return found + [family for kind in kinds for family in inequalities(kind, self.n)]
 
+    @cached_property
+    def magnitude(self) -> float:
+        """The cost of a mechanism that has all properties: how large costs are, roughly."""
+        usual = self.reach == 1 and self.column_factor is None
+        P = (ExplicitFair if usual else Uniform)(self.n, self.alpha).matrix
+        return total_cost(self.by_count(P), self.weights, self.aggregate) or 1.0
+
     def by_count(self, P: np.ndarray) -> np.ndarray:
         """Return the expected loss at every count (n+1,)."""
         return (self.loss.cost * P).sum(axis=0)
@@ -77,12 +85,12 @@ def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
     Raises:
         RuntimeError: if the solver fails.
     """
-    scaled = Program(request, SMALLEST)
-    value, bound = scaled.minimum(engine)
-    if value > bound * (1 + TIGHT):
-        bound = max(bound, Program(request, 1.0).minimum(engine)[1])
-    y = scaled.among_optimal(value, engine)
-    return Optimum(refined(scaled, y, engine)[scaled.variable].reshape(request.n + 1, -1), bound)
+    bound = Program(request, SMALLEST, request.magnitude).bound(engine)
+    program = Program(request, SMALLEST, bound or request.magnitude)
+    y = program.optimum(engine)
+    if float(program.cost.value) * program.unit > bound * (1 + TIGHT):
+        bound = max(bound, Program(request, 1.0, program.unit).bound(engine))
+    return Optimum(refined(program, y, engine)[program.variable].reshape(request.n + 1, -1), bound)
 
 
 class Program:
@@ -90,14 +98,14 @@ class Program:
 
     Cells that symmetry or fairness make equal are one variable. A variable is P[i, j]/s with the scale
     s = max(alpha^|i-j|, smallest): alpha^n can lie far below the tolerance of a solver. Inequalities that
-    others imply are left out.
+    others imply are left out; costs are measured in units of about their size.
     """
 
-    def __init__(self, request: Request, smallest: float) -> None:
+    def __init__(self, request: Request, smallest: float, unit: float) -> None:
         """Write the program down, sparsely."""
         import cvxpy as cp
 
-        n, self.request = request.n, request
+        n, self.request, self.unit = request.n, request, unit
         i, j = np.indices((n + 1, n + 1))
         self.variable = variable = _variables(request)
         count = int(variable.max()) + 1
@@ -113,7 +121,7 @@ class Program:
         self.ordered = self.differences @ self.y >= 0
         columns, costs = (
             sp.csr_matrix((weight * scale[variable], (j.ravel(), variable)), shape=(n + 1, count))
-            for weight in (np.ones(len(variable)), request.loss.cost.ravel())
+            for weight in (np.ones(len(variable)), request.loss.cost.ravel() / unit)
         )
         self.sums = columns[: n // 2 + 1] if request.symmetric else columns
         self.constraints: list[Any] = [self.sums @ self.y == 1, self.ordered]
@@ -130,37 +138,39 @@ class Program:
             self.costs = sp.csr_matrix(request.weights @ costs)
             self.cost = (request.weights @ costs) @ self.y
 
-    def minimum(self, engine: Engine) -> tuple[float, float]:
-        """Return the least cost as the solver finds it, and the bound that its multipliers prove."""
+    def bound(self, engine: Engine) -> float:
+        """Return a lower bound on the cost, proved by the multipliers of the optimum."""
         import cvxpy as cp
 
-        value = run(cp.Problem(cp.Minimize(self.cost), self.constraints), engine)
+        run(cp.Problem(cp.Minimize(self.cost), self.constraints), engine)
         request, n, prices = self.request, self.request.n, self.request.weights
         if request.aggregate == "max":
             prices = np.zeros(n + 1)
             prices[request.weights > 0] = _multipliers(self.each)
             prices /= prices.sum()
-        multipliers, weight = np.zeros((n + 1) ** 2), _multipliers(self.ordered) / self.size
+        multipliers, weight = np.zeros((n + 1) ** 2), _multipliers(self.ordered) * self.unit / self.size
         np.add.at(multipliers, self.greater, weight)
         np.add.at(multipliers, self.less, -self.factor * weight)
         constant = 0.0
         if Property.WH in request.properties:
-            weight = _multipliers(self.honest) / self.scale[self.diagonal]
+            weight = _multipliers(self.honest) * self.unit / self.scale[self.diagonal]
             first = np.unique(self.variable, return_index=True)[1]
             np.add.at(multipliers, first[self.diagonal], weight)
             constant = float(weight.sum()) / (n + 1)
-        return value, proved(request, prices, multipliers.reshape(n + 1, n + 1), constant)
+        return proved(request, prices, multipliers.reshape(n + 1, n + 1), constant)
 
-    def among_optimal(self, value: float, engine: Engine) -> np.ndarray:
-        """Return the variables of least sum |i - j|^1.5 among those that cost no more than `value`."""
+    def optimum(self, engine: Engine) -> np.ndarray:
+        """Return the variables of least cost/unit + 1e-6 T, T = sum |i - j|^1.5 P, 1 if uniform.
+
+        Where the optimum is not unique, that is the optimum of least T.
+        """
         import cvxpy as cp
 
         n = self.request.n
         i, j = np.indices((n + 1, n + 1))
         tie = (np.abs(i - j) ** TIE).ravel()
-        ties = np.bincount(self.variable, tie * self.scale[self.variable]) / tie.sum()
-        face = self.cost <= value + FACE * max(abs(value), 1e-3)
-        run(cp.Problem(cp.Minimize(ties @ self.y), [*self.constraints, face]), engine)
+        ties = np.bincount(self.variable, tie * self.scale[self.variable]) * (n + 1) / tie.sum()
+        run(cp.Problem(cp.Minimize(self.cost + SLIGHT * ties @ self.y), self.constraints), engine)
         return np.asarray(self.y.value)
 
 
