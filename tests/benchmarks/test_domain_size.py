@@ -22,7 +22,7 @@ print(solution.gap, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 @pytest.mark.parametrize(
     ("n", "seconds", "gap", "limit", "gigabytes"),
-    [(256, 60, 0.01, 90, 4), (1024, 90, 0.03, 180, 4), (4096, 1000, 0.06, 1800, 16)],
+    [(256, 60, 0.01, 90, 4), (1024, 90, 0.03, 180, 4), (4096, 480, 0.06, 1800, 16)],
     ids=["256", "1024", "4096"],
 )
 def test_prefix_at_epsilon_one(n, seconds, gap, limit, gigabytes, benchmark):
