@@ -52,7 +52,8 @@ def serve(
     """Return the optimum for one consumer beside the geometric mechanism with the best post-processing.
 
     Universal optimality: for every prior over the counts and every loss that never falls as |i - j| grows,
-    both cost the same, so one release of the geometric mechanism serves all consumers at their own optimum.
+    both cost the same, so one release of the geometric mechanism serves all consumers at their own optimum
+    (losses that rise at different rates on both sides of the count showed no exception either).
     A minimax consumer (aggregate "max"), who knows only which counts are possible, needs random answers.
 
     Args:

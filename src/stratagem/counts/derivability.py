@@ -63,7 +63,7 @@ def derivation(mechanism: CountMechanism) -> Derivation:
 
     Privacy alone makes the two outer columns non-negative; the inner ones say that any three neighbours in a
     row satisfy P[i, j] - a P[i, j-1] >= a (P[i, j+1] - a P[i, j]). Columns of T sum to one because those of
-    P and G do.
+    P and G do. Where a cost has several optima, some may be derivable and others not.
 
     Raises:
         ValueError: for a closed form too large for whole numbers (n > 512).

@@ -125,7 +125,8 @@ def rectangular(
         loss: what the square program minimises, as in `design`.
         epsilon: the privacy budget, instead of alpha.
         workload: what is to be estimated from all reports; the histogram of the n + 1 values by default.
-        prior: weights of the values (n+1), for both; uniform by default.
+        prior: weights of the values (n+1), for both; uniform by default. The square program gives no answer
+            to a value that is much rarer than others, and then reconstructs nothing about it.
         solver: of the strategy optimiser, as in `optimise`.
 
     Raises:
