@@ -27,7 +27,7 @@ class Consumer:
     @property
     def excess(self) -> float:
         """remapped cost / least possible cost - 1; the cost itself where nothing need be paid."""
-        bound = self.tailored.bound
+        bound = float(self.tailored.bound)
         return self.remapped.cost / bound - 1 if bound > 0 else self.remapped.cost
 
     def __str__(self) -> str:

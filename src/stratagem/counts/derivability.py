@@ -40,8 +40,8 @@ class Derivation:
     def derivable(self, tolerance: float = 0) -> bool:
         """Return whether no entry of T is below -tolerance.
 
-        Exact with tolerance 0. A programmed mechanism reaches its optimum only up to about 1e-9, which
-        G^-1 multiplies by up to (1 + a)^2/(1 - a)^2: allow for that where an optimum is to be judged.
+        Exact with tolerance 0. A programmed mechanism reaches the least cost only up to about 1e-9, and G^-1
+        multiplies what its cells are off by up to (1 + a)^2/(1 - a)^2: allow for that where optima are judged.
 
         Raises:
             ValueError: if the tolerance is negative or not a number.
@@ -69,7 +69,7 @@ def derivation(mechanism: CountMechanism) -> Derivation:
         ValueError: for a closed form too large for whole numbers (n > 512).
 
     Reference:
-        Gupte, Sundararajan, PODS 2010, Theorem 2.
+        Gupte, Sundararajan, PODS 2010, the test of three neighbours.
 
     Example:
         >>> from stratagem import counts

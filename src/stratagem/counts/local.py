@@ -46,7 +46,7 @@ def reach_ratio(mechanism: CountMechanism, reach: int) -> Fraction:
     Raises:
         ValueError: unless reach is a whole number from 1 to n, or if a zero faces a positive number.
     """
-    if isinstance(reach, bool) or reach != int(reach) or not 1 <= reach <= mechanism.size:
+    if isinstance(reach, bool) or reach not in range(1, mechanism.size + 1):
         raise ValueError(f"reach is {reach!r}; give a whole number from 1 to {mechanism.size}.")
     cells, total = mechanism.whole()
     pairs = [(cells[:, :-step].ravel(), cells[:, step:].ravel()) for step in range(1, int(reach) + 1)]
@@ -99,9 +99,8 @@ class LocalComparison:
 
     def __str__(self) -> str:
         """Say in two lines what both are worth."""
-        types = self.square.mechanism.size + 1
         return (
-            f"square      {types} outputs, objective {self.objective:.6g}\n"
+            f"square      {self.square.mechanism.size + 1} outputs, objective {self.objective:.6g}\n"
             f"rectangular {self.rectangular.strategy.outputs} outputs, "
             f"objective {self.rectangular.objective:.6g}: {self.gain:.4g} times less"
         )
@@ -148,10 +147,9 @@ def rectangular(
     workload = st.histogram(size + 1) if workload is None else workload
     budget = epsilon if epsilon is not None else -math.log(square.mechanism.alpha)
     weights = None if prior is None else np.asarray(prior, dtype=float)
-    solution = st.optimise(workload, budget, solver, prior=weights)
     channel = st.MatrixStrategy(square.mechanism.matrix)
     try:
-        accuracy = st.evaluate(workload, channel, solution.prior)
+        accuracy = st.evaluate(workload, channel, weights)
     except st.UnsupportedWorkloadError:
         accuracy = None
-    return LocalComparison(square, accuracy, solution)
+    return LocalComparison(square, accuracy, st.optimise(workload, budget, solver, prior=weights))
