@@ -1,6 +1,8 @@
 """Counts in the local model: the square program, limited precision, and what rectangular channels gain."""
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import pairwise
 
@@ -137,3 +139,12 @@ def test_a_square_channel_that_cannot_answer_gains_without_bound():
 def test_a_workload_of_another_domain_is_refused():
     with pytest.raises(ValueError, match="same domain"):
         counts.rectangular(3, 0.5, workload=st.histogram(5))
+
+
+def test_the_room_of_counts_does_not_load_the_local_wing():
+    code = (
+        "import sys, stratagem.counts; "
+        "wing = {'stratagem.solvers', 'stratagem.strategies', 'stratagem.accuracy', 'jax'} & set(sys.modules); "
+        "assert not wing, wing"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
