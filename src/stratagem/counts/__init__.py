@@ -14,29 +14,43 @@ from stratagem.counts.closed import (
     randomised_response,
     uniform,
 )
+from stratagem.counts.consumer import Consumer, serve
+from stratagem.counts.derivability import Derivation, derivation
 from stratagem.counts.flowchart import Kind, Route, route
+from stratagem.counts.local import LocalComparison, merged, reach_ratio, rectangular
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.optimum import CountDesign, CountStatus, design
 from stratagem.counts.property import Property
+from stratagem.counts.remap import Remap, best_remap
 from stratagem.counts.table import CountTable, exponential
 
 __all__ = [
     "ClosedForm",
+    "Consumer",
     "CountDesign",
     "CountMechanism",
     "CountStatus",
     "CountTable",
+    "Derivation",
     "ExplicitFair",
     "Geometric",
     "Kind",
+    "LocalComparison",
     "Property",
+    "Remap",
     "Route",
     "Uniform",
+    "best_remap",
+    "derivation",
     "design",
     "explicit_fair",
     "exponential",
     "geometric",
+    "merged",
     "randomised_response",
+    "reach_ratio",
+    "rectangular",
     "route",
+    "serve",
     "uniform",
 ]
