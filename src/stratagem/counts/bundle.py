@@ -125,18 +125,18 @@ def _table(mechanism: CountMechanism) -> dict[str, str]:
     """Return a table as it stands in a bundle."""
     if mechanism.size > TABLE:
         raise ValueError(f"the table is for {mechanism.size} people, but a bundle holds at most {TABLE}")
-    cells, total = mechanism.whole()
+    name, (cells, total) = mechanism.name, mechanism.whole()
+    if not isinstance(name, str) or not name.isprintable() or len(name) > 80:
+        raise ValueError("the table's name must be a text of at most 80 printable letters: rename it")
     width = _width(total)
     raw = b"".join(number.to_bytes(width, "big") for number in cells.T.ravel().tolist())
     text = base64.b64encode(raw).decode()
-    return {"kind": "table", "name": mechanism.name, "total": _text(total), "columns": text}
+    return {"kind": "table", "name": name, "total": _text(total), "columns": text}
 
 
 def _read_table(data: Mapping[str, Any], size: int, alpha: Fraction) -> CountTable:
     """Return the table of a bundle; its columns sum to the total."""
     exact_keys(data, "the table", "kind name total columns")
-    if not isinstance(data["name"], str):
-        raise ValueError(f"the table's name is no text: {ADVICE}")
     whole_number(size, "size of a table", 1, TABLE)
     total, m = from_digits(data["total"], "total", DIGITS), size + 1
     if not total:

@@ -70,7 +70,7 @@ def estimate(
 
     Raises:
         ValueError: for outputs outside 0..n, none at all, an unknown statistic, or one that the outputs do
-            not determine: the uniform mechanism's say nothing.
+            not determine (the uniform mechanism's say nothing), or whose error they do not.
 
     Example:
         >>> from stratagem import counts
@@ -86,14 +86,13 @@ def estimate(
     g = unbiased_weights(mechanism, f)
     values = g @ tally
     if about == "groups":
-        variances = (g**2 - unbiased_weights(mechanism, f**2)) @ tally
+        variances = (g**2 - _square_weights(mechanism, f)) @ tally
+    elif groups == 1:
+        raise ValueError('one group says nothing about the spread of a population; choose about="groups".')
     else:
-        if groups < 2:
-            raise ValueError(
-                'one group says nothing about the spread of a population; choose about="groups".'
-            )
         variances = (g - values[..., None] / groups) ** 2 @ tally * (groups / (groups - 1))
-    errors, scale = np.sqrt(np.maximum(variances, 0)), groups if statistic == "mean" else 1
+    errors = np.sqrt(np.maximum(variances, 0))
+    scale = groups if isinstance(statistic, str) and statistic == "mean" else 1
     return CountEstimate(values / scale, errors / scale, groups, confidence)
 
 
@@ -125,6 +124,17 @@ def unbiased_weights(mechanism: CountMechanism, statistic: np.ndarray) -> np.nda
             "determine it; take the posterior under a prior instead."
         )
     return g
+
+
+def _square_weights(mechanism: CountMechanism, f: np.ndarray) -> np.ndarray:
+    """Return the unbiased weights of f^2."""
+    try:
+        return unbiased_weights(mechanism, f**2)
+    except ValueError:
+        raise ValueError(
+            f"the outputs of the {mechanism.name} mechanism determine the estimate, but not its error about these "
+            'groups; choose about="population", which is on the safe side.'
+        ) from None
 
 
 def _statistic(statistic: str | Sequence | np.ndarray, n: int) -> np.ndarray:
