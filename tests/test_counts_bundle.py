@@ -124,6 +124,33 @@ def test_a_factor_one_unit_above_the_bound_is_refused():
         content(table(301))
 
 
+WORDS = ["", "x", "-1", "9" * 4500, "\x00"]
+JUNK = [None, True, -1, 0, 10**40, *WORDS, [], [[]], ["1"], ["1", "0"], {}, {"kind": "table"}]
+
+
+def places(data, path=()):
+    """Return the paths of all values of a bundle, containers and their entries."""
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [path] * bool(path) + [place for key, value in entries for place in places(value, (*path, key))]
+
+
+@pytest.mark.parametrize("name", ["geometric", "table"])
+def test_no_value_may_be_replaced(name):
+    """Every value but the name by every piece of junk, the hash made good: one sentence each, no other error."""
+    for path in set(places(content(case(name)))) - {("sha256",), ("mechanism", "name")}:
+        for junk in JUNK:
+            with pytest.raises(ValueError, match=r"\w") as error:
+                parse(edited(name, *path, to=junk))
+            assert "\n" not in str(error.value)
+
+
+def test_numbers_that_floating_point_cannot_hold_are_refused_too():
+    high = 10**1000
+    huge = counts.CountTable(1, Fraction(1, 2), Whole(np.array([[high, 1], [1, high]], object), high + 1))
+    with pytest.raises(ValueError, match=r"factor of exp\(2302.58"):
+        content(huge)
+
+
 HOSTILE = {
     "nothing": (lambda: b"", "not plain JSON"),
     "not JSON": (lambda: b"import os", "not plain JSON"),

@@ -207,6 +207,13 @@ def test_wrong_input_is_refused(outputs, options, words):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["geometric", "table"])
+def test_weights_of_a_wrong_statistic_are_refused(name):
+    assert (counts.unbiased_weights(case(name), "total") == counts.unbiased_weights(case(name), "mean")).all()
+    with pytest.raises(ValueError, match="each of the counts"):
+        counts.unbiased_weights(case(name), [1, 2, 3])
+
+
 def test_a_histogram_that_would_be_huge_is_refused():
     with pytest.raises(ValueError, match="huge"):
         counts.estimate(counts.geometric(1_000_000, 0.5), [0, 1], "histogram")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -81,8 +82,8 @@ def content(mechanism: CountMechanism) -> dict[str, Any]:
     ratio, bound = mechanism.ratio(), 1 / mechanism.alpha
     if ratio > bound:
         raise ValueError(
-            f"the table breaks its alpha: neighbours differ by a factor of {float(ratio):.9g}, more than "
-            f"1/alpha = {float(bound):.9g}: do not use it"
+            f"the table breaks its alpha: neighbours differ by a factor of exp({_log(ratio):.9g}), but 1/alpha is "
+            f"exp({_log(bound):.9g}): do not use it"
         )
     bundle = {
         "format": FORMAT,
@@ -175,3 +176,8 @@ def _text(number: int) -> str:
             f"a number has more than the {DIGITS} digits that a bundle holds: give a simpler alpha"
         )
     return str(number)
+
+
+def _log(ratio: Fraction) -> float:
+    """Return the logarithm, of numbers too large for floating point too."""
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

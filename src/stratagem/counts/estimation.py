@@ -96,29 +96,28 @@ def estimate(
     return CountEstimate(values / scale, errors / scale, groups, confidence)
 
 
-def unbiased_weights(mechanism: CountMechanism, statistic: np.ndarray) -> np.ndarray:
-    """Return g with sum_i g_i P[i, j] = f_j for all counts j; f and g are (n+1,) or (q, n+1).
+def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.ndarray) -> np.ndarray:
+    """Return g with sum_i g_i P[i, j] = f_j for all counts j; f, as for `estimate`, and g are (n+1,) or (q, n+1).
 
     For the geometric mechanism g_i = f_i - a/(1 - a)^2 (f_(i-1) - 2 f_i + f_(i+1)), at the edges
     g_0 = f_0 - a/(1 - a) (f_1 - f_0) and g_n alike: no matrix is made. Else of all g, where there are several,
     the one whose variance is least on average over the counts.
 
     Raises:
-        ValueError: if there is no such g up to rounding, that is, f is no combination of the rows of P; or if
-            that takes a matrix and n > 4096.
+        ValueError: if there is no such g up to rounding, that is, f is no combination of the rows of P; if that
+            takes a matrix and n > 4096; or for an unknown statistic.
     """
+    f = _statistic(statistic, mechanism.size)
     if isinstance(mechanism, Geometric):
-        a = float(mechanism.alpha)
-        still = float(1 - mechanism.alpha)
-        slope = np.diff(statistic, axis=-1)
+        a, still = float(mechanism.alpha), float(1 - mechanism.alpha)
+        slope = np.diff(f, axis=-1)
         inner = -np.diff(slope, axis=-1) / still
-        bends = np.concatenate([-slope[..., :1], inner, slope[..., -1:]], axis=-1)
-        return statistic + a / still * bends
-    mass = mechanism.matrix.sum(axis=1)
+        return f + a / still * np.concatenate([-slope[..., :1], inner, slope[..., -1:]], axis=-1)
+    P = mechanism.matrix
+    mass = P.sum(axis=1)
     scale = np.where(mass > SINGULAR, np.maximum(mass, SINGULAR) ** -0.5, 0.0)
-    scaled = scale * mechanism.matrix.T
-    g = np.linalg.lstsq(scaled, np.asarray(statistic, dtype=float).T, rcond=SINGULAR)[0].T * scale
-    if np.abs(g @ mechanism.matrix - statistic).max() > BIAS * np.abs(statistic).max():
+    g = np.linalg.lstsq(scale * P.T, f.T, rcond=SINGULAR)[0].T * scale
+    if np.abs(g @ P - f).max() > BIAS * np.abs(f).max():
         raise ValueError(
             f"no unbiased estimate of this exists for the {mechanism.name} mechanism: its outputs do not "
             "determine it; take the posterior under a prior instead."
