@@ -4,6 +4,7 @@ from stratagem import counts
 found = counts.design(size=8, alpha=0.9, loss="L1", properties="RM,CM")
 """
 
+from stratagem.counts.bundle import load, save
 from stratagem.counts.closed import (
     ClosedForm,
     ExplicitFair,
@@ -16,7 +17,9 @@ from stratagem.counts.closed import (
 )
 from stratagem.counts.consumer import Consumer, serve
 from stratagem.counts.derivability import Derivation, derivation
+from stratagem.counts.estimation import CountEstimate, estimate, unbiased_weights
 from stratagem.counts.flowchart import Kind, Route, route
+from stratagem.counts.inference import Posterior, posterior
 from stratagem.counts.local import LocalComparison, merged, reach_ratio, rectangular
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.optimum import CountDesign, CountStatus, design
@@ -28,6 +31,7 @@ __all__ = [
     "ClosedForm",
     "Consumer",
     "CountDesign",
+    "CountEstimate",
     "CountMechanism",
     "CountStatus",
     "CountTable",
@@ -36,6 +40,7 @@ __all__ = [
     "Geometric",
     "Kind",
     "LocalComparison",
+    "Posterior",
     "Property",
     "Remap",
     "Route",
@@ -43,14 +48,19 @@ __all__ = [
     "best_remap",
     "derivation",
     "design",
+    "estimate",
     "explicit_fair",
     "exponential",
     "geometric",
+    "load",
     "merged",
+    "posterior",
     "randomised_response",
     "reach_ratio",
     "rectangular",
     "route",
+    "save",
     "serve",
+    "unbiased_weights",
     "uniform",
 ]

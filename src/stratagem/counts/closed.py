@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from stratagem.counts.exact import Whole, reduced
 from stratagem.counts.loss import distance_power
 from stratagem.counts.mechanism import CountMechanism, whole_count
 from stratagem.counts.property import Property
+from stratagem.counts.sampling import ClampedSampler, RankSampler, UniformSampler
 
 EVERY = frozenset(Property)
 TABLE = 512
@@ -30,8 +32,8 @@ class ClosedForm(CountMechanism):
     alpha: Fraction
 
     @abstractmethod
-    def exponents(self, count: int) -> np.ndarray:
-        """Return the power of alpha of every output (n+1,) at a count."""
+    def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
+        """Return the powers e(output, count) of alpha; arrays are combined entry by entry."""
 
     @abstractmethod
     def factors(self, alpha: Number) -> tuple[Number, Number]:
@@ -44,7 +46,8 @@ class ClosedForm(CountMechanism):
     def column(self, count: int) -> np.ndarray:
         """Return the probabilities of the outputs (n+1,) at a count."""
         edge, inner = self.factors(float(self.alpha))
-        found = inner * float(self.alpha) ** self.exponents(whole_count(count, self.size))
+        powers = self.exponents(np.arange(self.size + 1), whole_count(count, self.size))
+        found = inner * float(self.alpha) ** powers
         found[[0, -1]] *= edge / inner
         return found
 
@@ -61,7 +64,14 @@ class ClosedForm(CountMechanism):
         edge, inner = self.factors(self.alpha)
         factor = np.full(n + 1, inner.numerator * edge.denominator, dtype=object)
         factor[[0, -1]] = edge.numerator * inner.denominator
-        return reduced(np.column_stack([factor * powers[self.exponents(j)] for j in range(n + 1)]))
+        i, j = np.indices((n + 1, n + 1))
+        return reduced(factor[:, None] * powers[self.exponents(i, j)])
+
+    def log_likelihood(self, output: int) -> np.ndarray:
+        """Return log Pr[output | count] for every count (n+1,) but for a constant."""
+        p, q = self.alpha.as_integer_ratio()
+        log_alpha = math.log1p(float(self.alpha - 1)) if 2 * p > q else math.log(p) - math.log(q)
+        return log_alpha * self.exponents(whole_count(output, self.size), np.arange(self.size + 1))
 
     def ratio(self) -> Fraction:
         """Return 1/alpha, the largest ratio of neighbouring entries in a row."""
@@ -87,9 +97,13 @@ class Geometric(ClosedForm):
 
     name = "geometric"
 
-    def exponents(self, count: int) -> np.ndarray:
-        """Return |i - j| (n+1,)."""
-        return np.abs(np.arange(self.size + 1) - count)
+    def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
+        """Return |i - j|."""
+        return np.abs(np.subtract(output, count))
+
+    def sampler(self) -> ClampedSampler:
+        """Return what adds noise and clamps."""
+        return ClampedSampler(self.size, self.alpha)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
         """Return 1/(1 + a) and (1 - a)/(1 + a)."""
@@ -128,10 +142,14 @@ class ExplicitFair(ClosedForm):
 
     name = "explicit fair"
 
-    def exponents(self, count: int) -> np.ndarray:
-        """Return the rank of every output, halved and rounded up (n+1,)."""
-        k, m = np.abs(np.arange(self.size + 1) - count), min(count, self.size - count)
+    def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
+        """Return the rank of the output, halved and rounded up."""
+        k, m = np.abs(np.subtract(output, count)), np.minimum(count, self.size - count)
         return np.where(k <= m, k, -(-(k + m) // 2))
+
+    def sampler(self) -> RankSampler:
+        """Return what draws ranks."""
+        return RankSampler(self.size, self.alpha)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
         """Return y, for all outputs alike."""
@@ -170,9 +188,13 @@ class Uniform(ClosedForm):
 
     name = "uniform"
 
-    def exponents(self, count: int) -> np.ndarray:
-        """Return zeros (n+1,)."""
-        return np.zeros(self.size + 1, dtype=int)
+    def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
+        """Return zeros."""
+        return np.zeros(np.broadcast(output, count).shape, dtype=int)
+
+    def sampler(self) -> UniformSampler:
+        """Return what draws every output equally often."""
+        return UniformSampler(self.size)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
         """Return 1/(n + 1)."""

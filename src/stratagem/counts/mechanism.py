@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,7 +13,9 @@ import numpy as np
 
 from stratagem.counts.exact import Whole
 from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
+from stratagem.counts.noise import Source
 from stratagem.counts.property import Property
+from stratagem.counts.sampling import Sampler, pseudo_random
 
 MATRIX = 4096
 """Group size up to which a matrix of probabilities is made."""
@@ -42,6 +45,14 @@ class CountMechanism(ABC):
     def ratio(self) -> Fraction:
         """Return the largest ratio of neighbouring entries in a row, exactly: the privacy that is realised."""
 
+    @abstractmethod
+    def log_likelihood(self, output: int) -> np.ndarray:
+        """Return log Pr[output | count] for every count (n+1,) but for a constant, -inf where impossible."""
+
+    @abstractmethod
+    def sampler(self) -> Sampler:
+        """Return what draws outputs exactly."""
+
     @property
     @abstractmethod
     def properties(self) -> frozenset[Property]:
@@ -57,6 +68,36 @@ class CountMechanism(ABC):
         if self.size > MATRIX:
             raise ValueError(f"a matrix for {self.size} people would be huge; ask for column(count) instead.")
         return np.column_stack([self.column(count) for count in range(self.size + 1)])
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return self.sampler()
+
+    def draw(self, count: int, source: Source = secrets.token_bytes) -> int:
+        """Return a random output for a count, exactly, with randomness of the operating system.
+
+        `source` gives the random bytes; another is for tests alone.
+
+        Raises:
+            ValueError: unless the count is a whole number from 0 to n, before any randomness is drawn.
+        """
+        return int(self._sampler.release(np.array([whole_count(count, self.size)]), source)[0])
+
+    def release(self, counts: Sequence[int] | np.ndarray, source: Source = secrets.token_bytes) -> np.ndarray:
+        """Return a random output for the count of every group (k,), exactly, each independent of the others.
+
+        Raises:
+            ValueError: unless all counts are whole numbers from 0 to n, before any randomness is drawn.
+        """
+        return self._sampler.release(whole_counts(counts, self.size), source)
+
+    def simulate(self, counts: Sequence[int] | np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return outputs (k,) for counts (k,) with pseudo-random numbers: for simulation alone, never a release.
+
+        Raises:
+            ValueError: unless all counts are whole numbers from 0 to n.
+        """
+        return self._sampler.release(whole_counts(counts, self.size), pseudo_random(rng))
 
     def by_count(self, loss: str | Sequence | np.ndarray) -> np.ndarray:
         """Return the expected loss at every count (n+1,)."""
@@ -87,3 +128,24 @@ def whole_count(count: int, size: int) -> int:
     if int(count) != count:
         raise ValueError(f"the count is {count!r}; it must be a whole number from 0 to {size}.")
     return int(count)
+
+
+def whole_counts(counts: Sequence[int] | np.ndarray, size: int, what: str = "counts") -> np.ndarray:
+    """Return counts (k,) as an array of integers.
+
+    Raises:
+        ValueError: unless all are whole numbers from 0 to n.
+    """
+    try:
+        found = np.asarray(counts)
+    except ValueError:
+        found = np.empty((0, 0))
+    if found.ndim == 1 and not len(found):
+        return np.empty(0, dtype=np.int64)
+    if (
+        found.ndim != 1
+        or found.dtype.kind not in "iu"
+        or not 0 <= int(found.min()) <= int(found.max()) <= size
+    ):
+        raise ValueError(f"the {what} must be a list of whole numbers from 0 to {size}, one a group.")
+    return found.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,7 @@ from stratagem.counts.decay import decay, whole_size
 from stratagem.counts.exact import Whole, fixed_point, repaired
 from stratagem.counts.mechanism import CountMechanism, whole_count
 from stratagem.counts.property import Property, holding, privacy
+from stratagem.counts.sampling import ColumnSampler
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,15 @@ class CountTable(CountMechanism):
     def ratio(self) -> Fraction:
         """Return the largest ratio of neighbouring entries in a row, exactly: the privacy that is realised."""
         return worst_ratio(self.numbers)
+
+    def log_likelihood(self, output: int) -> np.ndarray:
+        """Return log Pr[output | count] for every count (n+1,) but for a constant, -inf where impossible."""
+        row = self.numbers.cells[whole_count(output, self.size)].tolist()
+        return np.array([math.log(number) if number else -math.inf for number in row])
+
+    def sampler(self) -> ColumnSampler:
+        """Return what draws from the columns."""
+        return ColumnSampler(self.numbers)
 
     @property
     def properties(self) -> frozenset[Property]:

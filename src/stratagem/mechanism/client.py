@@ -69,13 +69,18 @@ def load(path: str | os.PathLike[str], source: Callable[[int], bytes] = secrets.
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a bundle, checked as by `parse`."""
+    return checked(path, parse, "*.ldp.json")
+
+
+def checked(path: str | os.PathLike[str], check: Callable[[bytes], Any], kind: str) -> Any:
+    """Return what `check` makes of the bytes of a file; its errors name the file."""
     try:
         with Path(path).open("rb") as file:
             raw = file.read(LIMIT + 1)
     except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}): name a bundle, *.ldp.json") from None
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a bundle, {kind}") from None
     try:
-        return parse(raw)
+        return check(raw)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -90,6 +95,22 @@ def parse(raw: bytes) -> dict[str, Any]:
     Raises:
         ValueError: for anything else.
     """
+    keys = "format version domain workload prior epsilon table certificate utility report sha256"
+    bundle = unsealed(raw, FORMAT, VERSION, keys)
+    _check_domain(bundle["domain"], bundle["table"])
+    if json.dumps(bundle["report"], sort_keys=True) != json.dumps(REPORT_SCHEMA, sort_keys=True):
+        raise ValueError(f"the bundle describes other reports than this client makes: {ADVICE}")
+    if bundle["certificate"] != certificate(bundle["table"], bundle["epsilon"]):
+        raise ValueError(f"the certificate is not that of the table: {ADVICE}")
+    return bundle
+
+
+def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
+    """Return the content of a sealed file: plain JSON of a format and version, its keys, its hash.
+
+    Raises:
+        ValueError: for anything else, a key written twice and a number that is not whole among them.
+    """
     if len(raw) > LIMIT or sum(map(raw.count, (b",", b"[", b"{"))) > PARTS:
         raise ValueError(f"the bundle is too large: {ADVICE}")
     try:
@@ -100,21 +121,15 @@ def parse(raw: bytes) -> dict[str, Any]:
         raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
     except ValueError as error:
         raise ValueError(f"the bundle is not plain JSON ({str(error)[:80]}): {ADVICE}") from None
-    if not isinstance(bundle, dict) or bundle.get("format") != FORMAT:
-        raise ValueError(f"the bundle does not name the format {FORMAT}: {ADVICE}")
-    if type(bundle.get("version")) is not int or bundle["version"] != VERSION:
+    if not isinstance(bundle, dict) or bundle.get("format") != form:
+        raise ValueError(f"the bundle does not name the format {form}: {ADVICE}")
+    if type(bundle.get("version")) is not int or bundle["version"] != version:
         raise ValueError(
-            f"the bundle has version {bundle.get('version')!r:.40}, but this client reads {VERSION}: update it"
+            f"the bundle has version {bundle.get('version')!r:.40}, but this client reads {version}: update it"
         )
-    keys = "format version domain workload prior epsilon table certificate utility report sha256"
-    _fields(bundle, "the bundle", keys)
+    exact_keys(bundle, "the bundle", keys)
     if bundle["sha256"] != fingerprint(bundle):
         raise ValueError(f"the bundle was changed after it was written, its sha256 differs: {ADVICE}")
-    _check_domain(bundle["domain"], bundle["table"])
-    if json.dumps(bundle["report"], sort_keys=True) != json.dumps(REPORT_SCHEMA, sort_keys=True):
-        raise ValueError(f"the bundle describes other reports than this client makes: {ADVICE}")
-    if bundle["certificate"] != certificate(bundle["table"], bundle["epsilon"]):
-        raise ValueError(f"the certificate is not that of the table: {ADVICE}")
     return bundle
 
 
@@ -147,7 +162,7 @@ def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, A
     """
     if not isinstance(epsilon, list) or len(epsilon) != 2:
         raise ValueError(f"epsilon must be a numerator and a denominator: {ADVICE}")
-    numerator, denominator = (_digits(part, "epsilon") for part in epsilon)
+    numerator, denominator = (from_digits(part, "epsilon") for part in epsilon)
     if denominator == 0 or not 0 < numerator <= 300 * denominator:
         raise ValueError(f"epsilon must be above 0 and at most 300: {ADVICE}")
     bound = exp_below(numerator, denominator)
@@ -225,9 +240,9 @@ class _TwoLevel:
     @staticmethod
     def facts(table: Mapping[str, Any]) -> dict[str, Any]:
         """Return what every column sums to, and the two levels."""
-        _fields(table, "the table", "kind outputs user_types weights patterns low")
+        exact_keys(table, "the table", "kind outputs user_types weights patterns low")
         m, n = _shape(table)
-        low = _whole(table["low"], "low", 1, HIGH)
+        low = whole_number(table["low"], "low", 1, HIGH)
         weights = _decode(table["weights"], "weights", m, 4)
         if sum(weights) != 1 << WEIGHT_BITS:
             raise ValueError(f"the weights do not sum to 2^{WEIGHT_BITS}: {ADVICE}")
@@ -259,9 +274,9 @@ class _Columns:
     @staticmethod
     def facts(table: Mapping[str, Any]) -> dict[str, Any]:
         """Return column total, worst ratio, and the largest and smallest entry of every row."""
-        _fields(table, "the table", "kind outputs user_types bits entries")
+        exact_keys(table, "the table", "kind outputs user_types bits entries")
         m, n = _shape(table)
-        bits = _whole(table["bits"], "bits", WEIGHT_BITS, MOST_BITS)
+        bits = whole_number(table["bits"], "bits", WEIGHT_BITS, MOST_BITS)
         entries = _entries(table)
         if any(sum(entries[u::n]) != 1 << bits for u in range(n)):
             raise ValueError(f"some columns do not sum to 2^{bits}: {ADVICE}")
@@ -290,7 +305,9 @@ def _kind(table: Any) -> str:
 
 
 def _shape(table: Mapping[str, Any]) -> tuple[int, int]:
-    return _whole(table["outputs"], "outputs", 1, LIMIT), _whole(table["user_types"], "user_types", 1, PARTS)
+    return whole_number(table["outputs"], "outputs", 1, LIMIT), whole_number(
+        table["user_types"], "user_types", 1, PARTS
+    )
 
 
 def _entries(table: Mapping[str, Any]) -> array[int]:
@@ -324,11 +341,11 @@ def _check_domain(domain: Any, table: Any) -> None:
         raise ValueError(f"the domain lists no attributes: {ADVICE}")
     cells, names = 1, set()
     for attribute in domain:
-        _fields(attribute, "an attribute", "name size", "labels edges")
+        exact_keys(attribute, "an attribute", "name size", "labels edges")
         if not isinstance(attribute["name"], str) or attribute["name"] in names:
             raise ValueError(f"two attributes have one name, or one has none: {ADVICE}")
         names.add(attribute["name"])
-        cells = min(cells * _whole(attribute["size"], "the size of an attribute", 1, PARTS), PARTS + 1)
+        cells = min(cells * whole_number(attribute["size"], "the size of an attribute", 1, PARTS), PARTS + 1)
         reader(attribute)
     _kind(table)
     if cells != table.get("user_types"):
@@ -387,13 +404,15 @@ def _edges(edges: Any, name: str, size: int) -> list[float]:
     return numbers
 
 
-def _fields(data: Any, where: str, required: str, optional: str = "") -> None:
+def exact_keys(data: Any, where: str, required: str, optional: str = "") -> None:
+    """Refuse what is not a mapping with all required keys and no others than the optional ones."""
     wanted, allowed = set(required.split()), set((required + " " + optional).split())
     if not isinstance(data, dict) or not wanted <= set(data) <= allowed:
         raise ValueError(f"{where} must have exactly the keys {required}: {ADVICE}")
 
 
-def _whole(value: Any, where: str, low: int, high: int) -> int:
+def whole_number(value: Any, where: str, low: int, high: int) -> int:
+    """Return a value that is a whole number from low to high."""
     if type(value) is not int or not low <= value <= high:
         raise ValueError(
             f"{where} is {_short(value)}, but must be a whole number from {low} to {high}: {ADVICE}"
@@ -401,9 +420,10 @@ def _whole(value: Any, where: str, low: int, high: int) -> int:
     return value
 
 
-def _digits(text: Any, where: str) -> int:
-    if not isinstance(text, str) or not 1 <= len(text) <= 400 or not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{where} must be written in at most 400 digits: {ADVICE}")
+def from_digits(text: Any, where: str, most: int = 400) -> int:
+    """Return the whole number that a text of decimal digits spells."""
+    if not isinstance(text, str) or not 1 <= len(text) <= most or not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{where} must be written in at most {most} digits: {ADVICE}")
     return int(text)
 
 

@@ -1,0 +1,183 @@
+"""The bundle of a count mechanism, *.count.json: data only, checked in whole numbers when it is read.
+
+Keys: format, version, size (n), alpha and certificate ([numerator, denominator] as decimal texts), mechanism,
+properties and sha256, the hash of the canonical form (UTF-8, keys sorted, no spaces, without the hash).
+A closed form is {"kind": its name}. A table is {"kind": "table", "name", "total", "columns"}: the base64 text of
+its numbers, column by column, unsigned, big-endian, each in the fewest bytes that hold the total.
+
+A stranger checks a table in a few lines: every column sums to the total, no number is more than 1/alpha times
+its neighbour in the next column.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stratagem.counts.closed import TABLE, ClosedForm, ExplicitFair, Geometric, Uniform
+from stratagem.counts.exact import Whole
+from stratagem.counts.mechanism import CountMechanism
+from stratagem.counts.property import names
+from stratagem.counts.table import CountTable
+from stratagem.mechanism.client import (
+    ADVICE,
+    PARTS,
+    checked,
+    exact_bytes,
+    exact_keys,
+    fingerprint,
+    from_digits,
+    unsealed,
+    whole_number,
+)
+from stratagem.target import check_target, written_atomically
+
+FORMAT, VERSION = "stratagem-counts", 1
+SUFFIX = ".count.json"
+DIGITS = 4000
+"""Decimal digits of a number in the file, at most."""
+CLOSED: dict[str, type[ClosedForm]] = {form.name: form for form in (Geometric, ExplicitFair, Uniform)}
+
+
+def save(mechanism: CountMechanism, path: str | Path) -> Path:
+    """Write a count mechanism to *.count.json; the file appears complete or not at all.
+
+    Raises:
+        ValueError: for another suffix, a folder that does not exist, or a table of more than 512 people or of
+            numbers of more than 4000 digits.
+    """
+    path = check_target(path, (SUFFIX,))
+    text = json.dumps(content(mechanism), indent=1, ensure_ascii=False) + "\n"
+    with written_atomically(path) as file:
+        file.write(text.encode("utf-8"))
+    return path
+
+
+def load(path: str | Path) -> CountMechanism:
+    """Read a count mechanism and check everything that its file says of it.
+
+    Guarantee:
+        Columns sum to the total; neighbouring numbers of a row differ by a factor of at most 1/alpha, so no
+        zero faces a positive number; the certificate is the exact worst factor; the properties hold.
+
+    Raises:
+        ValueError: for a file that is not such a bundle or does not hold what it promises.
+    """
+    return checked(path, parse, f"*{SUFFIX}")
+
+
+def content(mechanism: CountMechanism) -> dict[str, Any]:
+    """Return what is written: the numbers, what they promise and the hash.
+
+    Raises:
+        ValueError: for a table that is too large, or breaks its alpha.
+    """
+    ratio, bound = mechanism.ratio(), 1 / mechanism.alpha
+    if ratio > bound:
+        raise ValueError(
+            f"the table breaks its alpha: neighbours differ by a factor of exp({_log(ratio):.9g}), but 1/alpha is "
+            f"exp({_log(bound):.9g}): do not use it"
+        )
+    bundle = {
+        "format": FORMAT,
+        "version": VERSION,
+        "size": mechanism.size,
+        "alpha": _texts(mechanism.alpha),
+        "mechanism": {"kind": mechanism.name} if isinstance(mechanism, ClosedForm) else _table(mechanism),
+        "properties": names(mechanism.properties),
+        "certificate": {"worst_ratio": _texts(ratio), "allowed_ratio": _texts(bound)},
+    }
+    return bundle | {"sha256": fingerprint(bundle)}
+
+
+def parse(raw: bytes) -> CountMechanism:
+    """Return the mechanism that the bytes of a file describe, checked as by `load`."""
+    keys = "format version size alpha mechanism properties certificate sha256"
+    bundle = unsealed(raw, FORMAT, VERSION, keys)
+    size, alpha, described = bundle["size"], _alpha(bundle["alpha"]), bundle["mechanism"]
+    whole_number(size, "size", 1, PARTS)
+    if isinstance(described, dict) and described.get("kind") == "table":
+        found: CountMechanism = _read_table(described, size, alpha)
+    else:
+        exact_keys(described, "the mechanism", "kind")
+        if not isinstance(described["kind"], str) or described["kind"] not in CLOSED:
+            raise ValueError(f"the mechanism is none of {', '.join(CLOSED)} and table: update stratagem")
+        found = CLOSED[described["kind"]](size, alpha)
+    true = content(found)
+    if bundle["certificate"] != true["certificate"]:
+        raise ValueError(f"the certificate is not that of the mechanism: {ADVICE}")
+    if bundle["properties"] != true["properties"]:
+        raise ValueError(
+            f"the bundle claims other properties than hold, {', '.join(true['properties']) or 'none'}: {ADVICE}"
+        )
+    if fingerprint(true) != bundle["sha256"]:
+        raise ValueError(f"the bundle is not written as stratagem writes it: {ADVICE}")
+    return found
+
+
+def _table(mechanism: CountMechanism) -> dict[str, str]:
+    """Return a table as it stands in a bundle."""
+    if mechanism.size > TABLE:
+        raise ValueError(f"the table is for {mechanism.size} people, but a bundle holds at most {TABLE}")
+    name, (cells, total) = mechanism.name, mechanism.whole()
+    if not isinstance(name, str) or not name.isprintable() or len(name) > 80:
+        raise ValueError("the table's name must be a text of at most 80 printable letters: rename it")
+    width = _width(total)
+    raw = b"".join(number.to_bytes(width, "big") for number in cells.T.ravel().tolist())
+    text = base64.b64encode(raw).decode()
+    return {"kind": "table", "name": name, "total": _text(total), "columns": text}
+
+
+def _read_table(data: Mapping[str, Any], size: int, alpha: Fraction) -> CountTable:
+    """Return the table of a bundle; its columns sum to the total."""
+    exact_keys(data, "the table", "kind name total columns")
+    whole_number(size, "size of a table", 1, TABLE)
+    total, m = from_digits(data["total"], "total", DIGITS), size + 1
+    if not total:
+        raise ValueError(f"the total is 0, but columns of probabilities sum to more: {ADVICE}")
+    width = _width(total)
+    raw = exact_bytes(data["columns"], "columns", m * m * width)
+    flat = [int.from_bytes(raw[at : at + width], "big") for at in range(0, len(raw), width)]
+    cells = np.array(flat, dtype=object).reshape(m, m).T
+    wrong = np.flatnonzero(cells.sum(axis=0) != total)
+    if len(wrong):
+        raise ValueError(f"column {wrong[0]} does not sum to the total: {ADVICE}")
+    return CountTable(size, alpha, Whole(cells, total), data["name"])
+
+
+def _alpha(data: Any) -> Fraction:
+    if not isinstance(data, list) or len(data) != 2:
+        raise ValueError(f"alpha must be a numerator and a denominator: {ADVICE}")
+    numerator, denominator = (from_digits(part, "alpha", DIGITS) for part in data)
+    if not 0 < numerator < denominator:
+        raise ValueError(f"alpha must lie between 0 and 1: {ADVICE}")
+    return Fraction(numerator, denominator)
+
+
+def _width(total: int) -> int:
+    """Return the bytes of a number up to the total."""
+    return -(-total.bit_length() // 8)
+
+
+def _texts(ratio: Fraction) -> list[str]:
+    return [_text(part) for part in ratio.as_integer_ratio()]
+
+
+def _text(number: int) -> str:
+    if number.bit_length() > 3.32 * DIGITS:
+        raise ValueError(
+            f"a number has more than the {DIGITS} digits that a bundle holds: give a simpler alpha"
+        )
+    return str(number)
+
+
+def _log(ratio: Fraction) -> float:
+    """Return the logarithm, of numbers too large for floating point too."""
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

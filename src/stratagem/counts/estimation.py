@@ -1,0 +1,165 @@
+"""Unbiased estimates of sums over groups from their outputs: the total count, the histogram of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from stratagem.counts.closed import Geometric
+from stratagem.counts.mechanism import MATRIX, CountMechanism, whole_counts
+from stratagem.mechanism.interval import check_confidence, standard_errors_each_side
+
+About = Literal["groups", "population"]
+SINGULAR = 1e-10
+"""Singular values below this share of the largest, and outputs of less probability, count as zero."""
+BIAS = 1e-9
+"""Largest bias of an estimate, as a share of the largest value of its statistic."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountEstimate:
+    """Estimates of sums over groups; all of them numbers, or arrays (q,) for q statistics."""
+
+    values: np.ndarray
+    standard_errors: np.ndarray
+    """Estimated from the outputs too; their squares are unbiased but where they would be negative, then 0."""
+    groups: int
+    """k, the number of outputs."""
+    confidence: float
+
+    @property
+    def low(self) -> np.ndarray:
+        """Lower ends of the intervals, normal approximations, each alone."""
+        return self.values - self._margins
+
+    @property
+    def high(self) -> np.ndarray:
+        """Upper ends of the intervals."""
+        return self.values + self._margins
+
+    @property
+    def _margins(self) -> np.ndarray:
+        return standard_errors_each_side(self.confidence) * self.standard_errors
+
+
+def estimate(
+    mechanism: CountMechanism,
+    outputs: Sequence[int] | np.ndarray,
+    statistic: str | Sequence | np.ndarray = "total",
+    *,
+    confidence: float = 0.95,
+    about: About = "groups",
+) -> CountEstimate:
+    """Return an unbiased estimate of sum_t f(c_t) over the counts c_t of k groups, from their outputs (k,).
+
+    With g of `unbiased_weights`, it is sum_t g(o_t). Its variance about these groups, sum_t v(c_t) with
+    v(j) = sum_i g_i^2 P[i, j] - f_j^2, is estimated without bias by sum_t (g^2 - s)(o_t), s the weights of
+    f^2; about the population that the groups were drawn from, by k times the sample variance of g(o_t).
+
+    Args:
+        mechanism: What made the outputs, one a group, each independent.
+        outputs: Whole numbers from 0 to n (k,).
+        statistic: "total" (f_j = j), "mean" (the same divided by k), "histogram" (how many groups have each
+            count), or the values f (n+1,) or (q, n+1).
+        confidence: Of each interval.
+        about: `groups` for these groups; `population` for the one that they are a random sample of, scaled
+            to k groups. The latter is on the safe side for these groups too.
+
+    Raises:
+        ValueError: for outputs outside 0..n, none at all, an unknown statistic, or one that the outputs do
+            not determine (the uniform mechanism's say nothing), or whose error they do not.
+
+    Example:
+        >>> from stratagem import counts
+        >>> found = counts.estimate(counts.geometric(8, 0.5), [3, 5, 8, 0])
+        >>> float(found.values), round(float(found.standard_errors), 3)
+        (16.0, 3.464)
+    """
+    tally = _tally(outputs, mechanism.size)
+    check_confidence(confidence)
+    if about not in get_args(About):
+        raise ValueError(f"about is {about!r}; choose groups or population.")
+    f, groups = _statistic(statistic, mechanism.size), int(tally.sum())
+    g = unbiased_weights(mechanism, f)
+    values = g @ tally
+    if about == "groups":
+        variances = (g**2 - _square_weights(mechanism, f)) @ tally
+    elif groups == 1:
+        raise ValueError('one group says nothing about the spread of a population; choose about="groups".')
+    else:
+        variances = (g - values[..., None] / groups) ** 2 @ tally * (groups / (groups - 1))
+    errors = np.sqrt(np.maximum(variances, 0))
+    scale = groups if isinstance(statistic, str) and statistic == "mean" else 1
+    return CountEstimate(values / scale, errors / scale, groups, confidence)
+
+
+def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.ndarray) -> np.ndarray:
+    """Return g with sum_i g_i P[i, j] = f_j for all counts j; f, as for `estimate`, and g are (n+1,) or (q, n+1).
+
+    For the geometric mechanism g_i = f_i - a/(1 - a)^2 (f_(i-1) - 2 f_i + f_(i+1)), at the edges
+    g_0 = f_0 - a/(1 - a) (f_1 - f_0) and g_n alike: no matrix is made. Else of all g, where there are several,
+    the one whose variance is least on average over the counts.
+
+    Raises:
+        ValueError: if there is no such g up to rounding, that is, f is no combination of the rows of P; if that
+            takes a matrix and n > 4096; or for an unknown statistic.
+    """
+    f = _statistic(statistic, mechanism.size)
+    if isinstance(mechanism, Geometric):
+        a, still = float(mechanism.alpha), float(1 - mechanism.alpha)
+        slope = np.diff(f, axis=-1)
+        inner = -np.diff(slope, axis=-1) / still
+        return f + a / still * np.concatenate([-slope[..., :1], inner, slope[..., -1:]], axis=-1)
+    P = mechanism.matrix
+    mass = P.sum(axis=1)
+    scale = np.where(mass > SINGULAR, np.maximum(mass, SINGULAR) ** -0.5, 0.0)
+    g = np.linalg.lstsq(scale * P.T, f.T, rcond=SINGULAR)[0].T * scale
+    if np.abs(g @ P - f).max() > BIAS * np.abs(f).max():
+        raise ValueError(
+            f"no unbiased estimate of this exists for the {mechanism.name} mechanism: its outputs do not "
+            "determine it; take the posterior under a prior instead."
+        )
+    return g
+
+
+def _square_weights(mechanism: CountMechanism, f: np.ndarray) -> np.ndarray:
+    """Return the unbiased weights of f^2."""
+    try:
+        return unbiased_weights(mechanism, f**2)
+    except ValueError:
+        raise ValueError(
+            f"the outputs of the {mechanism.name} mechanism determine the estimate, but not its error about these "
+            'groups; choose about="population", which is on the safe side.'
+        ) from None
+
+
+def _statistic(statistic: str | Sequence | np.ndarray, n: int) -> np.ndarray:
+    """Return the values f of a statistic (n+1,) or (q, n+1)."""
+    if isinstance(statistic, str):
+        if statistic in ("total", "mean"):
+            return np.arange(n + 1, dtype=float)
+        if statistic != "histogram":
+            raise ValueError(f"statistic is {statistic!r}; choose total, mean, histogram, or give values.")
+        if n > MATRIX:
+            raise ValueError(
+                f"the histogram of counts 0 to {n} would need a huge matrix; give values instead."
+            )
+        return np.eye(n + 1)
+    try:
+        f = np.array(statistic, dtype=float)
+    except (TypeError, ValueError):
+        f = np.empty(0)
+    if f.ndim not in (1, 2) or f.shape[-1] != n + 1 or not f.size or not np.isfinite(f).all():
+        raise ValueError(f"the statistic must have a finite value for each of the counts 0 to {n}.")
+    return f
+
+
+def _tally(outputs: Sequence[int] | np.ndarray, n: int) -> np.ndarray:
+    """Return how often each output occurs (n+1,)."""
+    found = whole_counts(outputs, n, "outputs")
+    if not len(found):
+        raise ValueError("no outputs were given; give the output of at least one group.")
+    return np.bincount(found, minlength=n + 1)
