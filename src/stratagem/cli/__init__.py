@@ -17,6 +17,7 @@ from stratagem.cli import (
     audit,
     bound,
     compare,
+    count,
     estimate,
     export,
     listing,
@@ -39,6 +40,7 @@ app.command()(optimise.optimise)
 app.command()(bound.bound)
 app.command()(compare.compare)
 app.command()(simulate.simulate)
+app.command()(count.count)
 app.command()(export.export)
 app.command("import")(adoption.import_matrix)
 app.command()(randomise.randomise)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from stratagem.cli.bound import bounds_data
-from stratagem.cli.option import JSON
+from stratagem.cli.option import JSON, PLOT, check_plot
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
 from stratagem.cli.request import Request, requesting
@@ -20,13 +17,13 @@ if TYPE_CHECKING:
 @requesting
 def compare(
     request: Request,
-    plot: Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.")] = None,
+    plot: PLOT = None,
     json: JSON = False,
 ) -> None:
     """Set an optimised strategy beside every published mechanism and every lower bound."""
     from stratagem.comparison import compare as run
 
-    _check_plot(plot)
+    check_plot(plot)
     with progress("comparing") as on_step:
         options = {"objective": request.objective, "prior": request.prior}
         comparison = run(request.workload, request.epsilon, request.solver, on_step, **options)
@@ -52,16 +49,6 @@ def write_comparison(comparison: Comparison) -> None:
     write_table(HEADINGS, comparison.cells(), words=2, bold=ours)
     write(f"\n{comparison.footer()}")
     write("users needed: for worst-case normalised variance 0.01")
-
-
-def _check_plot(path: Path | None) -> None:
-    """Refuse a plot that could not be drawn, before the work."""
-    from stratagem.plots import SUFFIXES, check_matplotlib
-    from stratagem.target import check_target
-
-    if path is not None:
-        check_target(path, SUFFIXES)
-        check_matplotlib()
 
 
 def _data(comparison: Comparison, request: Request) -> dict[str, object]:

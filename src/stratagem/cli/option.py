@@ -50,6 +50,7 @@ EDGES = Annotated[
 LABELS = Annotated[
     list[str] | None, typer.Option(help="a,b,...: the texts of values 0, 1, ...", show_default=False)
 ]
+PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
 
@@ -72,11 +73,35 @@ def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:
     """
     from stratagem.prior import check_prior
     from stratagem.table import naming
-    from stratagem.workloads.matrix_file import read_matrix
 
     if path is None:
         return None
-    numbers = read_matrix(path)
+    numbers = read_row(path)
     with naming(str(path)):
-        flat = numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
-        return check_prior(flat, workload.domain_size)
+        return check_prior(numbers, workload.domain_size)
+
+
+def read_row(path: Path) -> np.ndarray:
+    """Return what a file holds: one row or one column as a flat array, anything else as it is.
+
+    Raises:
+        ValueError: for a file that holds no matrix.
+    """
+    from stratagem.workloads.matrix_file import read_matrix
+
+    numbers = read_matrix(path)
+    return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
+
+
+def check_plot(path: Path | None) -> None:
+    """Refuse a plot that could not be drawn, before the work.
+
+    Raises:
+        ValueError: for a path that cannot be written, or without matplotlib.
+    """
+    from stratagem.plots import SUFFIXES, check_matplotlib
+    from stratagem.target import check_target
+
+    if path is not None:
+        check_target(path, SUFFIXES)
+        check_matplotlib()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any
 
 from stratagem.mechanism.client import SCALE, exp_below
 from stratagem.privacy import check
+
+LEAST = Fraction(1, 10**131)
+"""Smallest alpha: just below exp(-300)."""
 
 
 def decay(alpha: float | str | Fraction | None = None, epsilon: float | None = None) -> Fraction:
@@ -17,29 +19,32 @@ def decay(alpha: float | str | Fraction | None = None, epsilon: float | None = N
         For a given epsilon, 1/alpha <= exp(epsilon), proved in whole numbers.
 
     Raises:
-        ValueError: unless exactly one is given, alpha between 0 and 1.
+        ValueError: unless exactly one is given, alpha between 1e-131 and 1.
     """
     if (alpha is None) == (epsilon is None):
         raise ValueError("give either alpha, for example 0.9, or epsilon, for example 0.1.")
     if epsilon is not None:
         numerator, denominator = float(check(epsilon)).as_integer_ratio()
         return Fraction(1 << SCALE, exp_below(numerator, denominator))
-    return fraction("alpha", alpha)
+    return proper_fraction(alpha, "alpha")
 
 
-def fraction(name: str, value: Any) -> Fraction:
-    """Return a number between 0 and 1 as a fraction, decimals as they were written.
+def proper_fraction(value: object, name: str) -> Fraction:
+    """Return the decimal number or quotient that was given for `name`, exactly.
 
     Raises:
-        ValueError: for anything else; it speaks of the number by its name.
+        ValueError: unless it is below 1 and at least 1e-131, just below exp(-300).
     """
     try:
-        floating = isinstance(value, Real) and not isinstance(value, Rational)
-        found = Fraction(repr(float(value)) if floating else value)
+        if isinstance(value, Real) and not isinstance(value, Rational):
+            value = repr(float(value))
+        found = Fraction(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, ZeroDivisionError):
         found = Fraction(0)
-    if not 0 < found < 1:
-        raise ValueError(f"{name} is {value!r}; give a number between 0 and 1, for example 0.9 or 10/11.")
+    if not LEAST <= found < 1:
+        raise ValueError(
+            f"{name} is {value!r}; give a number between 0 and 1 (1e-131 at least), for example 0.9 or 10/11."
+        )
     return found
 
 

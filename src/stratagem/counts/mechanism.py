@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
 from stratagem.counts.noise import Source
 from stratagem.counts.property import Property
 from stratagem.counts.sampling import Sampler, pseudo_random
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MATRIX = 4096
 """Group size up to which a matrix of probabilities is made."""
@@ -115,6 +120,16 @@ class CountMechanism(ABC):
             ValueError: for an unknown loss or a prior that is not n + 1 weights.
         """
         return total_cost(self.by_count(loss), weights_of(prior, self.size), aggregate)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the matrix as a heat map, its properties marked; write an .svg, .png or .pdf if a path is given.
+
+        Raises:
+            ValueError: without matplotlib, for a path that cannot be written, or above n = 4096.
+        """
+        from stratagem.plots import plot_counts
+
+        return plot_counts(self, path)
 
 
 def whole_count(count: int, size: int) -> int:

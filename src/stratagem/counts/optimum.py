@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from numbers import Integral
-from typing import get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from stratagem.counts.closed import ExplicitFair, Geometric
-from stratagem.counts.decay import decay, fraction, whole_size
+from stratagem.counts.decay import decay, proper_fraction, whole_size
 from stratagem.counts.engine import Engine
 from stratagem.counts.exact import repaired
 from stratagem.counts.flowchart import Kind, route
-from stratagem.counts.loss import Aggregate, Loss, weights_of
-from stratagem.counts.mechanism import CountMechanism
+from stratagem.counts.loss import Aggregate, Loss, distance_power, weights_of
+from stratagem.counts.mechanism import MATRIX, CountMechanism
 from stratagem.counts.program import Request, solve
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.table import CountTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NEAR = 1e-6
 """Gap up to which a mechanism is called optimal."""
@@ -65,6 +69,16 @@ class CountDesign:
             f"{self.loss} {self.cost:.6f}, bound {self.bound:.6f}; {self.route}\n"
             f"properties: {', '.join(names(found.properties)) or 'none'}\n{self.status}"
         )
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the matrix as a heat map, its properties marked; write an .svg, .png or .pdf if a path is given.
+
+        Raises:
+            ValueError: without matplotlib, for a path that cannot be written, or above n = 4096.
+        """
+        from stratagem.plots import plot_counts
+
+        return plot_counts(self, path)
 
 
 def design(
@@ -122,17 +136,19 @@ def design(
         raise ValueError(f"solver is {solver!r}; choose HIGHS or CLARABEL.")
     if isinstance(reach, bool) or not isinstance(reach, Integral) or not 1 <= reach <= n:
         raise ValueError(f"reach is {reach!r}; give a whole number from 1 to {n}.")
-    column_factor = None if column_ratio is None else fraction("column_ratio", column_ratio)
-    matrix, weights = Loss.of(loss, n), weights_of(prior, n)
+    column_factor = None if column_ratio is None else proper_fraction(column_ratio, "column_ratio")
+    weights = weights_of(prior, n)
     usual = reach == 1 and column_factor is None and np.ptp(weights) == 0 and aggregate == "sum"
     reason, wanted = "linear program", asked
-    if usual and matrix.name == "L0":
+    if usual and isinstance(loss, str) and distance_power(loss, n)[:2] == (0, 0):
         kind, wanted, reason = route(n, a, asked)
         if kind is not Kind.PROGRAM:
             form = (Geometric if kind is Kind.GEOMETRIC else ExplicitFair)(n, a)
             cost = form.cost("L0")
-            return CountDesign(form, matrix.name, cost, cost, reason, asked)
-    request = Request(n, a, matrix, weights, aggregate, wanted, int(reach), column_factor)
+            return CountDesign(form, "L0", cost, cost, reason, asked)
+    if n > MATRIX:
+        raise ValueError(f"a linear program for {n} people would be huge; {MATRIX} are the most.")
+    request = Request(n, a, Loss.of(loss, n), weights, aggregate, wanted, int(reach), column_factor)
     return programmed(request, asked, reason, solver)
 
 

@@ -1,4 +1,4 @@
-"""Figures: a comparison at a glance."""
+"""The figure of a comparison: how far every mechanism is above the bound."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.target import check_target, written_atomically
+from stratagem.plots.figure import BLUE, GREY, VERMILION, WIDTH, blank, finished, target_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from stratagem.comparison import Comparison
-
-SUFFIXES = (".svg", ".png", ".pdf")
-BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#595959"
-"""Okabe and Ito's palette, told apart by colour-blind readers and in greyscale."""
-WIDTH = 4.6
-"""Inches: a column of a paper."""
 
 
 def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:
@@ -27,37 +21,13 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> F
     Raises:
         ValueError: without matplotlib, for a suffix other than .svg, .png and .pdf, or a missing folder.
     """
-    target = None if path is None else check_target(path, SUFFIXES)
-    figure = _figure(len(comparison.rows))
+    target = target_of(path)
+    figure = blank(WIDTH, 1.15 + 0.36 * len(comparison.rows))
     axes = figure.subplots()
     _draw_mechanisms(axes, comparison)
     _draw_bound(axes, comparison)
     _label(axes, comparison)
-    if target is not None:
-        with written_atomically(target) as file:
-            figure.savefig(file, format=target.suffix[1:].lower(), dpi=200)
-    return figure
-
-
-def check_matplotlib() -> None:
-    """Refuse to go on without matplotlib.
-
-    Raises:
-        ValueError: saying how to install it.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ValueError(
-            "a plot was asked for, but matplotlib is not installed: run pip install stratagem[plots]"
-        ) from None
-
-
-def _figure(rows: int) -> Figure:
-    check_matplotlib()
-    from matplotlib.figure import Figure  # without pyplot: no window, no global state
-
-    return Figure(figsize=(WIDTH, 1.15 + 0.36 * rows), layout="constrained")
+    return finished(figure, target)
 
 
 def _draw_mechanisms(axes: Axes, comparison: Comparison) -> None:

@@ -1,0 +1,50 @@
+"""Count designs in files: the matrix, or the matrix with what it was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from stratagem.counts.optimum import CountDesign
+from stratagem.counts.property import names
+from stratagem.target import check_target, written_atomically
+
+
+def save(path: str | Path, design: CountDesign) -> Path:
+    """Write a design: .csv for the matrix, a line for each output; .npz for all that belongs to it.
+
+    The .npz holds `matrix` (n+1 x n+1 float64, columns sum to one), `alpha`, `loss` (its name), `cost`,
+    `bound` and `properties` (the short names of those that hold). Both hold doubles. The file appears complete or
+    not at all.
+
+    Raises:
+        ValueError: for another suffix, a folder that does not exist, or a group too large for a matrix.
+    """
+    path = check_target(path, tuple(WRITERS))
+    writer = next(write for suffix, write in WRITERS.items() if path.name.lower().endswith(suffix))
+    with written_atomically(path) as file:
+        writer(file, design)
+    return path
+
+
+def _write_npz(file: BinaryIO, design: CountDesign) -> None:
+    np.savez(
+        file,
+        matrix=design.mechanism.matrix,
+        alpha=np.float64(design.mechanism.alpha),
+        loss=np.str_(design.loss),
+        cost=np.float64(design.cost),
+        bound=np.float64(design.bound),
+        properties=np.array(names(design.mechanism.properties), dtype=np.str_),
+    )
+
+
+def _write_csv(file: BinaryIO, design: CountDesign) -> None:
+    np.savetxt(file, design.mechanism.matrix, fmt="%.17g", delimiter=",")
+
+
+WRITERS: dict[str, Callable[[BinaryIO, CountDesign], None]] = {".npz": _write_npz, ".csv": _write_csv}
+"""By suffix, which may have several dots."""
