@@ -204,7 +204,7 @@ def test_both_solvers_return_the_same_matrix(loss, properties, aggregate):
         for solver in ("HIGHS", "CLARABEL")
     )
     assert first.cost == pytest.approx(second.cost, rel=1e-6)
-    np.testing.assert_allclose(first.mechanism.matrix, second.mechanism.matrix, atol=1e-6)
+    np.testing.assert_allclose(first.mechanism.matrix, second.mechanism.matrix, atol=5e-5)
 
 
 SETS = some.sets(some.sampled_from(NAMES)).map(",".join)
@@ -245,27 +245,27 @@ def test_privacy_is_exact(n, epsilon, loss, properties, aggregate, skewed):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(size=0, alpha=0.5), "size is 0"),
-        (dict(size=2.5, alpha=0.5), "size is 2.5"),
-        (dict(size=True, alpha=0.5), "size is True"),
-        (dict(size=3), "either alpha"),
-        (dict(size=3, alpha=0.5, epsilon=1.0), "either alpha"),
-        (dict(size=3, alpha=1.0), "alpha is 1.0"),
-        (dict(size=3, alpha="x"), "alpha is 'x'"),
-        (dict(size=3, alpha=float("nan")), "alpha is nan"),
-        (dict(size=3, epsilon=-1), "epsilon is -1"),
-        (dict(size=3, alpha=0.5, loss="L3"), "loss 'L3'"),
-        (dict(size=3, alpha=0.5, loss="L0,3"), "errors above 3"),
-        (dict(size=3, alpha=0.5, loss=[[1, 2]]), "4 x 4"),
-        (dict(size=3, alpha=0.5, loss=-np.ones((4, 4))), "nowhere negative"),
-        (dict(size=3, alpha=0.5, properties="RX"), "property 'RX'"),
-        (dict(size=3, alpha=0.5, prior=[1, 2]), "4 weights"),
-        (dict(size=3, alpha=0.5, prior=[0, 0, 0, 0]), "4 weights"),
-        (dict(size=3, alpha=0.5, aggregate="mean"), "sum or max"),
-        (dict(size=3, alpha=0.5, reach=4), "reach is 4"),
-        (dict(size=3, alpha=0.5, reach="x"), "reach is 'x'"),
-        (dict(size=3, alpha=0.5, column_ratio=2), "column_ratio is 2"),
-        (dict(size=3, alpha=0.5, solver="GUROBI"), "HIGHS or CLARABEL"),
+        ({"size": 0, "alpha": 0.5}, "size is 0"),
+        ({"size": 2.5, "alpha": 0.5}, "size is 2.5"),
+        ({"size": True, "alpha": 0.5}, "size is True"),
+        ({"size": 3}, "either alpha"),
+        ({"size": 3, "alpha": 0.5, "epsilon": 1.0}, "either alpha"),
+        ({"size": 3, "alpha": 1.0}, "alpha is 1.0"),
+        ({"size": 3, "alpha": "x"}, "alpha is 'x'"),
+        ({"size": 3, "alpha": float("nan")}, "alpha is nan"),
+        ({"size": 3, "epsilon": -1}, "epsilon is -1"),
+        ({"size": 3, "alpha": 0.5, "loss": "L3"}, "loss 'L3'"),
+        ({"size": 3, "alpha": 0.5, "loss": "L0,3"}, "errors above 3"),
+        ({"size": 3, "alpha": 0.5, "loss": [[1, 2]]}, "4 x 4"),
+        ({"size": 3, "alpha": 0.5, "loss": -np.ones((4, 4))}, "nowhere negative"),
+        ({"size": 3, "alpha": 0.5, "properties": "RX"}, "property 'RX'"),
+        ({"size": 3, "alpha": 0.5, "prior": [1, 2]}, "4 weights"),
+        ({"size": 3, "alpha": 0.5, "prior": [0, 0, 0, 0]}, "4 weights"),
+        ({"size": 3, "alpha": 0.5, "aggregate": "mean"}, "sum or max"),
+        ({"size": 3, "alpha": 0.5, "reach": 4}, "reach is 4"),
+        ({"size": 3, "alpha": 0.5, "reach": "x"}, "reach is 'x'"),
+        ({"size": 3, "alpha": 0.5, "column_ratio": 2}, "column_ratio is 2"),
+        ({"size": 3, "alpha": 0.5, "solver": "GUROBI"}, "HIGHS or CLARABEL"),
     ],
     ids=str,
 )

@@ -54,10 +54,19 @@ def save(mechanism: CountMechanism, path: str | Path) -> Path:
             numbers of more than 4000 digits.
     """
     path = check_target(path, (SUFFIX,))
-    text = json.dumps(content(mechanism), indent=1, ensure_ascii=False) + "\n"
+    written = text(mechanism).encode("utf-8")
     with written_atomically(path) as file:
-        file.write(text.encode("utf-8"))
+        file.write(written)
     return path
+
+
+def text(mechanism: CountMechanism) -> str:
+    """Return the bundle as it stands in a file.
+
+    Raises:
+        ValueError: for a table that is too large, or breaks its alpha.
+    """
+    return json.dumps(content(mechanism), indent=1, ensure_ascii=False) + "\n"
 
 
 def load(path: str | Path) -> CountMechanism:

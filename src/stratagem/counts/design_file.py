@@ -1,4 +1,4 @@
-"""Count designs in files: the matrix, or the matrix with what it was made for."""
+"""Count designs in files: the matrix, the matrix with what it was made for, or the bundle that runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from stratagem.counts import bundle
 from stratagem.counts.optimum import CountDesign
 from stratagem.counts.property import names
 from stratagem.target import check_target, written_atomically
@@ -17,11 +18,11 @@ def save(path: str | Path, design: CountDesign) -> Path:
     """Write a design: .csv for the matrix, a line for each output; .npz for all that belongs to it.
 
     The .npz holds `matrix` (n+1 x n+1 float64, columns sum to one), `alpha`, `loss` (its name), `cost`,
-    `bound` and `properties` (the short names of those that hold). Both hold doubles. The file appears complete or
-    not at all.
+    `bound` and `properties` (the short names of those that hold). Both hold doubles; .count.json is the bundle,
+    exact, from which `counts.load` makes a mechanism that runs. The file appears complete or not at all.
 
     Raises:
-        ValueError: for another suffix, a folder that does not exist, or a group too large for a matrix.
+        ValueError: for another suffix, a folder that does not exist, or a group too large for the file.
     """
     path = check_target(path, tuple(WRITERS))
     writer = next(write for suffix, write in WRITERS.items() if path.name.lower().endswith(suffix))
@@ -46,5 +47,13 @@ def _write_csv(file: BinaryIO, design: CountDesign) -> None:
     np.savetxt(file, design.mechanism.matrix, fmt="%.17g", delimiter=",")
 
 
-WRITERS: dict[str, Callable[[BinaryIO, CountDesign], None]] = {".npz": _write_npz, ".csv": _write_csv}
+def _write_bundle(file: BinaryIO, design: CountDesign) -> None:
+    file.write(bundle.text(design.mechanism).encode("utf-8"))
+
+
+WRITERS: dict[str, Callable[[BinaryIO, CountDesign], None]] = {
+    bundle.SUFFIX: _write_bundle,
+    ".npz": _write_npz,
+    ".csv": _write_csv,
+}
 """By suffix, which may have several dots."""

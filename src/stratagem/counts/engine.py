@@ -19,6 +19,11 @@ ATTEMPTS: dict[Engine, list[dict[str, Any]]] = {
 method, and takes a quarter of the time."""
 
 
+def other(engine: Engine) -> Engine:
+    """Return the other solver."""
+    return "CLARABEL" if engine == "HIGHS" else "HIGHS"
+
+
 def run(problem: Any, engine: Engine) -> float:
     """Solve a program and return its value.
 
@@ -40,5 +45,4 @@ def run(problem: Any, engine: Engine) -> float:
         if problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
             return float(value)
         reason = problem.status
-    other = "CLARABEL" if engine == "HIGHS" else "HIGHS"
-    raise RuntimeError(f"{engine} failed ({reason}); try solver {other}, or a budget less extreme.")
+    raise RuntimeError(f"{engine} failed ({reason}); try solver {other(engine)}, or a budget less extreme.")

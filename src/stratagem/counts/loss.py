@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -91,8 +91,19 @@ def weights_of(prior: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray
     return found / found.sum()
 
 
+def check_aggregate(aggregate: str) -> None:
+    """Refuse what is neither "sum" nor "max" with a ValueError."""
+    if aggregate not in get_args(Aggregate):
+        raise ValueError(f"aggregate is {aggregate!r}; choose sum or max.")
+
+
 def total_cost(by_count: np.ndarray, weights: np.ndarray, aggregate: Aggregate) -> float:
-    """Return sum_j w_j L_j, or the largest L_j of a count that has weight."""
+    """Return sum_j w_j L_j, or the largest L_j of a count that has weight.
+
+    Raises:
+        ValueError: for an aggregate that is neither "sum" nor "max".
+    """
+    check_aggregate(aggregate)
     if aggregate == "max":
         return float(by_count[weights > 0].max())
     return float(weights @ by_count)

@@ -17,7 +17,7 @@ from stratagem.counts.decay import decay, proper_fraction, whole_size
 from stratagem.counts.engine import Engine
 from stratagem.counts.exact import repaired
 from stratagem.counts.flowchart import Kind, route
-from stratagem.counts.loss import Aggregate, Loss, distance_power, weights_of
+from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, weights_of
 from stratagem.counts.mechanism import MATRIX, CountMechanism
 from stratagem.counts.program import Request, solve
 from stratagem.counts.property import Property, names, property_set
@@ -130,14 +130,15 @@ def design(
         2.56862
     """
     n, a, asked = whole_size(size), decay(alpha, epsilon), property_set(properties)
-    if aggregate not in get_args(Aggregate):
-        raise ValueError(f"aggregate is {aggregate!r}; choose sum or max.")
+    check_aggregate(aggregate)
     if solver not in get_args(Engine):
         raise ValueError(f"solver is {solver!r}; choose HIGHS or CLARABEL.")
     if isinstance(reach, bool) or not isinstance(reach, Integral) or not 1 <= reach <= n:
         raise ValueError(f"reach is {reach!r}; give a whole number from 1 to {n}.")
     column_factor = None if column_ratio is None else proper_fraction(column_ratio, "column_ratio")
     weights = weights_of(prior, n)
+    if aggregate == "max":
+        weights = weights_of(weights > 0, n)
     usual = reach == 1 and column_factor is None and np.ptp(weights) == 0 and aggregate == "sum"
     reason, wanted = "linear program", asked
     if usual and isinstance(loss, str) and distance_power(loss, n)[:2] == (0, 0):
@@ -163,5 +164,5 @@ def programmed(request: Request, asked: frozenset[Property], reason: str, solver
             f"the mechanism lacks {', '.join(names(missing)) or 'privacy'}; please report this."
         )
     cost = mechanism.cost(request.loss.cost, request.weights, request.aggregate)
-    bound = min(optimum.bound, cost)
+    bound = float(min(optimum.bound, cost))
     return CountDesign(mechanism, request.loss.name, cost, bound, reason, asked)

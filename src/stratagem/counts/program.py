@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stratagem.counts.closed import ExplicitFair, Uniform
-from stratagem.counts.engine import Engine, run
+from stratagem.counts.engine import Engine, other, run
 from stratagem.counts.inequality import Inequalities, joined
 from stratagem.counts.loss import Aggregate, Loss, total_cost
 from stratagem.counts.property import Property, column_ratio, inequalities, privacy
@@ -19,8 +19,8 @@ from stratagem.counts.refinement import refined
 
 SMALLEST = 1e-3
 """Least scale of a variable: below, solvers drop coefficients."""
-TIGHT = 1e-8
-"""Relative distance of cost and bound above which the multipliers of the unscaled program are tried too."""
+TIGHT = 1e-7
+"""Relative distance of cost and bound above which the multipliers of other programs are tried too."""
 TIE = 1.5
 """Among optimal mechanisms the one of least sum |i - j|^1.5 is taken."""
 SLIGHT = 1e-6
@@ -88,8 +88,10 @@ def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
     bound = Program(request, SMALLEST, request.magnitude).bound(engine)
     program = Program(request, SMALLEST, bound or request.magnitude)
     y = program.optimum(engine)
-    if float(program.cost.value) * program.unit > bound * (1 + TIGHT):
-        bound = max(bound, Program(request, 1.0, program.unit).bound(engine))
+    value = float(program.cost.value) * program.unit
+    for smallest, proving in ((1.0, engine), (1.0, other(engine)), (SMALLEST, other(engine))):
+        if value > bound * (1 + TIGHT):
+            bound = max(bound, Program(request, smallest, program.unit).bound(proving))
     return Optimum(refined(program, y, engine)[program.variable].reshape(request.n + 1, -1), bound)
 
 
@@ -123,8 +125,11 @@ class Program:
             sp.csr_matrix((weight * scale[variable], (j.ravel(), variable)), shape=(n + 1, count))
             for weight in (np.ones(len(variable)), request.loss.cost.ravel() / unit)
         )
-        self.sums = columns[: n // 2 + 1] if request.symmetric else columns
+        self.columns = n // 2 + 1 if request.symmetric else n + 1
+        self.sums = columns[: self.columns]
         self.constraints: list[Any] = [self.sums @ self.y == 1, self.ordered]
+        tie = (np.abs(i - j) ** TIE).ravel()
+        self.ties = SLIGHT * (n + 1) / tie.sum() * np.bincount(variable, tie * scale[variable])
         self.diagonal = np.unique(variable[np.arange(n + 1) * (n + 2)])
         self.honest = self.y[self.diagonal] >= 1 / ((n + 1) * scale[self.diagonal])
         if Property.WH in request.properties:
@@ -166,11 +171,7 @@ class Program:
         """
         import cvxpy as cp
 
-        n = self.request.n
-        i, j = np.indices((n + 1, n + 1))
-        tie = (np.abs(i - j) ** TIE).ravel()
-        ties = np.bincount(self.variable, tie * self.scale[self.variable]) * (n + 1) / tie.sum()
-        run(cp.Problem(cp.Minimize(self.cost + SLIGHT * ties @ self.y), self.constraints), engine)
+        run(cp.Problem(cp.Minimize(self.cost + self.ties @ self.y), self.constraints), engine)
         return np.asarray(self.y.value)
 
 

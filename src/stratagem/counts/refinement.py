@@ -36,7 +36,7 @@ def refined(program: Program, y: np.ndarray, engine: Engine) -> np.ndarray:
     request, variable = program.request, program.variable
     n, one = request.n, 1 << BITS
     whole = fixed_point(program.scale * y)
-    lacking = one - whole[variable].reshape(n + 1, n + 1).sum(axis=0)[: program.sums.shape[0]]
+    lacking = one - whole[variable].reshape(n + 1, n + 1).sum(axis=0)[: program.columns]
     if np.abs(lacking).max() <= BALANCED * one:
         return whole
     exact = {float(family.factor): family.factor for family in request.families}
@@ -60,7 +60,7 @@ def refined(program: Program, y: np.ndarray, engine: Engine) -> np.ndarray:
     spent = program.costs @ y
     limits.append(program.costs @ x <= worst + np.ldexp(spent.max() - spent, MAGNIFIED))
     try:
-        run(cp.Problem(cp.Minimize(worst), limits), engine)
+        run(cp.Problem(cp.Minimize(worst + program.ties @ x), limits), engine)
     except RuntimeError:
         return whole
     step = np.ldexp(np.asarray(x.value) * program.scale, BITS - MAGNIFIED)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import get_args
 
 import numpy as np
 
 from stratagem.counts.exact import reduced
-from stratagem.counts.loss import Aggregate, Loss, weights_of
+from stratagem.counts.loss import Aggregate, Loss, check_aggregate, weights_of
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.table import CountTable
 
@@ -68,8 +67,7 @@ def best_remap(
         >>> found.answers.tolist()
         [1, 1, 2, 3, 3]
     """
-    if aggregate not in get_args(Aggregate):
-        raise ValueError(f"aggregate is {aggregate!r}; choose sum or max.")
+    check_aggregate(aggregate)
     n = mechanism.size
     matrix, weights = Loss.of(loss, n), weights_of(prior, n)
     cells, size = mechanism.whole().cells, n + 1
