@@ -15,7 +15,7 @@ CASES = {
     "explicit fair, by epsilon": lambda: counts.explicit_fair(5, epsilon=0.1),
     "uniform": lambda: counts.uniform(5, 0.9),
     "programmed": lambda: counts.design(6, 0.9, "L1", "RM,CM").mechanism,
-    "programmed, rows of nearly zero": lambda: counts.design(6, 0.9, "L2").mechanism,
+    "programmed, rows of zeros": lambda: counts.design(5, 0.9, "L0,1").mechanism,
     "table": lambda: counts.CountTable(4, *tabled(counts.geometric(4, "2/3"))),
 }
 

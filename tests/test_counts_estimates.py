@@ -10,7 +10,7 @@ from count_mechanisms import CASES, case
 from stratagem import counts
 from stratagem.counts.exact import Whole
 
-SILENT = ["uniform", "programmed, rows of nearly zero"]
+SILENT = ["uniform", "programmed, rows of zeros"]
 """Mechanisms whose outputs do not determine the counts of groups, however many."""
 ESTIMABLE = [name for name in CASES if name not in SILENT]
 REPETITIONS = 2000

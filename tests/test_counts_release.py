@@ -163,7 +163,7 @@ class Counting:
         return self.numbers[place]
 
 
-@pytest.mark.parametrize("name", ["programmed", "programmed, rows of nearly zero", "table"])
+@pytest.mark.parametrize("name", ["programmed", "programmed, rows of zeros", "table"])
 def test_a_search_reads_as_much_for_every_count_and_noise(name):
     mechanism = case(name)
     sampler = mechanism.sampler()
@@ -174,7 +174,7 @@ def test_a_search_reads_as_much_for_every_count_and_noise(name):
         assert sampler.sums[j].reads - before == mechanism.size.bit_length()
 
 
-@pytest.mark.parametrize("name", ["programmed", "programmed, rows of nearly zero", "table"])
+@pytest.mark.parametrize("name", ["programmed", "programmed, rows of zeros", "table"])
 def test_the_search_ends_at_the_right_output_at_every_boundary(name):
     cells, total = case(name).whole()
     sampler = ColumnSampler(case(name).whole())

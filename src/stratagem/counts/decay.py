@@ -36,16 +36,24 @@ def proper_fraction(value: object, name: str) -> Fraction:
         ValueError: unless it is below 1 and at least 1e-131, just below exp(-300).
     """
     try:
-        if isinstance(value, Real) and not isinstance(value, Rational):
-            value = repr(float(value))
-        found = Fraction(value)  # type: ignore[arg-type]
+        floating = isinstance(value, Real) and not isinstance(value, Rational)
+        found = Fraction(repr(float(value)) if floating else value)  # type: ignore[arg-type]
     except (TypeError, ValueError, ZeroDivisionError):
         found = Fraction(0)
     if not LEAST <= found < 1:
         raise ValueError(
-            f"{name} is {value!r}; give a number between 0 and 1 (1e-131 at least), for example 0.9 or 10/11."
+            f"{name} is {_short(value)}; give a number between 0 and 1 (1e-131 at least), for example 0.9 or 10/11."
         )
     return found
+
+
+def _short(value: object) -> str:
+    """Return how a value is written, cut where it is long."""
+    try:
+        written = repr(value)
+    except ValueError:
+        written = "a fraction of thousands of digits"
+    return written if len(written) <= 40 else f"{written[:37]}..."
 
 
 def whole_size(size: int) -> int:

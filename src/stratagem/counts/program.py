@@ -89,7 +89,8 @@ def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
     program = Program(request, SMALLEST, bound or request.magnitude)
     y = program.optimum(engine)
     value = float(program.cost.value) * program.unit
-    for smallest, proving in ((1.0, engine), (1.0, other(engine)), (SMALLEST, other(engine))):
+    attempts: list[tuple[float, Engine]] = [(1.0, engine), (1.0, other(engine)), (SMALLEST, other(engine))]
+    for smallest, proving in attempts:
         if value > bound * (1 + TIGHT):
             bound = max(bound, Program(request, smallest, program.unit).bound(proving))
     return Optimum(refined(program, y, engine)[program.variable].reshape(request.n + 1, -1), bound)
