@@ -39,7 +39,7 @@ def proper_fraction(value: object, name: str) -> Fraction:
         if isinstance(value, Real) and not isinstance(value, Rational):
             value = repr(float(value))
         found = Fraction(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, ZeroDivisionError):
+    except (TypeError, ValueError, ArithmeticError):
         found = Fraction(0)
     if not LEAST <= found < 1:
         raise ValueError(
