@@ -287,3 +287,15 @@ def test_column_ratios_hold():
     cells = found.whole().cells.ravel()
     assert all(family.holds(cells) for family in column_ratio(Fraction(7, 10), 6))
     assert counts.design(6, "0.8", "L1", "RM").cost < found.cost("L1")
+
+
+def test_a_program_ends_where_the_interior_point_method_does_not():
+    found = counts.design(4, 1e-10, "L1")
+    assert 1.59e-10 < found.bound <= found.cost < 1.601e-10
+
+
+def test_a_further_proof_that_fails_costs_nothing_but_the_proof():
+    distance = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    found = counts.design(4, 0.7, np.where(distance > 3, 1e12, distance))
+    assert found.bound <= found.cost < 1.05
+    assert (found.status is counts.CountStatus.OPTIMAL) == (found.gap <= 1e-6)
