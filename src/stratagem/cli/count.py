@@ -55,7 +55,12 @@ def count(
     plot: PLOT = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Save as .count.json (the bundle that runs), .npz (doubles) or .csv (the matrix).", show_default=False),
+        typer.Option(
+            "-o",
+            "--out",
+            help="Save as .count.json (the bundle that runs), .npz (doubles) or .csv (the matrix).",
+            show_default=False,
+        ),
     ] = None,
     json: JSON = False,
 ) -> None:
