@@ -84,10 +84,11 @@ def weights_of(prior: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray
         found = np.array(prior, dtype=float)
     except (TypeError, ValueError):
         found = np.empty(0)
-    if found.shape != (n + 1,) or not np.isfinite(found).all() or found.min() < 0 or found.sum() == 0:
+    if found.shape != (n + 1,) or not np.isfinite(found).all() or found.min() < 0 or found.max() == 0:
         raise ValueError(
             f"the prior must have {n + 1} weights for counts 0 to {n}, none negative, not all 0."
         )
+    found /= found.max()  # so that the sum of large weights is no infinity, which made all of them 0
     return found / found.sum()
 
 
