@@ -285,3 +285,9 @@ def test_a_loaded_mechanism_draws_from_the_same_numbers(tmp_path):
     groups = np.arange(700) % 7
     one, two = (m.simulate(groups, np.random.default_rng(1)) for m in (mechanism, found))
     assert (one == two).all()
+
+
+def test_an_alpha_that_floating_point_cannot_hold_is_refused():
+    extreme = json.dumps(content(counts.ExplicitFair(4, Fraction(1, 10**400)))).encode()
+    with pytest.raises(ValueError, match="1e-131"):
+        parse(extreme)

@@ -273,3 +273,11 @@ def test_an_output_that_the_mechanism_never_makes_is_refused():
     never = counts.CountTable(1, Fraction(1, 2), Whole(cells, 1))
     with pytest.raises(ValueError, match="cannot come from any count"):
         counts.posterior(never, 1)
+
+
+@pytest.mark.parametrize("scale", [1e308, 5e-324])
+def test_weights_of_any_size_are_weights(scale):
+    found = counts.posterior(counts.geometric(4, 0.5), 3, [scale] * 5)
+    np.testing.assert_array_equal(
+        found.probabilities, counts.posterior(counts.geometric(4, 0.5), 3).probabilities
+    )

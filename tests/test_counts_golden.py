@@ -1,5 +1,7 @@
 """Costs of optimal count mechanisms against tables that were computed independently."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -164,3 +166,21 @@ def test_errors_above_one_leave_gaps(alpha):
     found = counts.design(5, alpha, "L0,1").mechanism
     assert (found.matrix.max(axis=1) < 1e-6).any()
     assert (found.matrix[1] + found.matrix[4]).min() == pytest.approx(float(found.alpha), abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+@pytest.mark.parametrize("alpha", ["0.999999", "0.999999999999999", "0.99999999999999999999", "1e-131"])
+@pytest.mark.parametrize("make", [counts.geometric, counts.explicit_fair, counts.uniform])
+def test_closed_forms_keep_their_digits_at_extreme_budgets(make, alpha, n):
+    mechanism = make(n, alpha)
+    cells, total = mechanism.whole()
+    np.testing.assert_allclose(mechanism.matrix, (cells / total).astype(float), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(mechanism.matrix.sum(axis=0), 1, rtol=1e-14)
+    exact = (n + 1 - float(sum(cells.diagonal()) / total)) / n
+    assert mechanism.cost("L0") == pytest.approx(exact, rel=1e-14, abs=1e-14)
+
+
+@pytest.mark.parametrize("alpha", [Decimal("Infinity"), Decimal("NaN"), "1/0", 1, True])
+def test_what_is_no_alpha_is_refused(alpha):
+    with pytest.raises(ValueError, match="alpha is"):
+        counts.geometric(4, alpha)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,6 +105,7 @@ def _read_loss(loss: str) -> str | np.ndarray:
 
 
 def _data(found: CountDesign, epsilon: float | None, out: Path | None) -> dict[str, object]:
+    from stratagem.counts.decay import log_decay
     from stratagem.counts.mechanism import MATRIX
     from stratagem.counts.property import names
 
@@ -114,8 +114,8 @@ def _data(found: CountDesign, epsilon: float | None, out: Path | None) -> dict[s
         "name": mechanism.name,
         "size": mechanism.size,
         "alpha": float(mechanism.alpha),
-        "epsilon": -math.log(mechanism.alpha) if epsilon is None else epsilon,
-        "epsilon_realised": math.log(mechanism.ratio()),
+        "epsilon": -log_decay(mechanism.alpha) if epsilon is None else epsilon,
+        "epsilon_realised": abs(log_decay(1 / mechanism.ratio())),
         "loss": found.loss,
         "cost": found.cost,
         "bound": found.bound,

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.counts.closed import TABLE, ClosedForm, ExplicitFair, Geometric, Uniform
+from stratagem.counts.decay import LEAST
 from stratagem.counts.exact import Whole
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.property import names
@@ -165,8 +166,8 @@ def _alpha(data: Any) -> Fraction:
     if not isinstance(data, list) or len(data) != 2:
         raise ValueError(f"alpha must be a numerator and a denominator: {ADVICE}")
     numerator, denominator = (from_digits(part, "alpha", DIGITS) for part in data)
-    if not 0 < numerator < denominator:
-        raise ValueError(f"alpha must lie between 0 and 1: {ADVICE}")
+    if not 0 < numerator < denominator or Fraction(numerator, denominator) < LEAST:
+        raise ValueError(f"alpha must lie between 0 and 1, 1e-131 at least: {ADVICE}")
     return Fraction(numerator, denominator)
 
 

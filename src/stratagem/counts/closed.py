@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from stratagem.counts.decay import decay, whole_size
+from stratagem.counts.decay import decay, log_decay, whole_size
 from stratagem.counts.exact import Whole, reduced
 from stratagem.counts.loss import distance_power
 from stratagem.counts.mechanism import CountMechanism, whole_count
@@ -46,10 +46,11 @@ class ClosedForm(CountMechanism):
     def column(self, count: int) -> np.ndarray:
         """Return the probabilities of the outputs (n+1,) at a count."""
         edge, inner = self.factors(float(self.alpha))
-        powers = self.exponents(np.arange(self.size + 1), whole_count(count, self.size))
-        found = inner * float(self.alpha) ** powers
-        found[[0, -1]] *= edge / inner
-        return found
+        factor = np.full(self.size + 1, inner)
+        factor[[0, -1]] = edge
+        return factor * float(self.alpha) ** self.exponents(
+            np.arange(self.size + 1), whole_count(count, self.size)
+        )
 
     def whole(self) -> Whole:
         """Return the probabilities as whole numbers with a common total, exactly.
@@ -69,9 +70,9 @@ class ClosedForm(CountMechanism):
 
     def log_likelihood(self, output: int) -> np.ndarray:
         """Return log Pr[output | count] for every count (n+1,) but for a constant."""
-        p, q = self.alpha.as_integer_ratio()
-        log_alpha = math.log1p(float(self.alpha - 1)) if 2 * p > q else math.log(p) - math.log(q)
-        return log_alpha * self.exponents(whole_count(output, self.size), np.arange(self.size + 1))
+        return log_decay(self.alpha) * self.exponents(
+            whole_count(output, self.size), np.arange(self.size + 1)
+        )
 
     def ratio(self) -> Fraction:
         """Return 1/alpha, the largest ratio of neighbouring entries in a row."""
@@ -153,11 +154,8 @@ class ExplicitFair(ClosedForm):
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
         """Return y, for all outputs alike."""
-        n = self.size
-        if n % 2:
-            y = (1 - alpha) / ((1 + alpha) * (1 - alpha ** ((n + 1) // 2)))
-        else:
-            y = (1 - alpha) / (1 + alpha - 2 * alpha ** (n // 2 + 1))
+        n, half = self.size, _powers(alpha, (self.size + 1) // 2)
+        y = 1 / ((1 + alpha) * half) if n % 2 else 1 / (1 + 2 * alpha * half)
         return y, y
 
     def powers_by_count(self, power: int, above: int) -> np.ndarray:
@@ -220,6 +218,13 @@ def _terms(n: int, alpha: float, power: int, above: int) -> np.ndarray:
     """Return k^power alpha^k for k = 0..n (n+1,), zero for k <= above and for k = 0."""
     k = np.arange(n + 1)
     return np.where(k > above, k.astype(float) ** power * alpha**k, 0.0)
+
+
+def _powers(alpha: Number, terms: int) -> Number:
+    """Return 1 + a + ... + a^(terms - 1) = (1 - a^terms)/(1 - a), without cancellation where a is near 1."""
+    if isinstance(alpha, Fraction):
+        return (1 - alpha**terms) / (1 - alpha)
+    return math.expm1(terms * math.log(alpha)) / (alpha - 1) if alpha < 1 else float(terms)
 
 
 def geometric(size: int, alpha: float | str | None = None, *, epsilon: float | None = None) -> Geometric:

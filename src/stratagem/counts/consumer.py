@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from stratagem.counts.closed import Geometric
+from stratagem.counts.engine import Engine
 from stratagem.counts.loss import Aggregate
 from stratagem.counts.optimum import CountDesign, design
-from stratagem.counts.program import Engine
 from stratagem.counts.remap import Remap, best_remap
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from numbers import Rational, Real
 
 from stratagem.mechanism.client import SCALE, exp_below
 from stratagem.privacy import check
 
+LARGEST = 10**9
+"""People in a group, at most."""
 LEAST = Fraction(1, 10**131)
 """Smallest alpha: just below exp(-300)."""
 
@@ -38,7 +41,7 @@ def proper_fraction(value: object, name: str) -> Fraction:
     try:
         floating = isinstance(value, Real) and not isinstance(value, Rational)
         found = Fraction(repr(float(value)) if floating else value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, ZeroDivisionError):
+    except (TypeError, ValueError, ArithmeticError):
         found = Fraction(0)
     if not LEAST <= found < 1:
         raise ValueError(
@@ -56,12 +59,19 @@ def _short(value: object) -> str:
     return written if len(written) <= 40 else f"{written[:37]}..."
 
 
+def log_decay(alpha: Fraction) -> float:
+    """Return log(alpha) = -epsilon, accurate near 1 as well."""
+    p, q = alpha.as_integer_ratio()
+    return math.log1p(float(alpha - 1)) if 2 * p > q else math.log(p) - math.log(q)
+
+
 def whole_size(size: int) -> int:
     """Return the group size n as an integer.
 
     Raises:
-        ValueError: unless it is a whole number of at least 1.
+        ValueError: unless it is a whole number from 1 to a billion.
     """
-    if isinstance(size, bool) or not isinstance(size, Rational) or size.denominator != 1 or size < 1:
-        raise ValueError(f"size is {size!r}; give a whole number of people of at least 1, for example 8.")
+    whole = not isinstance(size, bool) and isinstance(size, Rational) and size.denominator == 1
+    if not whole or not 1 <= size <= LARGEST:
+        raise ValueError(f"size is {size!r}; give a whole number of people from 1 to 1e9, for example 8.")
     return int(size)

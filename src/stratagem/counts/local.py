@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratagem.counts.decay import log_decay
 from stratagem.counts.exact import Whole
 from stratagem.counts.loss import Loss, weights_of
 from stratagem.counts.mechanism import CountMechanism
@@ -145,7 +146,7 @@ def rectangular(
 
     square = design(size, alpha, loss, epsilon=epsilon, prior=prior, reach=size)
     workload = st.histogram(size + 1) if workload is None else workload
-    budget = epsilon if epsilon is not None else -math.log(square.mechanism.alpha)
+    budget = epsilon if epsilon is not None else -log_decay(square.mechanism.alpha)
     weights = None if prior is None else np.asarray(prior, dtype=float)
     channel = st.MatrixStrategy(square.mechanism.matrix)
     try:

@@ -11,6 +11,8 @@ import numpy as np
 
 PATTERN = re.compile(r"L([012])(?:,(\d+))?")
 Aggregate = Literal["sum", "max"]
+LARGEST = 1e100
+"""Largest entry of a loss matrix: sums of products stay finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +36,12 @@ class Loss:
         if isinstance(loss, str):
             return cls._named(loss, n)
         try:
-            cost = np.array(loss, dtype=float)
+            cost = np.empty(0) if np.iscomplexobj(loss) else np.array(loss, dtype=float)
         except (TypeError, ValueError):
             cost = np.empty(0)
-        if cost.shape != (n + 1, n + 1) or not np.isfinite(cost).all() or cost.min() < 0:
+        if cost.shape != (n + 1, n + 1) or not (cost >= 0).all() or cost.max() > LARGEST:
             raise ValueError(
-                f"the loss matrix must be {n + 1} x {n + 1}, outputs by counts, finite and nowhere negative."
+                f"the loss matrix must be {n + 1} x {n + 1}, outputs by counts, nowhere negative or above 1e100."
             )
         return cls("matrix", cost)
 
@@ -84,10 +86,11 @@ def weights_of(prior: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray
         found = np.array(prior, dtype=float)
     except (TypeError, ValueError):
         found = np.empty(0)
-    if found.shape != (n + 1,) or not np.isfinite(found).all() or found.min() < 0 or found.sum() == 0:
+    if found.shape != (n + 1,) or not np.isfinite(found).all() or found.min() < 0 or found.max() == 0:
         raise ValueError(
             f"the prior must have {n + 1} weights for counts 0 to {n}, none negative, not all 0."
         )
+    found /= found.max()  # so that the sum of large weights is no infinity, which made all of them 0
     return found / found.sum()
 
 

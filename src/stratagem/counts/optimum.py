@@ -17,7 +17,7 @@ from stratagem.counts.decay import decay, proper_fraction, whole_size
 from stratagem.counts.engine import Engine
 from stratagem.counts.exact import repaired
 from stratagem.counts.flowchart import Kind, route
-from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, weights_of
+from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
 from stratagem.counts.mechanism import MATRIX, CountMechanism
 from stratagem.counts.program import Request, solve
 from stratagem.counts.property import Property, names, property_set
@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 
 NEAR = 1e-6
 """Gap up to which a mechanism is called optimal."""
+SLIGHT = 1e-9
+"""Share of the uniform mechanism's cost below which a cost is nothing."""
 
 
 class CountStatus(StrEnum):
     """How a design ended; the text says what it means and what to do."""
 
-    OPTIMAL = "Optimal: no mechanism with these properties costs less."
-    NEAR = "Feasible, but its distance to the bound exceeds 1e-6; try the other of HIGHS and CLARABEL."
+    OPTIMAL = "Optimal: no mechanism with these properties costs less by more than 1e-6 of the cost."
+    NEAR = (
+        "Feasible, but the optimum may lie below by up to the gap; losses and weights of similar size help."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +54,14 @@ class CountDesign:
     route: str
     """How it was found."""
     requested: frozenset[Property]
+    uniform: float
+    """What the uniform mechanism costs, to see what is small."""
 
     @property
     def gap(self) -> float:
-        """cost / bound - 1; the cost itself where the bound is zero."""
-        return self.cost / self.bound - 1 if self.bound > 0 else self.cost
+        """cost / bound - 1; where the bound is next to nothing, relative to 1e-9 of the uniform cost."""
+        excess, scale = self.cost - self.bound, max(self.bound, SLIGHT * self.uniform)
+        return excess / scale if excess else 0.0
 
     @property
     def status(self) -> CountStatus:
@@ -146,7 +153,7 @@ def design(
         if kind is not Kind.PROGRAM:
             form = (Geometric if kind is Kind.GEOMETRIC else ExplicitFair)(n, a)
             cost = form.cost("L0")
-            return CountDesign(form, "L0", cost, cost, reason, asked)
+            return CountDesign(form, "L0", cost, cost, reason, asked, uniform=1.0)
     if n > MATRIX:
         raise ValueError(f"a linear program for {n} people would be huge; {MATRIX} are the most.")
     request = Request(n, a, Loss.of(loss, n), weights, aggregate, wanted, int(reach), column_factor)
@@ -165,4 +172,5 @@ def programmed(request: Request, asked: frozenset[Property], reason: str, solver
         )
     cost = mechanism.cost(request.loss.cost, request.weights, request.aggregate)
     bound = float(min(optimum.bound, cost))
-    return CountDesign(mechanism, request.loss.name, cost, bound, reason, asked)
+    even = total_cost(request.loss.cost.mean(axis=0), request.weights, request.aggregate)
+    return CountDesign(mechanism, request.loss.name, cost, bound, reason, asked, even)

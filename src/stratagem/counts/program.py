@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +24,8 @@ TIGHT = 1e-7
 """Relative distance of cost and bound above which the multipliers of other programs are tried too."""
 TIE = 1.5
 """Among optimal mechanisms the one of least sum |i - j|^1.5 is taken."""
+ROUNDING = 2.0**-51
+"""Twice the spacing of doubles at one."""
 SLIGHT = 1e-6
 """Weight of that tie-break beside the cost."""
 
@@ -92,7 +95,8 @@ def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
     attempts: list[tuple[float, Engine]] = [(1.0, engine), (1.0, other(engine)), (SMALLEST, other(engine))]
     for smallest, proving in attempts:
         if value > bound * (1 + TIGHT):
-            bound = max(bound, Program(request, smallest, program.unit).bound(proving))
+            with suppress(RuntimeError):  # a proof more that fails leaves the bound as it is
+                bound = max(bound, Program(request, smallest, program.unit).bound(proving))
     return Optimum(refined(program, y, engine)[program.variable].reshape(request.n + 1, -1), bound)
 
 
@@ -154,16 +158,21 @@ class Program:
             prices = np.zeros(n + 1)
             prices[request.weights > 0] = _multipliers(self.each)
             prices /= prices.sum()
-        multipliers, weight = np.zeros((n + 1) ** 2), _multipliers(self.ordered) * self.unit / self.size
-        np.add.at(multipliers, self.greater, weight)
-        np.add.at(multipliers, self.less, -self.factor * weight)
+        terms = [
+            (self.greater, _multipliers(self.ordered) * self.unit / self.size),
+            (self.less, -self.factor * _multipliers(self.ordered) * self.unit / self.size),
+        ]
         constant = 0.0
         if Property.WH in request.properties:
             weight = _multipliers(self.honest) * self.unit / self.scale[self.diagonal]
-            first = np.unique(self.variable, return_index=True)[1]
-            np.add.at(multipliers, first[self.diagonal], weight)
+            terms.append((np.unique(self.variable, return_index=True)[1][self.diagonal], weight))
             constant = float(weight.sum()) / (n + 1)
-        return proved(request, prices, multipliers.reshape(n + 1, n + 1), constant)
+        multipliers, sizes = np.zeros((n + 1) ** 2), np.zeros((n + 1) ** 2)
+        for cells, values in terms:
+            np.add.at(multipliers, cells, values)
+            np.add.at(sizes, cells, np.abs(values))
+        shape = (n + 1, n + 1)
+        return proved(request, prices, multipliers.reshape(shape), sizes.reshape(shape), constant)
 
     def optimum(self, engine: Engine) -> np.ndarray:
         """Return the variables of least cost/unit + 1e-6 T, T = sum |i - j|^1.5 P, 1 if uniform.
@@ -176,16 +185,21 @@ class Program:
         return np.asarray(self.y.value)
 
 
-def proved(request: Request, prices: np.ndarray, multipliers: np.ndarray, constant: float) -> float:
+def proved(
+    request: Request, prices: np.ndarray, multipliers: np.ndarray, sizes: np.ndarray, constant: float
+) -> float:
     """Return a lower bound on every cost from any multipliers mu >= 0 of G P >= h, exact or not.
 
     With r = c - G^T mu, c^T P >= r . P + mu^T h for every P as asked for, and columns that sum to one make
     r . P >= sum_j min_i r[i, j]; with a constant diagonal, r . P is also a mean of sum_j r[j, j] and
-    sum_j min over i != j. `multipliers` is G^T mu (n+1 x n+1), `constant` mu^T h.
+    sum_j min over i != j. `multipliers` is G^T mu (n+1 x n+1), `sizes` the same with absolute values, which
+    bound what rounding can do, `constant` mu^T h.
     """
     n = request.n
-    reduced = request.loss.cost * prices - multipliers
-    rounding = 1e-15 * (n + 1) * (np.abs(request.loss.cost).max() + np.abs(multipliers).max())
+    cost = request.loss.cost * prices
+    reduced = cost - multipliers
+    # a cell has at most 4 n + 8 terms, each rounded twice; so does the sum over columns
+    rounding = 4 * (n + 8) * ROUNDING * ((cost + sizes).max(axis=0).sum() + constant)
     if request.symmetric:
         reduced = (reduced + reduced[::-1, ::-1]) / 2
     if Property.F in request.properties:

@@ -33,8 +33,8 @@ def property_set(asked: str | Property | Iterable[str | Property]) -> frozenset[
     Raises:
         ValueError: for an unknown name.
     """
-    if isinstance(asked, Property):
-        return frozenset([asked])
+    if isinstance(asked, Property) or not isinstance(asked, Iterable):
+        asked = [asked]
     if isinstance(asked, str):
         asked = [name.strip() for name in asked.split(",") if name.strip()]
     found = set()
