@@ -9,6 +9,7 @@ from scipy.stats import chi2
 
 from mechanisms import CASES, mechanism
 from stratagem.mechanism.client import HIGH, Client
+from tools import Counting
 
 ALARM = 1e-6
 """False-alarm rate of each goodness-of-fit test; the seeds are fixed."""
@@ -58,20 +59,6 @@ def test_simulated_outputs_have_them_too(case):
     for cell in range(n):
         counts = np.bincount(outputs[cells == cell], minlength=found.outputs)
         assert misfit(counts, Q[:, cell]) > ALARM / n
-
-
-class Counting:
-    """A table that counts how often it is read."""
-
-    def __init__(self, numbers):
-        self.numbers, self.reads = numbers, 0
-
-    def __len__(self):
-        return len(self.numbers)
-
-    def __getitem__(self, place):
-        self.reads += 1
-        return self.numbers[place]
 
 
 @pytest.mark.parametrize("case", CASES)

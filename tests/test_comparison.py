@@ -1,12 +1,11 @@
 """Comparisons: every baseline at its best, the optimised strategy among them, every bound below."""
 
-import builtins
-
 import pytest
 
 import stratagem as st
 from stratagem.ranking import rank_baselines
 from stratagem.strategies import BASELINES
+from tools import take_away
 
 WORKLOADS = {
     "prefix": st.prefix(16),
@@ -86,13 +85,6 @@ def test_a_plot_of_another_kind_is_refused(comparison, tmp_path):
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(comparison, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    take_away(monkeypatch, "matplotlib")
     with pytest.raises(ValueError, match=r"pip install stratagem\[plots\]"):
         comparison.plot()

@@ -1,7 +1,5 @@
 """Heat maps of count mechanisms: what stands in the cells, what is marked below, what is refused."""
 
-import builtins
-
 import pytest
 from matplotlib.colors import to_hex
 
@@ -9,6 +7,7 @@ from stratagem import counts
 from stratagem.counts import Property
 from stratagem.plots import plot_counts
 from stratagem.plots.figure import BLUE
+from tools import take_away
 
 FOUND = {
     "closed form": counts.geometric(4, 0.9),
@@ -83,13 +82,6 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    take_away(monkeypatch, "matplotlib")
     with pytest.raises(ValueError, match=r"pip install stratagem\[plots\]"):
         counts.geometric(4, 0.9).plot()

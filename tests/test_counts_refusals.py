@@ -30,7 +30,7 @@ from stratagem import counts
         ({"size": 3, "alpha": 0.5, "reach": "x"}, "reach is 'x'"),
         ({"size": 3, "alpha": 0.5, "column_ratio": 2}, "column_ratio is 2"),
         ({"size": 3, "alpha": 0.5, "solver": "GUROBI"}, "HIGHS or CLARABEL"),
-        ({"size": 2**63, "alpha": 0.5}, "1 to 1e9"),
+        ({"size": 2**63, "alpha": 0.5}, "1 to 1000000000"),
         ({"size": 3, "alpha": 0.5, "loss": np.full((4, 4), 1e200)}, "above 1e100"),
         ({"size": 3, "alpha": 0.5, "loss": np.ones((4, 4)) * 1j}, "4 x 4"),
         ({"size": 3, "alpha": 0.5, "properties": None}, "property None"),

@@ -11,6 +11,7 @@ from count_mechanisms import CASES, case
 from stratagem import counts
 from stratagem.counts.noise import PRECISION, TwoSided, below
 from stratagem.counts.sampling import ClampedSampler, ColumnSampler, RankSampler, pseudo_random
+from tools import Counting
 
 ALARM = 1e-7
 """False-alarm rate of each goodness-of-fit test, about 100 of them; the seeds are fixed."""
@@ -147,20 +148,6 @@ def test_the_same_bytes_are_taken_for_every_count(name):
         mechanism.release([j] * 50, lambda size, s=source, sizes=sizes: sizes.append(size) or s(size))
         taken.append(sizes)
     assert all(sizes == taken[0] for sizes in taken)
-
-
-class Counting:
-    """A table that counts how often it is read."""
-
-    def __init__(self, numbers):
-        self.numbers, self.reads = numbers, 0
-
-    def __len__(self):
-        return len(self.numbers)
-
-    def __getitem__(self, place):
-        self.reads += 1
-        return self.numbers[place]
 
 
 @pytest.mark.parametrize("name", ["programmed", "programmed, rows of zeros", "table"])

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +23,7 @@ import numpy as np
 from stratagem.counts.closed import TABLE, ClosedForm, ExplicitFair, Geometric, Uniform
 from stratagem.counts.decay import LEAST
 from stratagem.counts.exact import Whole
-from stratagem.counts.mechanism import CountMechanism
+from stratagem.counts.mechanism import CountMechanism, check_ratio
 from stratagem.counts.property import names
 from stratagem.counts.table import CountTable
 from stratagem.mechanism.client import (
@@ -89,12 +88,7 @@ def content(mechanism: CountMechanism) -> dict[str, Any]:
     Raises:
         ValueError: for a table that is too large, or breaks its alpha.
     """
-    ratio, bound = mechanism.ratio(), 1 / mechanism.alpha
-    if ratio > bound:
-        raise ValueError(
-            f"the table breaks its alpha: neighbours differ by a factor of exp({_log(ratio):.9g}), but 1/alpha is "
-            f"exp({_log(bound):.9g}): do not use it"
-        )
+    ratio, bound = check_ratio(mechanism), 1 / mechanism.alpha
     bundle = {
         "format": FORMAT,
         "version": VERSION,
@@ -186,8 +180,3 @@ def _text(number: int) -> str:
             f"a number has more than the {DIGITS} digits that a bundle holds: give a simpler alpha"
         )
     return str(number)
-
-
-def _log(ratio: Fraction) -> float:
-    """Return the logarithm, of numbers too large for floating point too."""
-    return math.log(ratio.numerator) - math.log(ratio.denominator)

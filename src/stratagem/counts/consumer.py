@@ -26,9 +26,8 @@ class Consumer:
 
     @property
     def excess(self) -> float:
-        """remapped cost / least possible cost - 1; the cost itself where nothing need be paid."""
-        bound = float(self.tailored.bound)
-        return self.remapped.cost / bound - 1 if bound > 0 else self.remapped.cost
+        """By how much the remapped cost exceeds the least possible one, as the gap of a design."""
+        return self.tailored.excess(self.remapped.cost)
 
     def __str__(self) -> str:
         """Say in two lines what both ways cost."""

@@ -8,6 +8,7 @@ from numbers import Rational, Real
 
 from stratagem.mechanism.client import SCALE, exp_below
 from stratagem.privacy import check
+from stratagem.workloads.check import integer
 
 LARGEST = 10**9
 """People in a group, at most."""
@@ -71,7 +72,4 @@ def whole_size(size: int) -> int:
     Raises:
         ValueError: unless it is a whole number from 1 to a billion.
     """
-    whole = not isinstance(size, bool) and isinstance(size, Rational) and size.denominator == 1
-    if not whole or not 1 <= size <= LARGEST:
-        raise ValueError(f"size is {size!r}; give a whole number of people from 1 to 1e9, for example 8.")
-    return int(size)
+    return integer(size, "size", 1, LARGEST, "give the number of people in a group, for example 8")

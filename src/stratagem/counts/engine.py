@@ -15,8 +15,8 @@ ATTEMPTS: dict[Engine, list[dict[str, Any]]] = {
     ],
     "CLARABEL": [{"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}, {}],
 }
-"""Options in turn until one succeeds. The interior-point method of HiGHS ends in a vertex, like its simplex
-method, and takes a quarter of the time; without a limit it runs for ever at alpha = 1e-10 and n = 4."""
+"""Options in turn until one succeeds. HiGHS ends in a vertex either way; interior points are the faster way,
+with a limit, as they may never end where alpha is tiny."""
 
 
 def other(engine: Engine) -> Engine:

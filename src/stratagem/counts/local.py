@@ -27,9 +27,10 @@ from stratagem.counts.decay import log_decay
 from stratagem.counts.exact import Whole
 from stratagem.counts.loss import Loss, weights_of
 from stratagem.counts.mechanism import CountMechanism
-from stratagem.counts.optimum import CountDesign, design
+from stratagem.counts.optimum import REACHES, CountDesign, design
 from stratagem.counts.remap import best_answers, gathered
 from stratagem.counts.table import worst_ratio
+from stratagem.workloads.check import integer
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy
@@ -47,10 +48,9 @@ def reach_ratio(mechanism: CountMechanism, reach: int) -> Fraction:
     Raises:
         ValueError: unless reach is a whole number from 1 to n, or if a zero faces a positive number.
     """
-    if isinstance(reach, bool) or reach not in range(1, mechanism.size + 1):
-        raise ValueError(f"reach is {reach!r}; give a whole number from 1 to {mechanism.size}.")
+    reach = integer(reach, "reach", 1, mechanism.size, REACHES)
     cells, total = mechanism.whole()
-    pairs = [(cells[:, :-step].ravel(), cells[:, step:].ravel()) for step in range(1, int(reach) + 1)]
+    pairs = [(cells[:, :-step].ravel(), cells[:, step:].ravel()) for step in range(1, reach + 1)]
     return max(worst_ratio(Whole(np.column_stack(pair), total)) for pair in pairs)
 
 

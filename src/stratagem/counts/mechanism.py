@@ -7,17 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from numbers import Rational
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratagem.counts.decay import log_decay
 from stratagem.counts.exact import Whole
 from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
 from stratagem.counts.noise import Source
 from stratagem.counts.property import Property
 from stratagem.counts.sampling import Sampler, pseudo_random
+from stratagem.workloads.check import integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,17 +133,29 @@ class CountMechanism(ABC):
         return plot_counts(self, path)
 
 
+def check_ratio(mechanism: CountMechanism) -> Fraction:
+    """Return the exact ratio of a mechanism, checked against its alpha.
+
+    Raises:
+        ValueError: if neighbours differ by more than 1/alpha, or a zero faces a positive number.
+    """
+    ratio = mechanism.ratio()
+    if ratio * mechanism.alpha > 1:
+        measured, allowed = -log_decay(1 / ratio), -log_decay(mechanism.alpha)
+        raise ValueError(
+            f"the table breaks its alpha: neighbours differ by a factor of exp({measured:.9g}), but 1/alpha is "
+            f"exp({allowed:.9g}): do not use it"
+        )
+    return ratio
+
+
 def whole_count(count: int, size: int) -> int:
     """Return a count as an integer.
 
     Raises:
         ValueError: unless it is a whole number from 0 to n.
     """
-    if isinstance(count, bool) or not isinstance(count, Rational | np.integer) or not 0 <= count <= size:
-        raise ValueError(f"the count is {count!r}; it must be a whole number from 0 to {size}.")
-    if int(count) != count:
-        raise ValueError(f"the count is {count!r}; it must be a whole number from 0 to {size}.")
-    return int(count)
+    return integer(count, "the count", 0, size, "give how many people of the group have the property")
 
 
 def whole_counts(counts: Sequence[int] | np.ndarray, size: int, what: str = "counts") -> np.ndarray:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -22,6 +21,7 @@ from stratagem.counts.mechanism import MATRIX, CountMechanism
 from stratagem.counts.program import Request, solve
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.table import CountTable
+from stratagem.workloads.check import integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +30,9 @@ NEAR = 1e-6
 """Gap up to which a mechanism is called optimal."""
 SLIGHT = 1e-9
 """Share of the uniform mechanism's cost below which a cost is nothing."""
+
+
+REACHES = "1 hides one person's answer, n any count from any other"
 
 
 class CountStatus(StrEnum):
@@ -59,9 +62,13 @@ class CountDesign:
 
     @property
     def gap(self) -> float:
-        """cost / bound - 1; where the bound is next to nothing, relative to 1e-9 of the uniform cost."""
-        excess, scale = self.cost - self.bound, max(self.bound, SLIGHT * self.uniform)
-        return excess / scale if excess else 0.0
+        """By how much the cost exceeds the bound, see `excess`."""
+        return self.excess(self.cost)
+
+    def excess(self, cost: float) -> float:
+        """Return cost / bound - 1; where the bound is next to nothing, relative to 1e-9 of the uniform cost."""
+        above, scale = cost - self.bound, max(self.bound, SLIGHT * self.uniform)
+        return above / scale if above else 0.0
 
     @property
     def status(self) -> CountStatus:
@@ -105,8 +112,8 @@ def design(
 
     Minimises sum_j w_j L_j (or max_j L_j), L_j = sum_i C[i, j] P[i, j], over matrices P with columns that
     sum to one, P[i, j] >= alpha P[i, j'] for |j - j'| <= reach, and the properties asked for. Closed forms
-    are taken where the flowchart knows them. Of several optima the one of least sum |i - j|^1.5 is taken,
-    and a symmetric one wherever symmetry is free.
+    are taken where the flowchart knows them. Of several optima the one of least sum |i - j|^1.5 P[i, j] is
+    taken, by a slight weight of that sum beside the cost, and a symmetric one wherever symmetry is free.
 
     Args:
         size: n, the people in a group; counts are 0 to n.
@@ -140,8 +147,7 @@ def design(
     check_aggregate(aggregate)
     if solver not in get_args(Engine):
         raise ValueError(f"solver is {solver!r}; choose HIGHS or CLARABEL.")
-    if isinstance(reach, bool) or not isinstance(reach, Integral) or not 1 <= reach <= n:
-        raise ValueError(f"reach is {reach!r}; give a whole number from 1 to {n}.")
+    reach = integer(reach, "reach", 1, n, REACHES)
     column_factor = None if column_ratio is None else proper_fraction(column_ratio, "column_ratio")
     weights = weights_of(prior, n)
     if aggregate == "max":
@@ -156,7 +162,7 @@ def design(
             return CountDesign(form, "L0", cost, cost, reason, asked, uniform=1.0)
     if n > MATRIX:
         raise ValueError(f"a linear program for {n} people would be huge; {MATRIX} are the most.")
-    request = Request(n, a, Loss.of(loss, n), weights, aggregate, wanted, int(reach), column_factor)
+    request = Request(n, a, Loss.of(loss, n), weights, aggregate, wanted, reach, column_factor)
     return programmed(request, asked, reason, solver)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,15 +20,15 @@ from stratagem.counts.property import Property, column_ratio, inequalities, priv
 from stratagem.counts.refinement import refined
 
 SMALLEST = 1e-3
-"""Least scale of a variable: below, solvers drop coefficients."""
+"""Least scale of a variable: with smaller ones the multipliers prove less."""
 TIGHT = 1e-7
 """Relative distance of cost and bound above which the multipliers of other programs are tried too."""
 TIE = 1.5
 """Among optimal mechanisms the one of least sum |i - j|^1.5 is taken."""
-ROUNDING = 2.0**-51
-"""Twice the spacing of doubles at one."""
 SLIGHT = 1e-6
 """Weight of that tie-break beside the cost."""
+ROUNDING = 2.0**-51
+"""Twice the spacing of doubles at one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +56,17 @@ class Request:
     @cached_property
     def families(self) -> list[Inequalities]:
         """All inequalities between cells."""
-        kinds = sorted(self.properties | ({Property.S} if self.symmetric else set()))
-        found = privacy(self.alpha, self.n, self.reach)
-        if self.column_factor is not None:
-            found += column_ratio(self.column_factor, self.n)
-        return found + [family for kind in kinds for family in inequalities(kind, self.n)]
+        return self.ratios + self.shapes(self.properties | ({Property.S} if self.symmetric else set()))
+
+    @cached_property
+    def ratios(self) -> list[Inequalities]:
+        """The inequalities with factors below one."""
+        columns = [] if self.column_factor is None else column_ratio(self.column_factor, self.n)
+        return privacy(self.alpha, self.n, self.reach) + columns
+
+    def shapes(self, kinds: Iterable[Property]) -> list[Inequalities]:
+        """Return the inequalities of some properties."""
+        return [family for kind in sorted(kinds) for family in inequalities(kind, self.n)]
 
     @cached_property
     def magnitude(self) -> float:
@@ -228,10 +235,7 @@ def _irredundant(request: Request) -> list[Inequalities]:
         kept.discard(Property.RH)
     if Property.CM in kept:
         kept.discard(Property.CH)
-    found = privacy(request.alpha, request.n, request.reach)
-    if request.column_factor is not None:
-        found += column_ratio(request.column_factor, request.n)
-    return found + [family for kind in sorted(kept) for family in inequalities(kind, request.n)]
+    return request.ratios + request.shapes(kept)
 
 
 def _distinct(request: Request, variable: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

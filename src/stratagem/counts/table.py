@@ -11,7 +11,7 @@ import numpy as np
 
 from stratagem.counts.decay import decay, whole_size
 from stratagem.counts.exact import Whole, fixed_point, repaired
-from stratagem.counts.mechanism import CountMechanism, whole_count
+from stratagem.counts.mechanism import CountMechanism, check_ratio, whole_count
 from stratagem.counts.property import Property, holding, privacy
 from stratagem.counts.sampling import ColumnSampler
 
@@ -49,7 +49,14 @@ class CountTable(CountMechanism):
         return np.array([math.log(number) if number else -math.inf for number in row])
 
     def sampler(self) -> ColumnSampler:
-        """Return what draws from the columns."""
+        """Return what draws from the columns, after a check that they are what they should be.
+
+        Raises:
+            ValueError: if the columns do not sum to the total, or neighbours break alpha.
+        """
+        if (self.numbers.cells.sum(axis=0) != self.numbers.total).any():
+            raise ValueError("a column does not sum to the total of the table: do not use it")
+        check_ratio(self)
         return ColumnSampler(self.numbers)
 
     @property

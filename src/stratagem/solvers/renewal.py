@@ -13,6 +13,7 @@ SHARES = (0.02, 0.05, 0.1, 0.25, 0.5)
 SHAKE = 0.02
 """Random part of a score relative to mu, so that no two renewals are alike."""
 MOVES = 8
+"""Moves uphill of a search."""
 
 
 def row_prices(Q: np.ndarray, F: np.ndarray, E: float) -> Prices:
