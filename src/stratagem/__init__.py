@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stratagem.solution import Solution
     from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
     from stratagem.strategies import MatrixStrategy, Protocol, Strategy, TwoLevelStrategy
+    from stratagem.tuning import tune
     from stratagem.workloads import (
         Domain,
         Workload,
@@ -66,6 +67,7 @@ _HOMES = {
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
     "stratagem.strategies": ("MatrixStrategy", "Protocol", "Strategy", "TwoLevelStrategy"),
     "stratagem.comparison_sweep": ("Sweep", "sweep"),
+    "stratagem.tuning": ("tune",),
     "stratagem.workloads": (
         "Domain",
         "Workload",
@@ -137,6 +139,7 @@ __all__ = [
     "sweep",
     "total",
     "trade_off",
+    "tune",
     "weighted",
 ]
 
