@@ -5,6 +5,10 @@ from stratagem.baselines.hadamard_response import HADAMARD_RESPONSE, hadamard_re
 from stratagem.baselines.hierarchical import HIERARCHICAL, hierarchical
 from stratagem.baselines.randomised_response import RANDOMISED_RESPONSE, randomised_response
 from stratagem.baselines.setting import Setting
+from stratagem.baselines.unary_encoding import (
+    optimised_unary_encoding,
+    symmetric_unary_encoding,
+)
 
 BASELINES: tuple[Baseline, ...] = (
     RANDOMISED_RESPONSE,
@@ -19,5 +23,7 @@ __all__ = [
     "Setting",
     "hadamard_response",
     "hierarchical",
+    "optimised_unary_encoding",
     "randomised_response",
+    "symmetric_unary_encoding",
 ]
