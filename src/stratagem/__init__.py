@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
-    from stratagem.baselines import hadamard_response, hierarchical, randomised_response
+    from stratagem.baselines import (
+        hadamard_mechanism,
+        hadamard_response,
+        hierarchical,
+        projective_geometry_response,
+        randomised_response,
+        subset_design,
+    )
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
@@ -50,7 +57,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
-    "stratagem.baselines": ("hadamard_response", "hierarchical", "randomised_response"),
+    "stratagem.baselines": (
+        "hadamard_mechanism",
+        "hadamard_response",
+        "hierarchical",
+        "projective_geometry_response",
+        "randomised_response",
+        "subset_design",
+    ),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -120,6 +134,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "explicit",
+    "hadamard_mechanism",
     "hadamard_response",
     "hierarchical",
     "histogram",
@@ -133,9 +148,11 @@ __all__ = [
     "path",
     "per_query_variance",
     "prefix",
+    "projective_geometry_response",
     "randomised_response",
     "simulate",
     "stack",
+    "subset_design",
     "sweep",
     "total",
     "trade_off",
