@@ -48,16 +48,15 @@ def screen(V: np.ndarray, epsilon: float, keep: int) -> tuple[list[Tree], list[T
     Reference:
         Equal weights: Cormode, Kulkarni, Srivastava, PVLDB 2019, Lemma 9, where they minimise a bound.
     """
-    n, sums = len(V), _corner_sums(V)
-    branchings = range(2, max(3, n))
+    n, branchings = len(V), range(2, max(3, len(V)))
     widths = [level_widths(n, branching) for branching in branchings]
-    energies = _rectangle([_energies(sums, one) for one in widths])
+    energies = level_energies(V, branchings)
     cells = [[-(-n // width) for width in one] for one in widths]
     found: tuple[list[Tree], list[Tree]] = ([], [])
     for oracle in ORACLES:
         known = {k: strength(oracle, k, epsilon) for k in {k for one in cells for k in one}}
         strengths = _rectangle([[known[k] for k in one] for one in cells])
-        equal = (strengths > 0) / (strengths > 0).sum(axis=1, keepdims=True)
+        equal = _rectangle([[1 / len(one)] * len(one) for one in widths])
         for trees, shares in zip(found, (equal, _optimal(energies, strengths, equal)), strict=True):
             estimates = _quotients(energies, np.cumsum(shares * strengths, axis=1)).sum(axis=1)
             for i in np.argsort(estimates)[:keep]:
@@ -88,17 +87,23 @@ def _quotients(energies: np.ndarray, eigenvalues: np.ndarray) -> np.ndarray:
     return np.divide(energies, eigenvalues, out=np.zeros_like(energies), where=energies > 0)
 
 
-def _energies(sums: np.ndarray, widths: Sequence[int]) -> np.ndarray:
-    """Return c_l (h,): the trace of V on functions that are constant on nodes of level l, less level l + 1."""
-    n = len(sums) - 1
-    constant = []
-    for width in (*widths, n):
-        edges = np.append(np.arange(0, n, width), n)
-        low, high = edges[:-1], edges[1:]
-        squares = sums[high, high] - sums[low, high] - sums[high, low] + sums[low, low]
-        constant.append((squares / (high - low)).sum())
-    falls = -np.diff(constant)
-    return np.where(falls > ROUNDING * constant[0], falls, 0)
+def level_energies(V: np.ndarray, branchings: Sequence[int]) -> np.ndarray:
+    """Return c_l for every branching (B x h), zeros behind the levels of the shorter trees.
+
+    c_l is the trace of V on the functions that are constant on each node of level l, less that of level l + 1.
+    """
+    n, sums = len(V), _corner_sums(V)
+    rows = []
+    for branching in branchings:
+        constant = []
+        for width in (*level_widths(n, branching), n):
+            edges = np.append(np.arange(0, n, width), n)
+            low, high = edges[:-1], edges[1:]
+            squares = sums[high, high] - sums[low, high] - sums[high, low] + sums[low, low]
+            constant.append((squares / (high - low)).sum())
+        falls = -np.diff(constant)
+        rows.append(np.where(falls > ROUNDING * constant[0], falls, 0))
+    return _rectangle(rows)
 
 
 def _corner_sums(V: np.ndarray) -> np.ndarray:
