@@ -13,7 +13,8 @@ from stratagem.baselines.covering import covering
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import positive, touching
 from stratagem.baselines.marginal import marginal, marginal_sign
-from stratagem.baselines.table import energies, table_cells
+from stratagem.baselines.setting import Setting
+from stratagem.baselines.table import table_cells
 from tables import assert_private
 
 THESIS = math.log(3), 8, 2
@@ -124,7 +125,7 @@ def test_energies_are_traces_on_the_interactions(sizes):
     n = math.prod(sizes)
     F = np.random.default_rng(4).normal(size=(n, 5))
     V = F @ F.T
-    found = energies(sizes, V)
+    found = Setting(sizes, V).energies
     for members in np.ndindex((2,) * len(sizes)):
         P = np.ones((1, 1))
         for a, inside in zip(sizes, members, strict=True):

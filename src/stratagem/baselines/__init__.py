@@ -1,1 +1,43 @@
-"""Published mechanisms, one a file, for the optimised strategy to be measured against."""
+"""Published mechanisms, one a file, each tuned by whoever compares."""
+
+from stratagem.baselines.baseline import Baseline
+from stratagem.baselines.covering import COVERING, covering
+from stratagem.baselines.decoding import Decoded, decode
+from stratagem.baselines.fourier import FOURIER, fourier
+from stratagem.baselines.haar import HAAR, haar
+from stratagem.baselines.hadamard_response import HADAMARD_RESPONSE, hadamard_response
+from stratagem.baselines.hierarchical import HIERARCHICAL, hierarchical
+from stratagem.baselines.independent import INDEPENDENT, independent
+from stratagem.baselines.marginal import MARGINAL, MARGINAL_SIGN, marginal, marginal_sign
+from stratagem.baselines.randomised_response import RANDOMISED_RESPONSE, randomised_response
+from stratagem.baselines.setting import Setting
+
+BASELINES: tuple[Baseline, ...] = (
+    RANDOMISED_RESPONSE,
+    HADAMARD_RESPONSE,
+    HIERARCHICAL,
+    HAAR,
+    FOURIER,
+    MARGINAL,
+    MARGINAL_SIGN,
+    COVERING,
+    INDEPENDENT,
+)
+"""Every baseline, in the order in which lists show them."""
+
+__all__ = [
+    "BASELINES",
+    "Baseline",
+    "Decoded",
+    "Setting",
+    "covering",
+    "decode",
+    "fourier",
+    "haar",
+    "hadamard_response",
+    "hierarchical",
+    "independent",
+    "marginal",
+    "marginal_sign",
+    "randomised_response",
+]

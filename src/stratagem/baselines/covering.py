@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import combinations
+from math import inf, prod
 
 import numpy as np
 
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.marginal import marginal, tables_of
+from stratagem.baselines.setting import NEEDED, Setting
+from stratagem.baselines.view import ORACLES, strength
 from stratagem.workloads import check
 
 
@@ -44,3 +49,40 @@ def covering(attributes: int, tables: Sequence[Collection[int]], size: int) -> t
         chosen.append(sets[best])
         held = held[:, ~held[best]]
     return tuple(chosen)
+
+
+def estimate(setting: Setting, epsilon: float, tables: Sequence[Collection[int]], oracle: str) -> float:
+    """Return L(Q) of `marginal` without the constant, if the oracle treats the cells of a table alike.
+
+    M then is mu_S on the functions of exactly the attributes S, the sum of the oracle's strengths on the
+    tables that hold S over their number, and L = sum_S tr(P_S V) / mu_S.
+    """
+    told = np.zeros_like(setting.energies)
+    for table in tables:
+        held = tuple(slice(None) if i in table else 0 for i in range(told.ndim))
+        told[held] += strength(oracle, prod(setting.sizes[i] for i in table), epsilon) / len(tables)
+    needed = setting.energies > NEEDED * np.trace(setting.gram)
+    needed.flat[0] = False
+    return float((setting.energies[needed] / told[needed]).sum()) if told[needed].all() else inf
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    if not (tables := tables_of(setting)):
+        return
+    d = len(setting.sizes)
+    ranked = []
+    for size in range(max(map(len, tables)), d):
+        sets = covering(d, tables, size)
+        ranked += [(estimate(setting, epsilon, sets, oracle), oracle, sets) for oracle in ORACLES]
+    ranked.sort()
+    for _, oracle, sets in ranked[: 1 if setting.domain_size > LARGE else 2]:
+        parameters = f"{len(sets)} tables of {len(sets[0])} attributes, {oracle}"
+        yield parameters, marginal(setting.sizes, epsilon, sets, oracle)
+
+
+COVERING = Baseline(
+    "covering",
+    "the cell of a random table out of a few that hold all others",
+    "Zhang et al. 2018 (CALM)",
+    _candidates,
+)

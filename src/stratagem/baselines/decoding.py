@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.strategies.randomised_response import truthful
+from stratagem.baselines.randomised_response import truthful
 
 TOLERANCE, LEAST_TOLERANCE = 1e-5, 1e-12
 """Published largest change of a cell at which the iteration stops; the least that rounding lets it reach."""

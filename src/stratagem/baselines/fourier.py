@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.frequency import positive, widths
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.frequency import energies, positive, touching, widths
+from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.sign import report_sign
 from stratagem.strategies.two_level import TwoLevelStrategy
 
@@ -56,3 +58,38 @@ def fourier(
     if p.shape != drawn.shape or not (p > 0).all() or abs(p.sum() - 1) > 1e-9:
         raise ValueError(f"The shares must be {len(drawn)} positive probabilities with sum 1.")
     return report_sign(positive(drawn, sizes), p / p.sum(), epsilon)
+
+
+def needed(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """Return the frequencies that the queries need (K,) and their energies v_f (K,).
+
+    Where the bits of an attribute have more values than it, those of every table of `setting.margins`:
+    the characters are no longer orthogonal then, and all of them may be needed for one function.
+    """
+    v = energies(setting.sizes, setting.gram)
+    if len(v) > setting.domain_size:
+        tables = [touching(setting.sizes, table) for table in setting.margins]
+        drawn = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *tables]))
+    else:
+        drawn = np.flatnonzero(v > NEEDED * np.trace(setting.gram))
+    drawn = drawn[drawn > 0]
+    return drawn, v[drawn]
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    drawn, v = needed(setting)
+    useful = v > NEEDED * np.trace(setting.gram)
+    if not useful.any():
+        return
+    if setting.domain_size <= LARGE:
+        yield "equal shares", fourier(setting.sizes, epsilon, drawn)
+    optimal = np.sqrt(v[useful])
+    yield "optimal shares", fourier(setting.sizes, epsilon, drawn[useful], optimal / optimal.sum())
+
+
+FOURIER = Baseline(
+    "fourier",
+    "the sign of a random character",
+    "Cormode, Kulkarni, Srivastava 2018 (InpHT)",
+    _candidates,
+)

@@ -7,8 +7,10 @@ from functools import reduce
 
 import numpy as np
 
+from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.randomised_response import truthful
+from stratagem.baselines.setting import Setting
 from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.strategies.randomised_response import truthful
 
 
 def independent(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:
@@ -32,3 +34,16 @@ def independent(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:
     if not sizes:
         raise ValueError("No attributes were given; a domain has at least one attribute.")
     return MatrixStrategy(reduce(np.kron, (truthful(a, epsilon / len(sizes)) for a in sizes)))
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    if sum(a > 1 for a in setting.sizes) > 1:
+        yield "", independent(setting.sizes, epsilon)
+
+
+INDEPENDENT = Baseline(
+    "independent",
+    "every attribute by randomised response with its share of epsilon",
+    "Fanti, Pihur, Erlingsson 2016 (InpEM)",
+    _candidates,
+)

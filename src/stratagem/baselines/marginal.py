@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import touching, widths
+from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
 from stratagem.baselines.view import report_view
 from stratagem.strategies.two_level import TwoLevelStrategy
@@ -86,3 +88,33 @@ def check_tables(sizes: Sequence[int], tables: Tables) -> None:
         raise ValueError(
             f"The tables are {list(map(tuple, tables))}; give at least one set of attributes numbered 0 to {d - 1}."
         )
+
+
+def tables_of(setting: Setting) -> Tables:
+    """Return the tables that the queries need, none of them if that is the whole domain or nothing."""
+    several = sum(a > 1 for a in setting.sizes)
+    return [table for table in setting.margins if 0 < len(table) < several]
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    if tables := tables_of(setting):
+        yield "", marginal(setting.sizes, epsilon, tables)
+
+
+def _sign_candidates(setting: Setting, epsilon: float) -> Candidates:
+    if tables := tables_of(setting):
+        yield "", marginal_sign(setting.sizes, epsilon, tables)
+
+
+MARGINAL = Baseline(
+    "marginal-response",
+    "the cell of a random table by randomised response",
+    "Cormode, Kulkarni, Srivastava 2018 (MargPS)",
+    _candidates,
+)
+MARGINAL_SIGN = Baseline(
+    "marginal-hadamard",
+    "a Hadamard coefficient of a random table",
+    "Cormode, Kulkarni, Srivastava 2018 (MargHT)",
+    _sign_candidates,
+)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from stratagem.baselines.fourier import fourier
+from stratagem.baselines.hadamard_response import hadamard_response
+from stratagem.baselines.randomised_response import randomised_response
 from stratagem.privacy import ratio
-from stratagem.strategies.hadamard_response import hadamard_response
 from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.strategies.randomised_response import randomised_response
 from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
 

@@ -1,0 +1,72 @@
+"""The hierarchical mechanism for ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.setting import Setting
+from stratagem.baselines.tree import level_widths, screen
+from stratagem.baselines.view import report_view
+from stratagem.strategies.two_level import TwoLevelStrategy
+from stratagem.workloads import check
+
+
+def hierarchical(
+    domain_size: int,
+    epsilon: float,
+    branching: int = 4,
+    oracle: str = "hadamard",
+    levels: ArrayLike | None = None,
+) -> TwoLevelStrategy:
+    """Draw a level of a B-ary tree over the domain, report the user's node there through an oracle.
+
+    Levels l = 0, 1, ..., h - 1 group B^l neighbouring values into ceil(n / B^l) nodes, down from the
+    children of the root (the root itself tells nothing); Q stacks the oracles of the levels, weighted by
+    their probabilities. Any n: the last node of a level may be short.
+
+    Args:
+        domain_size: number n of user types.
+        epsilon: the budget.
+        branching: B, from 2.
+        oracle: "hadamard" (response), "randomised" (response) or "one-bit" (of a Hadamard coefficient).
+        levels: probabilities of the levels (h,), leaves first, with sum 1; all equal by default.
+
+    Guarantee:
+        epsilon-LDP: each row is a row of one epsilon-LDP oracle, repeated over the members of a node.
+
+    Raises:
+        ValueError: if `branching` is below 2, the oracle is unknown, or `levels` are not probabilities of
+            the levels.
+
+    Reference:
+        Cormode, Kulkarni, Srivastava, "Answering range queries under local differential privacy", PVLDB 2019.
+    """
+    check.integer(branching, "the branching", 2, 1 << 53, "a tree needs at least 2 children for each node")
+    widths = level_widths(domain_size, branching)
+    p = np.full(len(widths), 1 / len(widths)) if levels is None else np.asarray(levels, dtype=float)
+    if p.shape != (len(widths),) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"{domain_size} values in nodes of {branching} have {len(widths)} levels; give one probability "
+            "for each, with sum 1."
+        )
+    views = [np.arange(domain_size) // width for width, share in zip(widths, p, strict=True) if share > 0]
+    return report_view(views, p[p > 0] / p.sum(), epsilon, oracle)
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    n = setting.domain_size
+    screened = screen(setting.gram, epsilon, 1 if n > LARGE else 2)
+    for words, trees in zip(("equal levels", "optimal levels"), screened, strict=True):
+        for tree in trees:
+            strategy = hierarchical(n, epsilon, tree.branching, tree.oracle, tree.shares)
+            yield f"branching {tree.branching}, {tree.oracle}, {words}", strategy
+
+
+HIERARCHICAL = Baseline(
+    "hierarchical",
+    "a random level of a tree over the domain",
+    "Cormode, Kulkarni, Srivastava 2019",
+    _candidates,
+)
