@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
+    from stratagem.comparison_sweep import Sweep, sweep
     from stratagem.mechanism.adoption import Adoption, adopt
     from stratagem.mechanism.aggregator import Aggregator
     from stratagem.mechanism.auditor import Audit, audit
@@ -64,6 +65,7 @@ _HOMES = {
     "stratagem.solution": ("Solution",),
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
     "stratagem.strategies": ("MatrixStrategy", "Protocol", "Strategy", "TwoLevelStrategy"),
+    "stratagem.comparison_sweep": ("Sweep", "sweep"),
     "stratagem.workloads": (
         "Domain",
         "Workload",
@@ -103,6 +105,7 @@ __all__ = [
     "Status",
     "Step",
     "Strategy",
+    "Sweep",
     "TradeOff",
     "TwoLevelStrategy",
     "UnsupportedWorkloadError",
@@ -131,6 +134,7 @@ __all__ = [
     "randomised_response",
     "simulate",
     "stack",
+    "sweep",
     "total",
     "trade_off",
     "weighted",
