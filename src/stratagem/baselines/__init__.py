@@ -11,6 +11,10 @@ from stratagem.baselines.independent import INDEPENDENT, independent
 from stratagem.baselines.marginal import MARGINAL, MARGINAL_SIGN, marginal, marginal_sign
 from stratagem.baselines.randomised_response import RANDOMISED_RESPONSE, randomised_response
 from stratagem.baselines.setting import Setting
+from stratagem.baselines.unary_encoding import (
+    optimised_unary_encoding,
+    symmetric_unary_encoding,
+)
 
 BASELINES: tuple[Baseline, ...] = (
     RANDOMISED_RESPONSE,
@@ -39,5 +43,7 @@ __all__ = [
     "independent",
     "marginal",
     "marginal_sign",
+    "optimised_unary_encoding",
     "randomised_response",
+    "symmetric_unary_encoding",
 ]
