@@ -9,10 +9,10 @@ import pytest
 import stratagem as st
 from published import ratio_squared, variances
 from stratagem.accuracy import evaluate, objective
-from stratagem.baselines.covering import covering
+from stratagem.baselines.covering import covering_tables
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import positive, touching
-from stratagem.baselines.marginal import marginal, marginal_sign
+from stratagem.baselines.marginal import marginal_hadamard, marginal_response
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
 from tables import assert_private
@@ -36,7 +36,7 @@ def users(n: int, seed: int = 0) -> np.ndarray:
 def test_tables_are_private_and_answer_their_marginals(oracle, epsilon):
     workload = st.marginals(MIXED, 2)
     sizes, W = workload.domain.sizes, workload.matrix()
-    strategy = marginal(sizes, epsilon, pairs(3), oracle)
+    strategy = marginal_response(sizes, epsilon, pairs(3), oracle)
     assert_private(strategy, epsilon)
     assert strategy.epsilon == pytest.approx(epsilon, abs=1e-9)
     estimates = np.column_stack([strategy.reconstruct(column) for column in strategy.forward(np.eye(24)).T])
@@ -48,7 +48,7 @@ def test_tables_are_private_and_answer_their_marginals(oracle, epsilon):
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 12.0])
 def test_signs_of_tables_are_private_and_answer_their_marginals(epsilon):
     workload = st.marginals(MIXED, 2)
-    strategy = marginal_sign(workload.domain.sizes, epsilon, pairs(3))
+    strategy = marginal_hadamard(workload.domain.sizes, epsilon, pairs(3))
     assert_private(strategy, epsilon)
     x, W = np.arange(24.0), workload.matrix()
     assert np.allclose(W @ strategy.reconstruct(strategy.forward(x)), W @ x)
@@ -59,7 +59,7 @@ def test_margps_has_the_variance_of_the_thesis_in_every_cell(k, epsilon):
     """N Var = C ((2^k - 2 + E)/(E - 1)^2 + f (2^k - 2)/(E - 1)) + (C - 1) f, tables weighted by their share."""
     d, workload = 5, st.marginals("2^5", k)
     tables, W, E = pairs(d, k), workload.matrix(), math.exp(epsilon)
-    strategy, C = marginal((2,) * d, epsilon, pairs(d, k)), len(pairs(d, k))
+    strategy, C = marginal_response((2,) * d, epsilon, pairs(d, k)), len(pairs(d, k))
     p, q = np.array([E, 1]) / (E + 2**k - 1)
     A = np.kron(np.eye(C), C * (np.eye(2**k) - q) / (p - q))
     x = users(32)
@@ -90,7 +90,7 @@ def test_marght_has_the_variance_of_the_thesis_in_every_cell(k, epsilon):
     f = W @ x
     expected = 4.0**-k * ((2**k - 1) ** 2 * C * q2 - f * (2**k - 1) ** 2 - (1 - f))
     assert np.allclose(variances(named, np.concatenate(estimators, axis=1), W, x), expected)
-    merged = marginal_sign(sizes, epsilon, tables)
+    merged = marginal_hadamard(sizes, epsilon, tables)
     assert np.allclose(merged.information(), named.information())
     assert evaluate(workload, merged).total_variance(x) <= expected.sum() * (1 + 1e-9)
 
@@ -107,8 +107,8 @@ def test_the_numbers_of_the_thesis():
     assert (9 * C * q2 - 9 * f - (1 - f)) / 16 == pytest.approx(62.8125)
     workload = st.marginals("2^8", k)
     per_cell = {
-        "MargPS": (marginal((2,) * d, epsilon, pairs(d)), 47.0625),
-        "MargHT": (marginal_sign((2,) * d, epsilon, pairs(d)), 62.8125),
+        "MargPS": (marginal_response((2,) * d, epsilon, pairs(d)), 47.0625),
+        "MargHT": (marginal_hadamard((2,) * d, epsilon, pairs(d)), 62.8125),
     }
     for strategy, published in per_cell.values():
         assert evaluate(workload, strategy).average_variance / workload.queries <= published
@@ -138,7 +138,7 @@ def test_energies_are_traces_on_the_interactions(sizes):
 )
 def test_coverings_hold_every_table(d, k, size, least, most):
     """Between the known covering numbers C(6, 3, 2) = 6, C(8, 5, 3) = 8 and what greedy choice should reach."""
-    sets = covering(d, pairs(d, k), size)
+    sets = covering_tables(d, pairs(d, k), size)
     assert all(any(set(table) <= set(one) for one in sets) for table in pairs(d, k))
     assert least <= len(sets) <= most
     assert all(len(one) == size for one in sets)
@@ -147,7 +147,7 @@ def test_coverings_hold_every_table(d, k, size, least, most):
 @pytest.mark.parametrize("oracle", ["one-bit", "hadamard", "randomised"])
 def test_a_covering_answers_the_marginals_that_it_holds(oracle):
     workload, x = st.marginals("2^6", 2), users(64)
-    strategy = marginal((2,) * 6, 1.0, covering(6, pairs(6), 3), oracle)
+    strategy = marginal_response((2,) * 6, 1.0, covering_tables(6, pairs(6), 3), oracle)
     assert np.allclose(workload.answer(strategy.reconstruct(strategy.forward(x))), workload.answer(x))
     assert objective(workload, strategy) < objective(workload, st.randomised_response(64, 1.0))
 
@@ -160,16 +160,16 @@ def test_table_cells_number_the_table_row_by_row():
 @pytest.mark.parametrize(
     ("make", "word"),
     [
-        (lambda: marginal((2, 2), 1.0, []), "at least one"),
-        (lambda: marginal((2, 2), 1.0, [(0, 2)]), "0 to 1"),
-        (lambda: marginal((2, 2), 1.0, [(0, 0)]), "0 to 1"),
-        (lambda: marginal((2, 2), 1.0, [(0,)], "guess"), "hadamard"),
-        (lambda: marginal((2, 2), math.nan, [(0,)]), "epsilon"),
-        (lambda: marginal_sign((2, 2), 1.0, [(-1,)]), "0 to 1"),
-        (lambda: marginal_sign((2, 2), 1.0, [(0,), ()]), "single cell"),
-        (lambda: covering(3, [(0, 1)], 1), "from 2 to 3"),
-        (lambda: covering(3, [(0, 1)], 4), "from 2 to 3"),
-        (lambda: covering(0, [], 0), "from 1 to 62"),
+        (lambda: marginal_response((2, 2), 1.0, []), "at least one"),
+        (lambda: marginal_response((2, 2), 1.0, [(0, 2)]), "0 to 1"),
+        (lambda: marginal_response((2, 2), 1.0, [(0, 0)]), "0 to 1"),
+        (lambda: marginal_response((2, 2), 1.0, [(0,)], "guess"), "hadamard"),
+        (lambda: marginal_response((2, 2), math.nan, [(0,)]), "epsilon"),
+        (lambda: marginal_hadamard((2, 2), 1.0, [(-1,)]), "0 to 1"),
+        (lambda: marginal_hadamard((2, 2), 1.0, [(0,), ()]), "single cell"),
+        (lambda: covering_tables(3, [(0, 1)], 1), "from 2 to 3"),
+        (lambda: covering_tables(3, [(0, 1)], 4), "from 2 to 3"),
+        (lambda: covering_tables(0, [], 0), "from 1 to 62"),
     ],
 )
 def test_bad_input_is_one_sentence(make, word):

@@ -51,8 +51,9 @@ def test_energies_are_traces_on_the_levels(n, branching):
 @pytest.mark.parametrize("oracle", ORACLES)
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (7, 1.0), (16, 4.0), (16, 300.0)])
 def test_strength_is_the_mean_eigenvalue(oracle, k, epsilon):
-    M = ORACLES[oracle](k, epsilon).centred_information()
-    assert strength(oracle, k, epsilon) == pytest.approx(np.trace(M) / (k - 1), rel=1e-9)
+    strategy = ORACLES[oracle](k, epsilon)
+    M = strategy.centred_information()
+    assert strength(strategy) == pytest.approx(np.trace(M) / (k - 1), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["prefix", "all-range", "histogram"])
@@ -60,7 +61,7 @@ def test_strength_is_the_mean_eigenvalue(oracle, k, epsilon):
 def test_estimates_are_exact_for_full_nodes_and_symmetric_oracles(name, epsilon):
     n, workload = 16, WORKLOADS[name](16)
     V = workload.gram()
-    exact = [tree for trees in screen(V, epsilon, 99) for tree in trees if tree.branching in (2, 4)]
+    exact = [tree for trees in screen(V, epsilon, 99, ORACLES) for tree in trees if tree.branching in (2, 4)]
     exact = [tree for tree in exact if tree.oracle != "hadamard"]
     assert len(exact) >= 8
     for tree in exact:
@@ -76,7 +77,9 @@ def test_the_screen_loses_little(name, epsilon, n):
     """The best of two candidates is within 1 % of the best of all trees, equal and optimised weights alike."""
     workload = {"prefix": st.prefix, "all-range": st.all_range, "histogram": st.histogram}[name](n)
     for kept, every in zip(
-        screen(workload.gram(), epsilon, 2), screen(workload.gram(), epsilon, 999), strict=True
+        screen(workload.gram(), epsilon, 2, ORACLES),
+        screen(workload.gram(), epsilon, 999, ORACLES),
+        strict=True,
     ):
         best = min(objective(workload, built(n, epsilon, tree)) for tree in every)
         assert min(objective(workload, built(n, epsilon, tree)) for tree in kept) <= 1.01 * best
@@ -86,7 +89,7 @@ def test_the_screen_loses_little(name, epsilon, n):
 @pytest.mark.parametrize("n", [16, 27])
 def test_optimised_weights_cannot_be_moved(n, epsilon):
     workload = st.prefix(n)
-    tree = screen(workload.gram(), epsilon, 1)[1][0]
+    tree = screen(workload.gram(), epsilon, 1, ORACLES)[1][0]
     value, rng = objective(workload, built(n, epsilon, tree)), np.random.default_rng(0)
     for _ in range(10):
         moved = tree.shares * np.exp(0.3 * rng.normal(size=len(tree.shares)))
@@ -97,5 +100,5 @@ def test_optimised_weights_cannot_be_moved(n, epsilon):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_small_domains_and_a_total_have_trees(n):
     for workload in (st.histogram(n), st.total(n)):
-        for trees in screen(workload.gram(), 1.0, 2):
+        for trees in screen(workload.gram(), 1.0, 2, ORACLES):
             assert all(np.isclose(tree.shares.sum(), 1) for tree in trees)

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
-    from stratagem.baselines import hadamard_response, hierarchical, randomised_response
+    from stratagem.baselines import (
+        fourier,
+        haar,
+        hadamard_response,
+        hierarchical,
+        independent_response,
+        marginal_encoding,
+        marginal_hadamard,
+        marginal_response,
+        randomised_response,
+        tree_encoding,
+    )
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
@@ -49,7 +60,18 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
-    "stratagem.baselines": ("hadamard_response", "hierarchical", "randomised_response"),
+    "stratagem.baselines": (
+        "fourier",
+        "haar",
+        "hadamard_response",
+        "hierarchical",
+        "independent_response",
+        "marginal_encoding",
+        "marginal_hadamard",
+        "marginal_response",
+        "randomised_response",
+        "tree_encoding",
+    ),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -118,13 +140,19 @@ __all__ = [
     "estimate",
     "evaluate",
     "explicit",
+    "fourier",
+    "haar",
     "hadamard_response",
     "hierarchical",
     "histogram",
+    "independent_response",
     "kron",
     "load",
     "load_mechanism",
     "lower_bounds",
+    "marginal_encoding",
+    "marginal_hadamard",
+    "marginal_response",
     "marginals",
     "optimise",
     "parity",
@@ -137,6 +165,7 @@ __all__ = [
     "sweep",
     "total",
     "trade_off",
+    "tree_encoding",
     "weighted",
 ]
 

@@ -1,16 +1,18 @@
 """Published mechanisms, one a file, each tuned by whoever compares."""
 
 from stratagem.baselines.baseline import Baseline
-from stratagem.baselines.covering import COVERING, covering
+from stratagem.baselines.covering import COVERING, covering_tables
 from stratagem.baselines.decoding import Decoded, decode
 from stratagem.baselines.fourier import FOURIER, fourier
 from stratagem.baselines.haar import HAAR, haar
 from stratagem.baselines.hadamard_response import HADAMARD_RESPONSE, hadamard_response
 from stratagem.baselines.hierarchical import HIERARCHICAL, hierarchical
-from stratagem.baselines.independent import INDEPENDENT, independent
-from stratagem.baselines.marginal import MARGINAL, MARGINAL_SIGN, marginal, marginal_sign
+from stratagem.baselines.independent import INDEPENDENT, independent_response
+from stratagem.baselines.marginal import MARGINAL, MARGINAL_HADAMARD, marginal_hadamard, marginal_response
+from stratagem.baselines.marginal_encoding import MARGINAL_ENCODING, marginal_encoding
 from stratagem.baselines.randomised_response import RANDOMISED_RESPONSE, randomised_response
 from stratagem.baselines.setting import Setting
+from stratagem.baselines.tree_encoding import TREE_ENCODING, tree_encoding
 from stratagem.baselines.unary_encoding import (
     optimised_unary_encoding,
     symmetric_unary_encoding,
@@ -20,10 +22,12 @@ BASELINES: tuple[Baseline, ...] = (
     RANDOMISED_RESPONSE,
     HADAMARD_RESPONSE,
     HIERARCHICAL,
+    TREE_ENCODING,
     HAAR,
     FOURIER,
     MARGINAL,
-    MARGINAL_SIGN,
+    MARGINAL_HADAMARD,
+    MARGINAL_ENCODING,
     COVERING,
     INDEPENDENT,
 )
@@ -34,16 +38,18 @@ __all__ = [
     "Baseline",
     "Decoded",
     "Setting",
-    "covering",
+    "covering_tables",
     "decode",
     "fourier",
     "haar",
     "hadamard_response",
     "hierarchical",
-    "independent",
-    "marginal",
-    "marginal_sign",
+    "independent_response",
+    "marginal_encoding",
+    "marginal_hadamard",
+    "marginal_response",
     "optimised_unary_encoding",
     "randomised_response",
     "symmetric_unary_encoding",
+    "tree_encoding",
 ]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import inf, prod
 
 import numpy as np
 
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates
-from stratagem.baselines.marginal import marginal, tables_of
+from stratagem.baselines.marginal import marginal_response, tables_of
 from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.view import ORACLES, strength
+from stratagem.strategies import Randomiser
 from stratagem.workloads import check
 
+Oracle = Callable[[int, float], Randomiser]
+"""(number of cells, epsilon) -> what the cell is told through."""
 
-def covering(attributes: int, tables: Sequence[Collection[int]], size: int) -> tuple[tuple[int, ...], ...]:
+
+def covering_tables(
+    attributes: int, tables: Sequence[Collection[int]], size: int
+) -> tuple[tuple[int, ...], ...]:
     """Return sets of `size` attributes out of 0..d-1 such that each table lies inside one of them.
 
     Greedy: the set that holds most of the tables not held yet, first in lexicographic order, until all are;
@@ -34,7 +41,7 @@ def covering(attributes: int, tables: Sequence[Collection[int]], size: int) -> t
         greedy bound is Chvatal's, 1979.
 
     Example:
-        >>> covering(4, [(0, 1), (1, 2), (2, 3)], size=3)
+        >>> covering_tables(4, [(0, 1), (1, 2), (2, 3)], size=3)
         ((0, 1, 2), (0, 2, 3))
     """
     d = check.integer(attributes, "the number of attributes", 1, 62, "sets are kept as bits")
@@ -51,33 +58,50 @@ def covering(attributes: int, tables: Sequence[Collection[int]], size: int) -> t
     return tuple(chosen)
 
 
-def estimate(setting: Setting, epsilon: float, tables: Sequence[Collection[int]], oracle: str) -> float:
-    """Return L(Q) of `marginal` without the constant, if the oracle treats the cells of a table alike.
+@dataclass(frozen=True)
+class Cover:
+    """A mechanism for tables that is not built yet."""
 
-    M then is mu_S on the functions of exactly the attributes S, the sum of the oracle's strengths on the
-    tables that hold S over their number, and L = sum_S tr(P_S V) / mu_S.
+    oracle: str
+    tables: Sequence[Sequence[int]]
+    estimate: float
+    """Its objective without the constant 1^T V 1 / n: exact if the oracle treats the cells of a table alike."""
+
+    def __str__(self) -> str:
+        """Say what was tuned."""
+        return f"{len(self.tables)} tables of {len(self.tables[0])} attributes, {self.oracle}"
+
+
+def screen(setting: Setting, epsilon: float, keep: int, oracles: Mapping[str, Oracle]) -> list[Cover]:
+    """Return the `keep` coverings and oracles of least estimate, nothing where no smaller table will do."""
+    tables, d = tables_of(setting), len(setting.sizes)
+    if not tables:
+        return []
+    covers = []
+    for size in range(max(map(len, tables)), d):
+        sets = covering_tables(d, tables, size)
+        covers += [Cover(name, sets, _estimate(setting, epsilon, sets, oracles[name])) for name in oracles]
+    return sorted(covers, key=lambda cover: cover.estimate)[:keep]
+
+
+def _estimate(setting: Setting, epsilon: float, tables: Sequence[Collection[int]], oracle: Oracle) -> float:
+    """Return sum_S tr(P_S V) / mu_S, mu_S the mean over the tables of the oracle's strength where they hold S.
+
+    That is L(Q) without the constant: M is mu_S on the functions of exactly the attributes S.
     """
     told = np.zeros_like(setting.energies)
     for table in tables:
         held = tuple(slice(None) if i in table else 0 for i in range(told.ndim))
-        told[held] += strength(oracle, prod(setting.sizes[i] for i in table), epsilon) / len(tables)
+        cells = prod(setting.sizes[i] for i in table)
+        told[held] += strength(oracle(cells, epsilon)) / len(tables)
     needed = setting.energies > NEEDED * np.trace(setting.gram)
     needed.flat[0] = False
     return float((setting.energies[needed] / told[needed]).sum()) if told[needed].all() else inf
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
-    if not (tables := tables_of(setting)):
-        return
-    d = len(setting.sizes)
-    ranked = []
-    for size in range(max(map(len, tables)), d):
-        sets = covering(d, tables, size)
-        ranked += [(estimate(setting, epsilon, sets, oracle), oracle, sets) for oracle in ORACLES]
-    ranked.sort()
-    for _, oracle, sets in ranked[: 1 if setting.domain_size > LARGE else 2]:
-        parameters = f"{len(sets)} tables of {len(sets[0])} attributes, {oracle}"
-        yield parameters, marginal(setting.sizes, epsilon, sets, oracle)
+    for cover in screen(setting, epsilon, 1 if setting.domain_size > LARGE else 2, ORACLES):
+        yield str(cover), marginal_response(setting.sizes, epsilon, cover.tables, cover.oracle)
 
 
 COVERING = Baseline(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.tree import level_widths, screen
-from stratagem.baselines.view import report_view
+from stratagem.baselines.view import ORACLES, report_view
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.workloads import check
 
@@ -43,6 +43,18 @@ def hierarchical(
     Reference:
         Cormode, Kulkarni, Srivastava, "Answering range queries under local differential privacy", PVLDB 2019.
     """
+    views, shares = node_views(domain_size, branching, levels)
+    return report_view(views, shares, epsilon, oracle)
+
+
+def node_views(
+    domain_size: int, branching: int, levels: ArrayLike | None
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the node of every user type (n,) on the levels with a positive probability, and these.
+
+    Raises:
+        ValueError: if `branching` is below 2 or `levels` are not probabilities of the levels.
+    """
     check.integer(branching, "the branching", 2, 1 << 53, "a tree needs at least 2 children for each node")
     widths = level_widths(domain_size, branching)
     p = np.full(len(widths), 1 / len(widths)) if levels is None else np.asarray(levels, dtype=float)
@@ -51,13 +63,13 @@ def hierarchical(
             f"{domain_size} values in nodes of {branching} have {len(widths)} levels; give one probability "
             "for each, with sum 1."
         )
-    views = [np.arange(domain_size) // width for width, share in zip(widths, p, strict=True) if share > 0]
-    return report_view(views, p[p > 0] / p.sum(), epsilon, oracle)
+    drawn = np.flatnonzero(p)
+    return [np.arange(domain_size) // widths[level] for level in drawn], p[drawn] / p.sum()
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     n = setting.domain_size
-    screened = screen(setting.gram, epsilon, 1 if n > LARGE else 2)
+    screened = screen(setting.gram, epsilon, 1 if n > LARGE else 2, ORACLES)
     for words, trees in zip(("equal levels", "optimal levels"), screened, strict=True):
         for tree in trees:
             strategy = hierarchical(n, epsilon, tree.branching, tree.oracle, tree.shares)

@@ -13,7 +13,7 @@ from stratagem.baselines.setting import Setting
 from stratagem.strategies.matrix import MatrixStrategy
 
 
-def independent(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:
+def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:
     """Report all d attributes, each through randomised response of budget epsilon/d.
 
     Q is the Kronecker product of the d matrices, n x n; so is its unbiased estimator.
@@ -28,7 +28,7 @@ def independent(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:
         Fanti, Pihur, Erlingsson, PETS 2016, as InpEM of Cormode, Kulkarni, Srivastava, SIGMOD 2018.
 
     Example:
-        >>> independent((2, 2), 2.0).matrix[0].round(3).tolist()  # 0.731, 0.269 for each bit
+        >>> independent_response((2, 2), 2.0).matrix[0].round(3).tolist()  # 0.731, 0.269 for each bit
         [0.534, 0.197, 0.197, 0.072]
     """
     if not sizes:
@@ -38,11 +38,11 @@ def independent(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     if sum(a > 1 for a in setting.sizes) > 1:
-        yield "", independent(setting.sizes, epsilon)
+        yield "", independent_response(setting.sizes, epsilon)
 
 
 INDEPENDENT = Baseline(
-    "independent",
+    "independent-response",
     "every attribute by randomised response with its share of epsilon",
     "Fanti, Pihur, Erlingsson 2016 (InpEM)",
     _candidates,

@@ -18,7 +18,7 @@ Tables = Sequence[Sequence[int]]
 """Attribute sets, one a contingency table."""
 
 
-def marginal(
+def marginal_response(
     sizes: Sequence[int], epsilon: float, tables: Tables, oracle: str = "randomised"
 ) -> TwoLevelStrategy:
     """Draw one of the tables, report the user's cell of it through an oracle.
@@ -42,7 +42,7 @@ def marginal(
         2018, section 4.3; other oracles and larger tables: CALM of Zhang et al., CCS 2018.
 
     Example:
-        >>> marginal((2, 2, 3), 1.0, tables=[(0, 1), (1, 2)]).outputs
+        >>> marginal_response((2, 2, 3), 1.0, tables=[(0, 1), (1, 2)]).outputs
         10
     """
     check_tables(sizes, tables)
@@ -50,7 +50,7 @@ def marginal(
     return report_view(views, np.full(len(views), 1 / len(views)), epsilon, oracle)
 
 
-def marginal_sign(sizes: Sequence[int], epsilon: float, tables: Tables) -> TwoLevelStrategy:
+def marginal_hadamard(sizes: Sequence[int], epsilon: float, tables: Tables) -> TwoLevelStrategy:
     """Draw one of the tables and one of its Hadamard coefficients but the constant, report its sign.
 
     This is MargHT; the same coefficient drawn through another table tells the same, so it is one report of
@@ -98,12 +98,12 @@ def tables_of(setting: Setting) -> Tables:
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     if tables := tables_of(setting):
-        yield "", marginal(setting.sizes, epsilon, tables)
+        yield "", marginal_response(setting.sizes, epsilon, tables)
 
 
-def _sign_candidates(setting: Setting, epsilon: float) -> Candidates:
+def _hadamard_candidates(setting: Setting, epsilon: float) -> Candidates:
     if tables := tables_of(setting):
-        yield "", marginal_sign(setting.sizes, epsilon, tables)
+        yield "", marginal_hadamard(setting.sizes, epsilon, tables)
 
 
 MARGINAL = Baseline(
@@ -112,9 +112,9 @@ MARGINAL = Baseline(
     "Cormode, Kulkarni, Srivastava 2018 (MargPS)",
     _candidates,
 )
-MARGINAL_SIGN = Baseline(
+MARGINAL_HADAMARD = Baseline(
     "marginal-hadamard",
     "a Hadamard coefficient of a random table",
     "Cormode, Kulkarni, Srivastava 2018 (MargHT)",
-    _sign_candidates,
+    _hadamard_candidates,
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.baselines.view import ORACLES, strength
+from stratagem.baselines.view import strength
+from stratagem.strategies import Randomiser
 
 STEPS = 300
 """Multiplicative updates of the level weights; on prefix and all-range they leave 1e-4 of the objective."""
@@ -37,7 +38,9 @@ def level_widths(domain_size: int, branching: int) -> list[int]:
     return widths
 
 
-def screen(V: np.ndarray, epsilon: float, keep: int) -> tuple[list[Tree], list[Tree]]:
+def screen(
+    V: np.ndarray, epsilon: float, keep: int, oracles: Mapping[str, Callable[[int, float], Randomiser]]
+) -> tuple[list[Tree], list[Tree]]:
     """Return the `keep` trees of least estimate with equal and with optimised probabilities of the levels.
 
     If nodes are full and oracles treat their cells alike, M is mu_l = sum_{i <= l} p_i e_i on the functions
@@ -53,8 +56,8 @@ def screen(V: np.ndarray, epsilon: float, keep: int) -> tuple[list[Tree], list[T
     energies = level_energies(V, branchings)
     cells = [[-(-n // width) for width in one] for one in widths]
     found: tuple[list[Tree], list[Tree]] = ([], [])
-    for oracle in ORACLES:
-        known = {k: strength(oracle, k, epsilon) for k in {k for one in cells for k in one}}
+    for oracle, make in oracles.items():
+        known = {k: strength(make(k, epsilon)) for k in {k for one in cells for k in one}}
         strengths = _rectangle([[known[k] for k in one] for one in cells])
         equal = _rectangle([[1 / len(one)] * len(one) for one in widths])
         for trees, shares in zip(found, (equal, _optimal(energies, strengths, equal)), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from stratagem.baselines.hadamard_response import hadamard_response
 from stratagem.baselines.randomised_response import randomised_response
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
 
@@ -79,12 +81,18 @@ def two_valued(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
     return strategy.matrix > np.sqrt(low * high)[:, None], low
 
 
-def strength(oracle: str, cells: int, epsilon: float) -> float:
-    """Return the mean eigenvalue tr(M - 11^T/k)/(k - 1) of an oracle's information on k cells.
+def strength(oracle: Strategy | Protocol) -> float:
+    """Return the mean eigenvalue of an oracle's information on its k cells, away from their total.
 
-    A row of lower value theta that is high on a share f of the cells adds
-    c^2 theta f (1 - f)/(1 + c f) to the trace, c = E - 1.
+    Of a strategy it is tr(M - 11^T/k)/(k - 1), where a row of lower value theta that is high on a share f
+    of the cells adds c^2 theta f (1 - f)/(1 + c f), c = E - 1, to the trace. Of a protocol it is what gives
+    its scores their mean variance: (k - 1) over the sum of E[s^T (I - 11^T/k) s] over the cells.
     """
-    rows, lower = two_valued(named_oracle(oracle)(cells, epsilon))
-    c, f = ratio(epsilon) - 1, rows.mean(axis=1)
-    return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / max(1, cells - 1)
+    k = oracle.domain_size
+    if k == 1:
+        return 0.0
+    if isinstance(oracle, Protocol):
+        return (k - 1) / float(oracle.second_moments(np.eye(k) - 1 / k).sum())
+    rows, lower = two_valued(oracle)
+    c, f = math.exp(oracle.epsilon) - 1, rows.mean(axis=1)
+    return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (k - 1)
