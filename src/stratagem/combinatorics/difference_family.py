@@ -11,6 +11,8 @@ from stratagem.combinatorics.subset_sum import random_subsets
 
 LARGEST = 1 << 11
 """Largest number of points: the table of their differences has its square."""
+PROBE = 24
+"""Candidate blocks that are looked at first."""
 SPARE = 64
 """Candidate blocks of each group, beyond eight for each equation."""
 EXACT = 1e-12
@@ -41,14 +43,21 @@ def difference_family(
     ordered = groups(points, most)
     pools = [8] * len(ordered)
     if ordered and len(ordered[-1].apart) == points // 2:
-        ordered, pools = [*ordered, ordered[-1]], [*pools, 32]
+        ordered, pools = (*ordered, ordered[-1]), [*pools, 32]
     for group, pool in zip(ordered, pools, strict=True):
-        sizes = np.bincount(group.orbit)
-        blocks = random_subsets(sizes, size, pool * len(group.apart) + SPARE, rng)[:, group.orbit]
-        weights = _balance(group.differences(blocks) / mean) if len(blocks) else None
+        few = _random_unions(group, size, PROBE, rng)
+        if len(few) == 0 or (group.differences(few) > mean * (1 + EXACT)).all(axis=0).any():
+            continue  # no union has this size, or the multipliers favour some differences
+        blocks = _random_unions(group, size, pool * len(group.apart) + SPARE, rng)
+        weights = _balance(group.differences(blocks) / mean)
         if weights is not None:
             return group, blocks[weights > 0], weights[weights > 0]
     return None
+
+
+def _random_unions(group: Group, size: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return distinct random unions of orbits that have `size` elements (at most count x n, boolean)."""
+    return random_subsets(np.bincount(group.orbit), size, count, rng)[:, group.orbit]
 
 
 def _balance(counts: np.ndarray) -> np.ndarray | None:
@@ -56,8 +65,6 @@ def _balance(counts: np.ndarray) -> np.ndarray | None:
     from scipy.optimize import nnls
 
     off = counts - 1
-    if (off.min(axis=0) > EXACT).any() or (off.max(axis=0) < -EXACT).any():
-        return None
     alone = np.abs(off).max(axis=1) <= EXACT
     if alone.any():
         return np.eye(len(counts))[int(np.argmax(alone))]

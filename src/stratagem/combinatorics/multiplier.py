@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
@@ -39,7 +39,8 @@ class Group:
         return moved[self.minus[same].min(axis=0) == np.arange(len(block))]
 
 
-def groups(n: int, most: float) -> list[Group]:
+@lru_cache(maxsize=4)
+def groups(n: int, most: float) -> tuple[Group, ...]:
     """Return the groups of n elements with at most `most` orbits apart, the fewest orbits first.
 
     The last is the integers modulo n without multipliers, if floor(n/2) is within the limit.
@@ -49,7 +50,7 @@ def groups(n: int, most: float) -> list[Group]:
     found = [Group(fields, orbit) for orbit in _field_orbits(n)] if len(digits) > 1 or n < 4 else []
     found += [Group(cyclic, orbit) for orbit in _cyclic_orbits(n)]
     useful = (group for group in found if len(group.apart) <= min(most, n // 2))
-    return sorted(useful, key=lambda group: (len(group.apart), group.orbit.max()))
+    return tuple(sorted(useful, key=lambda group: (len(group.apart), group.orbit.max())))
 
 
 def subtraction(radices: list[int]) -> np.ndarray:

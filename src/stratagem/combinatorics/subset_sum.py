@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammaln, xlog1py, xlogy
 
 
 def random_subsets(sizes: np.ndarray, total: int, count: int, rng: np.random.Generator) -> np.ndarray:
     """Return distinct random sets (at most count x things, boolean) of that total size; no rows if none has it.
 
-    Things are taken in random order, each with probability (what is needed)/(what is left) unless it must be
-    taken or must not: uniform over all sets where the sizes are equal.
+    Each thing is drawn with probability total/(sum of sizes), under the condition that the total is right:
+    uniform over all sets where the sizes are equal. Sizes are whole and positive, 0 <= total <= their sum.
     """
-    subsets = np.zeros((count if _sums(sizes.tolist())[-1] >> total & 1 else 0, len(sizes)), dtype=bool)
-    for subset in subsets:
-        order = rng.permutation(len(sizes))
-        subset[order] = _random_subset(sizes[order].tolist(), total, rng.random(len(sizes)).tolist())
+    kinds, kind = np.unique(sizes, return_inverse=True)
+    members = [np.flatnonzero(kind == j) for j in range(len(kinds))]
+    chances = [_binomial(len(things), total / sizes.sum()) for things in members]
+    tails = _tails(kinds, chances, total)
+    subsets = np.zeros((count if tails[0][total] > 0 else 0, len(sizes)), dtype=bool)
+    needed = np.full(len(subsets), total)
+    for size, things, chance, tail in zip(kinds, members, chances, tails[1:], strict=True):
+        left = needed[:, None] - size * np.arange(len(things) + 1)
+        cumulative = np.cumsum(np.where(left >= 0, chance * tail[np.maximum(left, 0)], 0), axis=1)
+        points = cumulative[:, -1:] * (1 - rng.random((len(subsets), 1)))
+        taken = (cumulative < points).sum(axis=1)
+        order = rng.random((len(subsets), len(things))).argsort(axis=1).argsort(axis=1)
+        subsets[:, things] = order < taken[:, None]
+        needed -= size * taken
     return np.unique(subsets, axis=0)
 
 
-def _random_subset(sizes: list[int], total: int, draws: list[float]) -> list[bool]:
-    """Return which sizes a random set of that sum has, decided from the last to the first."""
-    sums, left, needed, chosen = _sums(sizes), sum(sizes), total, []
-    for i in range(len(sizes) - 1, -1, -1):
-        within = sizes[i] <= needed and bool(sums[i] >> (needed - sizes[i]) & 1)
-        without = bool(sums[i] >> needed & 1)
-        take = within and (not without or draws[i] * left < needed)
-        chosen.append(take)
-        left, needed = left - sizes[i], needed - take * sizes[i]
-    return chosen[::-1]
+def _tails(kinds: np.ndarray, chances: list[np.ndarray], total: int) -> list[np.ndarray]:
+    """Return, for each kind, the probabilities that it and all later ones sum to 0..total; then those of none."""
+    tails = [np.eye(1, total + 1)[0]]
+    for size, chance in zip(kinds[::-1], chances[::-1], strict=True):
+        step = np.zeros((len(chance) - 1) * size + 1)
+        step[::size] = chance
+        tails.append(np.convolve(tails[-1], step)[: total + 1])
+    return tails[::-1]
 
 
-def _sums(sizes: list[int]) -> list[int]:
-    """Return, for each number of leading sizes, the sums that sets of them have, as bits of a whole number."""
-    sums = [1]
-    for size in sizes:
-        sums.append(sums[-1] | sums[-1] << size)
-    return sums
+def _binomial(n: int, p: float) -> np.ndarray:
+    """Return the probabilities of 0..n successes in n tries."""
+    k = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))
