@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
+    from stratagem.baselines import hadamard_response, hierarchical, randomised_response
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
@@ -28,14 +29,7 @@ if TYPE_CHECKING:
     from stratagem.simulation import Simulation, simulate
     from stratagem.solution import Solution
     from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
-    from stratagem.strategies import (
-        MatrixStrategy,
-        Strategy,
-        TwoLevelStrategy,
-        hadamard_response,
-        hierarchical,
-        randomised_response,
-    )
+    from stratagem.strategies import MatrixStrategy, Protocol, Strategy, TwoLevelStrategy
     from stratagem.workloads import (
         Domain,
         Workload,
@@ -54,6 +48,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
+    "stratagem.baselines": ("hadamard_response", "hierarchical", "randomised_response"),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -68,14 +63,7 @@ _HOMES = {
     "stratagem.simulation": ("Simulation", "simulate"),
     "stratagem.solution": ("Solution",),
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
-    "stratagem.strategies": (
-        "MatrixStrategy",
-        "Strategy",
-        "TwoLevelStrategy",
-        "hadamard_response",
-        "hierarchical",
-        "randomised_response",
-    ),
+    "stratagem.strategies": ("MatrixStrategy", "Protocol", "Strategy", "TwoLevelStrategy"),
     "stratagem.workloads": (
         "Domain",
         "Workload",
@@ -109,6 +97,7 @@ __all__ = [
     "MatrixStrategy",
     "Mechanism",
     "ProjectedGradient",
+    "Protocol",
     "Simulation",
     "Solution",
     "Status",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ALPHA = 0.01
 """Normalised variance at which sample complexities are stated."""
-HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "outputs")
+HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "report")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,12 @@ class Row:
     """Users needed for worst-case normalised variance 0.01."""
     epsilon: float
     """Measured from the probabilities."""
-    outputs: int
+    outputs: int | None
+    """Number of possible reports; None for a protocol, whose reports are sets, hashes or real vectors."""
+    report: str
+    """What one user sends, in a few words."""
+    delta: float = 0.0
+    """Probability outside of epsilon; 0 for pure epsilon-LDP."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Comparison:
                 f"{100 * excess(row.objective, self.bounds.best):+.1f} %",
                 number_text(row.worst_case_variance),
                 number_text(row.sample_complexity),
-                str(row.outputs),
+                row.report,
             )
             for row in self.rows
         ]
@@ -134,14 +139,17 @@ def number_text(value: float) -> str:
 
 
 def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
+    strategy = found.strategy
     return Row(
         mechanism,
         parameters,
         found.objective,
         found.accuracy.worst_case_variance,
         found.accuracy.samples_for(ALPHA),
-        found.strategy.epsilon,
-        found.strategy.outputs,
+        strategy.epsilon,
+        strategy.outputs,
+        strategy.report,
+        strategy.delta,
     )
 
 

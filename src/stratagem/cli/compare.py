@@ -60,7 +60,9 @@ def _data(comparison: Comparison, request: Request) -> dict[str, object]:
             "worst_case_variance": row.worst_case_variance,
             "sample_complexity": row.sample_complexity,
             "epsilon": row.epsilon,
+            "delta": row.delta,
             "outputs": row.outputs,
+            "report": row.report,
         }
         for row in comparison.rows
     ]

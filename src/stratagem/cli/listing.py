@@ -8,7 +8,7 @@ from stratagem.cli.output import write, write_json, write_table
 
 def listing(json: JSON = False) -> None:
     """List the workloads, solvers and mechanisms, each with one line and its reference."""
-    from stratagem.strategies import BASELINES
+    from stratagem.baselines import BASELINES
 
     mechanisms = [{"name": one.name, "title": one.title, "reference": one.reference} for one in BASELINES]
     tables = {
