@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.bounds import Bounds
 from stratagem.objective import Average, Minimax, Near, Objective, named_objective
 from stratagem.prior import uniform
 from stratagem.privacy import check
@@ -89,9 +90,13 @@ def optimise(
     problem = Problem(workload, epsilon, bounds.best, aim.prior, dual)
     baselines = rank_baselines(workload, epsilon, aim)
     chosen, reason = _choice(solver, aim, problem)
-    found = search(chosen, problem, on_step)
-    best = _best(aim, problem, chosen, found, _fitting(baselines, _most(solver)))
-    if best.status not in ENDED_BY_HAND:
+    fallback = _fitting(baselines, _most(solver))
+    if isinstance(solver, Auto | None) and _settled(fallback, bounds, _most(solver)):
+        found = Search(status=Status.SETTLED)
+    else:
+        found = search(chosen, problem, on_step)
+    best = _best(aim, problem, chosen, found, fallback)
+    if best.status not in (*ENDED_BY_HAND, Status.SETTLED):
         wanted = chosen.limits.gap or CERTIFIED
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
@@ -170,10 +175,16 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback:
     return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
 
 
+def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
+    """Return whether a baseline that may be returned attains the bound, so that no search can find better."""
+    fits = most is None or fallback.strategy.outputs <= most
+    return fits and excess(fallback.contender.objective, bounds.best) <= ROUNDING
+
+
 def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback) -> _Best:
     """Return what the search found, or the best baseline where that is no worse."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
-    ended = found.status if found.status in ENDED_BY_HAND else late
+    ended = found.status if found.status in (*ENDED_BY_HAND, Status.SETTLED) else late
     baseline = fallback.contender
     published = _Best(
         fallback.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
@@ -201,7 +212,7 @@ def _mixture(found: Search) -> np.ndarray | None:
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:
     """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
-    if wanted == 0 or status in ENDED_BY_HAND:
+    if wanted == 0 or status in (*ENDED_BY_HAND, Status.SETTLED):
         return status
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
