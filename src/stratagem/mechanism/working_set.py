@@ -30,7 +30,8 @@ def sparse_minimum(H: np.ndarray, centre: np.ndarray, slope: np.ndarray, gap: fl
     computed in one piece.
     """
     n = len(centre)
-    start = nearest_on_simplex(centre - slope / max(np.diag(H).max(), np.finfo(float).tiny), 1.0)
+    curvature = max(np.diag(H).max(), np.ptp(slope), np.finfo(float).tiny)
+    start = nearest_on_simplex(centre - slope / curvature, 1.0)
     S, within, best = np.flatnonzero(start), np.inf, np.inf
     for _ in range(MAX_ROUNDS if n >= WORTH else 0):
         if len(S) > DENSE * n:

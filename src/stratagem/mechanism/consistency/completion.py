@@ -80,19 +80,33 @@ def _largest_entropy(evidence: _Evidence) -> np.ndarray:
 def _least_squares(evidence: _Evidence) -> np.ndarray:
     import cvxpy as cp
 
-    z = cp.Variable(evidence.queries.shape[1], nonneg=True)
-    missing = evidence.queries @ z - evidence.queries @ _nearest(evidence)
-    return _solve(
-        cp.Problem(cp.Minimize(cp.sum_squares(z)), [cp.Zero(missing), cp.Zero(cp.sum(z) - 1)]), cp.CLARABEL
-    )
+    z = cp.Variable(evidence.queries.shape[1])
+    agree = cp.Zero(evidence.queries @ z - evidence.queries @ _nearest(evidence))
+    return _solve(cp.Minimize(cp.sum_squares(z)), z, [agree], cp.CLARABEL)
 
 
 def _linear_program(evidence: _Evidence) -> np.ndarray:
     import cvxpy as cp
 
-    z = cp.Variable(evidence.queries.shape[1], nonneg=True)
-    distance = cp.norm_inf(evidence.queries @ z - evidence.answers)
-    return _solve(cp.Problem(cp.Minimize(distance), [cp.Zero(cp.sum(z) - 1)]), cp.HIGHS)
+    z, farthest = cp.Variable(evidence.queries.shape[1]), cp.Variable()
+    apart = evidence.queries @ z - evidence.answers
+    return _solve(
+        cp.Minimize(farthest), z, [cp.NonNeg(farthest - apart), cp.NonNeg(farthest + apart)], cp.HIGHS
+    )
+
+
+def _solve(goal: Any, z: Any, constraints: list[Any], solver: str) -> np.ndarray:
+    """Return the optimal z on the simplex; every program here has one."""
+    import cvxpy as cp
+
+    problem = cp.Problem(goal, [*constraints, cp.NonNeg(z), cp.Zero(cp.sum(z) - 1)])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        problem.solve(solver=solver)
+    if z.value is None:
+        raise RuntimeError(f"{solver} found no table ({problem.status}); try method maximum-entropy.")
+    found = np.maximum(z.value, 0.0)
+    return found / found.sum()
 
 
 _METHODS = {
@@ -100,17 +114,6 @@ _METHODS = {
     "least-squares": _least_squares,
     "linear-program": _linear_program,
 }
-
-
-def _solve(problem: Any, solver: str) -> np.ndarray:
-    """Return the solution of a program over the simplex; every program here has one."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        problem.solve(solver=solver)
-    z = problem.variables()[0].value
-    if z is None:
-        raise RuntimeError(f"{solver} found no table ({problem.status}); try method maximum-entropy.")
-    return np.maximum(z, 0.0) / np.maximum(z, 0.0).sum()
 
 
 def _nearest(evidence: _Evidence) -> np.ndarray:

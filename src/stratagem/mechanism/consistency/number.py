@@ -14,15 +14,19 @@ def finite(values: ArrayLike, what: str) -> np.ndarray:
     Raises:
         ValueError: for anything else.
     """
+    array = numbers(values)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} are not all real finite numbers: give an array of such numbers")
+    return array
+
+
+def numbers(values: ArrayLike) -> np.ndarray:
+    """Return real numbers as floats of any shape, a single nan for anything else."""
     try:
         array = np.asarray(values)
     except ValueError:
-        array = np.array(None)
-    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
-        raise ValueError(
-            f"{what} were given as {array.dtype}, but are real finite numbers: give such an array"
-        )
-    return array.astype(float)
+        return np.array(np.nan)
+    return array.astype(float) if array.dtype.kind in "iuf" else np.array(np.nan)
 
 
 def positive(value: object, what: str, advice: str) -> float:

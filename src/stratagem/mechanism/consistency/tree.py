@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.mechanism.consistency.number import finite
+from stratagem.mechanism.consistency.number import finite, numbers
 from stratagem.workloads import check
 
 ADVICE = (
@@ -99,7 +99,7 @@ def _variances(given: Sequence[ArrayLike] | None, estimates: list[np.ndarray]) -
         )
     variances = []
     for k, (y, one) in enumerate(zip(estimates, chosen, strict=True)):
-        array = np.asarray(one, dtype=float)
+        array = numbers(one)
         if array.shape not in ((), (len(y),)) or not (array > 0).all() or (k == 0 and np.isinf(array).any()):
             raise ValueError(
                 f"the variances of a level of {len(y)} nodes were given as {one!r}, but are positive, one or one a "
