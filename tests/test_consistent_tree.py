@@ -158,6 +158,7 @@ def test_no_node_gets_worse_and_truth_stays_truth(n, B, rng):
         ([[1.0, 2.0]], {"variances": [np.nan]}, "positive"),
         ([[1.0, 2.0]], {"variances": ["one"]}, "positive"),
         ([[1.0, 2.0]], {"total": np.inf}, "finite"),
+        ([[1.0, 2.0]], {"total": [1.0, 2.0]}, "one finite number"),
     ],
 )
 def test_what_is_no_tree_is_refused(levels, options, words):

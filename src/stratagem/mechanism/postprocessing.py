@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.linalg import factor
+from stratagem.linalg import factor, pseudo_inverse
 from stratagem.mechanism.consistency.nonnegativity import ripple
 from stratagem.mechanism.entropy import largest_entropy
 from stratagem.mechanism.likelihood import most_likely
@@ -114,12 +114,18 @@ def _maximum_entropy(reconstruction: Reconstruction, workload: Workload) -> np.n
     independent. Its answers are within 1e-4 of the root of their total variance of those of wnnls. Where the
     answers determine every cell it is wnnls.
     """
-    nearest, n = _wnnls(reconstruction, workload), workload.domain_size
-    A = workload.matrix() if workload.queries < n else factor(workload.gram()).T
-    if len(A) == n:
+    nearest, N, A = _wnnls(reconstruction, workload), reconstruction.users, _independent(workload)
+    if len(A) == len(nearest):
         return nearest
-    N = reconstruction.users
     return N * largest_entropy(A, nearest / N, _tolerance(reconstruction, workload))
+
+
+def _independent(workload: Workload) -> np.ndarray:
+    """Return as few queries A (r x n) as the workload has dimensions, A^T A = V."""
+    if workload.queries >= workload.domain_size:
+        return factor(workload.gram()).T
+    W = workload.matrix()
+    return pseudo_inverse(W @ W.T).vectors.T @ W
 
 
 def _ripple(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:

@@ -8,6 +8,8 @@ from stratagem.mechanism.simplex import duality_gap, minimise_quadratic, nearest
 
 WORTH = 256
 """Cells from which a search for the empty ones pays."""
+FIRST = 0.125
+"""Share of the cells that the search begins with at most."""
 DENSE = 0.5
 """Share of the cells in the working set from which all of them are solved for at once."""
 GROWTH = 0.5
@@ -25,14 +27,14 @@ def sparse_minimum(H: np.ndarray, centre: np.ndarray, slope: np.ndarray, gap: fl
     Interior points solve for the cells of a working set S, the others empty: |S|^3 a step in place of n^3. The
     gradient over all n cells then bounds what is missing, f(z) - min f <= g^T z - min_u g_u; while that is above
     `gap`, the cells with g_u < g^T z enter, steepest first, at most half as many as there are. Cells that S left
-    empty leave it, but only in rounds that divided the gap by ten, so that nothing circles. S starts as the
-    cells of the nearest point of the simplex after a gradient step; a solution of more than half of the cells is
-    computed in one piece.
+    empty leave it, but only in rounds that divided the gap by ten, so that nothing circles. S starts with the
+    largest cells of the nearest point of the simplex after a gradient step, an eighth of all at most: few cells
+    suffice where H has a low rank, too. Once S would hold more than half of the cells, all are solved for.
     """
     n = len(centre)
     curvature = max(np.diag(H).max(), np.ptp(slope), np.finfo(float).tiny)
     start = nearest_on_simplex(centre - slope / curvature, 1.0)
-    S, within, best = np.flatnonzero(start), np.inf, np.inf
+    S, within, best = _largest(start, int(FIRST * n)), np.inf, np.inf
     for _ in range(MAX_ROUNDS if n >= WORTH else 0):
         if len(S) > DENSE * n:
             break
@@ -46,6 +48,12 @@ def sparse_minimum(H: np.ndarray, centre: np.ndarray, slope: np.ndarray, gap: fl
         within, best = FINER * current, min(current, best)
         S = np.union1d(stay, _enter(S, g, float(g @ z), max(16, int(GROWTH * len(stay)))))
     return minimise_quadratic(H, centre, slope, gap)
+
+
+def _largest(z: np.ndarray, most: int) -> np.ndarray:
+    """Return the largest cells of z that are not empty."""
+    order = np.argsort(-z, kind="stable")[:most]
+    return order[z[order] > 0]
 
 
 def _minimum_of(

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from stratagem.mechanism.consistency.number import finite
+from stratagem.mechanism.consistency.number import scalar
 from stratagem.mechanism.consistency.table import MarginalTable, shared_sizes
 
 
@@ -43,14 +43,15 @@ def consistent_marginals(
         ([0.55, 0.45], [0.55, 0.45])
     """
     order = list(shared_sizes(tables))
-    known = None if total is None else finite(total, "the total")
+    known = None if total is None else scalar(total, "the total")
     found = list(tables)
     for shared in _intersections([frozenset(table.attributes) for table in tables], known is not None):
         names = sorted(shared, key=order.index)
         holders = [i for i, table in enumerate(found) if shared <= set(table.attributes)]
         given = [found[i].onto(names) for i in holders]
         weights = [1 / (found[i].variance * found[i].merged(names)) for i in holders]
-        wanted = known if known is not None and not names else np.average(given, axis=0, weights=weights)
+        exact = known is not None and not names
+        wanted = known if exact else np.average(given, axis=0, weights=weights)
         for i in holders:
             found[i] = found[i].with_marginal(names, wanted)
     return tuple(found)

@@ -10,14 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from stratagem.mechanism.consistency.table import MarginalTable, shared_sizes
+from stratagem.mechanism.consistency.table import MarginalTable, named, shared_sizes
 from stratagem.mechanism.entropy import largest_entropy
 from stratagem.mechanism.working_set import sparse_minimum
+from stratagem.workloads import check
 
 Method = Literal["maximum-entropy", "least-squares", "linear-program"]
 
 MAX_CELLS = 4096
 """Cells of the largest marginal: its Gram matrix is dense."""
+MAX_ENTRIES = 1 << 26
+"""Entries of the matrix of its overlaps with the tables (half a GiB)."""
 CLOSE = 1e-8
 """Distance from the exact answers, as a share of all users."""
 
@@ -35,7 +38,7 @@ class _Evidence:
 
 
 def marginal_from(
-    tables: Sequence[MarginalTable], attributes: Sequence[str], method: Method = "maximum-entropy"
+    tables: Sequence[MarginalTable], attributes: str | Sequence[str], method: Method = "maximum-entropy"
 ) -> np.ndarray:
     """Return a table of the attributes, without negative cells, from tables that hold some of them each.
 
@@ -69,7 +72,7 @@ def marginal_from(
     """
     if method not in _METHODS:
         raise ValueError(f"{method!r} was given as method, but is not one: choose {', '.join(_METHODS)}")
-    evidence = _evidence(tables, tuple(attributes))
+    evidence = _evidence(tables, named(attributes))
     return (evidence.total * _METHODS[method](evidence)).reshape(evidence.sizes)
 
 
@@ -139,10 +142,15 @@ def _evidence(tables: Sequence[MarginalTable], attributes: tuple[str, ...]) -> _
             f"a marginal of {math.prod(sizes)} cells was asked for, but at most {MAX_CELLS} can be reconstructed: "
             "name fewer attributes"
         )
-    total = _total(tables)
-    rows, answers = [], []
-    for table in tables:
-        shared = [name for name in attributes if name in table.attributes]
+    total, rows, answers = _total(tables), [], []
+    overlaps = [[name for name in attributes if name in table.attributes] for table in tables]
+    height = sum(
+        table.counts.size // table.merged(shared) for table, shared in zip(tables, overlaps, strict=True)
+    )
+    check.entries(
+        height * math.prod(sizes), MAX_ENTRIES, "its sums over the tables' overlaps", "name fewer attributes"
+    )
+    for table, shared in zip(tables, overlaps, strict=True):
         weight = 1 / math.sqrt(table.variance * table.merged(shared))
         rows.append(weight * _sums(sizes, [name in shared for name in attributes]))
         answers.append(weight / total * table.onto(shared).ravel())

@@ -34,7 +34,7 @@ def ripple(counts: ArrayLike, threshold: float) -> np.ndarray:
         [[0.0, 4.0], [3.0, 3.0]]
     """
     table = finite(counts, "the counts of a table")
-    threshold = positive(threshold, "the threshold of ripple", "give for example 1.0")
+    threshold = positive(threshold, "the threshold of ripple")
     if table.sum() <= -threshold:
         raise ValueError(
             f"a table of total {table.sum():.6g} was given, but ripple keeps the total and cells of at least "

@@ -29,12 +29,24 @@ def numbers(values: ArrayLike) -> np.ndarray:
     return array.astype(float) if array.dtype.kind in "iuf" else np.array(np.nan)
 
 
-def positive(value: object, what: str, advice: str) -> float:
+def scalar(value: object, what: str) -> float:
+    """Return one real finite number as a float.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value)):
+        return float(value)
+    raise ValueError(f"{what} is {value!r}, but must be one finite number: give for example 1000.0")
+
+
+def positive(value: object, what: str) -> float:
     """Return a positive finite number as a float.
 
     Raises:
         ValueError: for anything else.
     """
-    if isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < np.inf:
-        return float(value)
-    raise ValueError(f"{what} is {value!r}, but must be a positive number: {advice}")
+    number = scalar(value, what)
+    if number <= 0:
+        raise ValueError(f"{what} is {value!r}, but must be positive: give for example 1.0")
+    return number

@@ -29,7 +29,7 @@ class MarginalTable:
 
     def __post_init__(self):
         counts = finite(self.counts, "the counts of a table")
-        names = (self.attributes,) if isinstance(self.attributes, str) else tuple(self.attributes)
+        names = named(self.attributes)
         object.__setattr__(self, "attributes", names)
         object.__setattr__(self, "counts", counts)
         if len(set(names)) != len(names) or counts.ndim != len(names) or not counts.size:
@@ -37,19 +37,28 @@ class MarginalTable:
                 f"a table of the attributes {names} was given counts of shape {counts.shape}, but needs one axis for "
                 "each of different attributes: reshape it"
             )
-        variance = positive(self.variance, "the variance of a table", "give that of one cell")
-        object.__setattr__(self, "variance", variance)
+        object.__setattr__(self, "variance", positive(self.variance, "the variance of a table's cell"))
 
     @property
     def sizes(self) -> dict[str, int]:
         """Size of every attribute."""
         return dict(zip(self.attributes, self.counts.shape, strict=True))
 
-    def onto(self, attributes: Sequence[str]) -> np.ndarray:
-        """Return the table of some of its attributes, axes in that order, the others summed out."""
-        gone = tuple(k for k, name in enumerate(self.attributes) if name not in attributes)
-        left = [name for name in self.attributes if name in attributes]
-        return self.counts.sum(axis=gone).transpose([left.index(name) for name in attributes])
+    def onto(self, attributes: str | Sequence[str]) -> np.ndarray:
+        """Return the table of some of its attributes, axes in that order, the others summed out.
+
+        Raises:
+            ValueError: for attributes that it does not have, or the same twice.
+        """
+        names = named(attributes)
+        if len(set(names)) != len(names) or not set(names) <= set(self.attributes):
+            raise ValueError(
+                f"a table of {', '.join(self.attributes)} was asked for {', '.join(names)}: "
+                "name some of its attributes, each once"
+            )
+        gone = tuple(k for k, name in enumerate(self.attributes) if name not in names)
+        left = [name for name in self.attributes if name in names]
+        return self.counts.sum(axis=gone).transpose([left.index(name) for name in names])
 
     def merged(self, attributes: Iterable[str]) -> int:
         """Return how many cells fall together in one cell of the table of some of its attributes."""
@@ -66,6 +75,11 @@ class MarginalTable:
         missing = missing.transpose([list(attributes).index(name) for name in left])
         shape = [size if name in attributes else 1 for name, size in self.sizes.items()]
         return replace(self, counts=self.counts + missing.reshape(shape))
+
+
+def named(attributes: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names of attributes; a text alone is one of them."""
+    return (attributes,) if isinstance(attributes, str) else tuple(attributes)
 
 
 def shared_sizes(tables: Sequence[MarginalTable]) -> dict[str, int]:

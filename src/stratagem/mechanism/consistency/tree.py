@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.mechanism.consistency.number import finite, numbers
+from stratagem.mechanism.consistency.number import finite, numbers, scalar
 from stratagem.workloads import check
 
 ADVICE = (
@@ -56,7 +56,7 @@ def consistent_tree(
     B = check.integer(branching, "the branching", 2, 2**53, "give at least 2 children to a node")
     estimates = _estimates(levels, B)
     spreads = _variances(variances, estimates)
-    total = None if total is None else float(finite(total, "the total"))
+    total = None if total is None else scalar(total, "the total")
     best, spread = [estimates[0]], [spreads[0]]
     for y, own in zip(estimates[1:], spreads[1:], strict=True):
         below, beneath = _sums(best[-1], B), _sums(spread[-1], B)
