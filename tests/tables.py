@@ -9,7 +9,7 @@ import numpy as np
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.strategies import BASELINES
+from stratagem.baselines import BASELINES, Setting
 
 
 def binary(n: int) -> str:
@@ -36,6 +36,11 @@ GOLDEN_NAMES = {
     "kway2": "2-way marginals",
     "parity": "parity",
 }
+
+
+def setting(workload: st.Workload) -> Setting:
+    """What baselines may look at before they are tuned for a workload."""
+    return Setting(workload.domain.sizes, workload.gram())
 
 
 class Golden(NamedTuple):
@@ -84,7 +89,7 @@ def assert_certified(solution: st.Solution, epsilon: float) -> None:
         assert solution.objective >= bound * (1 - 1e-9), name
     n = workload.domain_size
     for baseline in BASELINES:
-        for _, candidate in baseline.candidates(n, epsilon):
+        for _, candidate in baseline.candidates(setting(workload), epsilon):
             try:
                 assert solution.objective <= objective(workload, candidate) * (1 + 1e-9)
             except st.UnsupportedWorkloadError:

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.strategies import BASELINES
-from tables import WORKLOADS
+from stratagem.baselines import BASELINES
+from tables import WORKLOADS, setting
 
 
 def definition(W: np.ndarray, Q: np.ndarray) -> tuple[float, np.ndarray]:
@@ -27,7 +27,7 @@ def definition(W: np.ndarray, Q: np.ndarray) -> tuple[float, np.ndarray]:
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_formulas_agree_with_the_definition(name, baseline, epsilon):
     workload = WORKLOADS[name](16)
-    for _, strategy in baseline.candidates(16, epsilon):
+    for _, strategy in baseline.candidates(setting(st.histogram(16)), epsilon):
         expected, t = definition(workload.matrix(), strategy.matrix)
         accuracy = st.evaluate(workload, strategy)
         assert accuracy.objective == pytest.approx(expected, rel=1e-8)

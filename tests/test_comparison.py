@@ -3,8 +3,9 @@
 import pytest
 
 import stratagem as st
+from stratagem.baselines import BASELINES
 from stratagem.ranking import rank_baselines
-from stratagem.strategies import BASELINES
+from tables import setting
 from tools import take_away
 
 WORKLOADS = {
@@ -28,7 +29,7 @@ def test_each_baseline_appears_at_its_best(name, epsilon):
     ranked = rank_baselines(workload, epsilon)
     assert [one.objective for one in ranked] == sorted(one.objective for one in ranked)
     for baseline in BASELINES:
-        candidates = list(baseline.candidates(workload.domain_size, epsilon))
+        candidates = list(baseline.candidates(setting(workload), epsilon))
         best = min(st.evaluate(workload, strategy).objective for _, strategy in candidates)
         mine = next(one for one in ranked if one.mechanism == baseline.name)
         assert mine.objective == pytest.approx(best, rel=1e-12)

@@ -13,10 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
+    from stratagem.baselines import (
+        hadamard_mechanism,
+        hadamard_response,
+        hierarchical,
+        projective_geometry_response,
+        randomised_response,
+        subset_design,
+    )
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
+    from stratagem.comparison_sweep import Sweep, sweep
     from stratagem.mechanism.adoption import Adoption, adopt
     from stratagem.mechanism.aggregator import Aggregator
     from stratagem.mechanism.auditor import Audit, audit
@@ -33,14 +42,8 @@ if TYPE_CHECKING:
     from stratagem.simulation import Simulation, simulate
     from stratagem.solution import Solution
     from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
-    from stratagem.strategies import (
-        MatrixStrategy,
-        Strategy,
-        TwoLevelStrategy,
-        hadamard_response,
-        hierarchical,
-        randomised_response,
-    )
+    from stratagem.strategies import MatrixStrategy, Protocol, Strategy, TwoLevelStrategy
+    from stratagem.tuning import tune
     from stratagem.workloads import (
         Domain,
         Workload,
@@ -59,6 +62,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
+    "stratagem.baselines": (
+        "hadamard_mechanism",
+        "hadamard_response",
+        "hierarchical",
+        "projective_geometry_response",
+        "randomised_response",
+        "subset_design",
+    ),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -78,14 +89,9 @@ _HOMES = {
     "stratagem.simulation": ("Simulation", "simulate"),
     "stratagem.solution": ("Solution",),
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
-    "stratagem.strategies": (
-        "MatrixStrategy",
-        "Strategy",
-        "TwoLevelStrategy",
-        "hadamard_response",
-        "hierarchical",
-        "randomised_response",
-    ),
+    "stratagem.strategies": ("MatrixStrategy", "Protocol", "Strategy", "TwoLevelStrategy"),
+    "stratagem.comparison_sweep": ("Sweep", "sweep"),
+    "stratagem.tuning": ("tune",),
     "stratagem.workloads": (
         "Domain",
         "Workload",
@@ -120,11 +126,13 @@ __all__ = [
     "MatrixStrategy",
     "Mechanism",
     "ProjectedGradient",
+    "Protocol",
     "Simulation",
     "Solution",
     "Status",
     "Step",
     "Strategy",
+    "Sweep",
     "TradeOff",
     "TwoLevelStrategy",
     "UnsupportedWorkloadError",
@@ -139,6 +147,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "explicit",
+    "hadamard_mechanism",
     "hadamard_response",
     "hierarchical",
     "histogram",
@@ -153,12 +162,16 @@ __all__ = [
     "path",
     "per_query_variance",
     "prefix",
+    "projective_geometry_response",
     "randomised_response",
     "ripple",
     "simulate",
     "stack",
+    "subset_design",
+    "sweep",
     "total",
     "trade_off",
+    "tune",
     "weighted",
 ]
 

@@ -16,6 +16,7 @@ from stratagem.linalg import (
     squared_distances,
 )
 from stratagem.prior import check_prior, uniform
+from stratagem.strategies import Protocol, Randomiser
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
@@ -76,8 +77,8 @@ class Accuracy:
         return float(np.asarray(x, dtype=float) @ self.per_type)
 
 
-def evaluate(workload: Workload, strategy: Strategy, prior: np.ndarray | None = None) -> Accuracy:
-    """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n).
+def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None = None) -> Accuracy:
+    """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
 
     `prior` (n,), probabilities, chooses the reconstruction: the one of least variance if the types are so
     distributed; 1/n by default. The variances are exact for every data vector either way.
@@ -95,6 +96,8 @@ def evaluate(workload: Workload, strategy: Strategy, prior: np.ndarray | None = 
         224.9176
     """
     prior = None if prior is None else check_prior(prior, workload.domain_size)
+    if isinstance(strategy, Protocol):
+        return _published(workload, strategy, prior)
     F = factor(workload.gram())
     B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
     inverse, own = inverse_row_sums(strategy, prior), np.square(F).sum(axis=1)
@@ -105,7 +108,7 @@ def evaluate(workload: Workload, strategy: Strategy, prior: np.ndarray | None = 
 
 
 def objective(
-    workload: Workload, strategy: Strategy, F: np.ndarray | None = None, prior: np.ndarray | None = None
+    workload: Workload, strategy: Randomiser, F: np.ndarray | None = None, prior: np.ndarray | None = None
 ) -> float:
     """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
 
@@ -114,13 +117,15 @@ def objective(
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
+    if isinstance(strategy, Protocol):
+        return _published(workload, strategy, prior).objective
     F = factor(workload.gram()) if F is None else F
     inverse = supporting_inverse(F, workload, strategy, prior)
     return float(np.sum(F * apply_inverse(inverse, F, prior)))
 
 
 def per_query_variance(
-    workload: Workload, strategy: Strategy, x: np.ndarray, prior: np.ndarray | None = None
+    workload: Workload, strategy: Randomiser, x: np.ndarray, prior: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the exact variance (p,) of every answer for the data vector x (n,), R as in `evaluate`.
 
@@ -131,6 +136,9 @@ def per_query_variance(
         UnsupportedWorkloadError: as `evaluate`.
     """
     x = np.asarray(x, dtype=float)
+    if isinstance(strategy, Protocol):
+        check_seen(workload, strategy)
+        return np.maximum(quadratic_forms(workload, strategy.spread(x) - np.diag(x)), 0.0)
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
     covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
     variance = quadratic_forms(workload, covariance)
@@ -141,6 +149,32 @@ def per_query_variance(
         )
         return _distances_by_query(strategy, answers, W.T, x)
     return np.maximum(variance, 0.0)
+
+
+def _published(workload: Workload, protocol: Protocol, prior: np.ndarray | None) -> Accuracy:
+    """Return the accuracy of a protocol with the estimator that it was published with, whatever the prior."""
+    check_seen(workload, protocol)
+    V, n = workload.gram(), workload.domain_size
+    moments = protocol.second_moments(V)
+    shares = uniform(n) if prior is None else prior
+    return Accuracy(float(n * (shares @ moments)), np.maximum(moments - np.diag(V), 0.0), workload.queries)
+
+
+def check_seen(workload: Workload, protocol: Protocol) -> None:
+    """Refuse a workload that depends on what no report of the protocol does.
+
+    Raises:
+        UnsupportedWorkloadError: if there is such a query.
+        ValueError: if the domains differ in size.
+    """
+    check_domain(workload, protocol)
+    blind, V = protocol.unseen, workload.gram()
+    lost = float(np.sum(blind * (V @ blind)))
+    if lost > SUPPORT_TOLERANCE * float(np.trace(V)):
+        raise UnsupportedWorkloadError(
+            f"The protocol cannot answer this workload: {blind.shape[1]} dimensions of the data vector leave its "
+            "reports unchanged, and the queries need some of them; use a mechanism made for these queries."
+        )
 
 
 def spread(
@@ -209,7 +243,7 @@ def supporting_inverse(
     return inverse
 
 
-def check_domain(workload: Workload, strategy: Strategy) -> None:
+def check_domain(workload: Workload, strategy: Randomiser) -> None:
     """Refuse a workload and a strategy that speak of different numbers of user types.
 
     Raises:

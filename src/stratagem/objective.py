@@ -19,7 +19,7 @@ from stratagem.bounds.pairwise import pairwise_queries, pairwise_types
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.linalg import factor
 from stratagem.prior import check_prior, uniform
-from stratagem.strategies import Strategy
+from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload, explicit
 
 QUERIES = 1 << 22
@@ -49,7 +49,7 @@ class Objective(ABC):
     """Probabilities of the user types (n,); None for 1/n."""
 
     @abstractmethod
-    def value(self, strategy: Strategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return the objective of `strategy` with the reconstruction of `prior`.
 
         Raises:
@@ -57,7 +57,7 @@ class Objective(ABC):
         """
 
     @abstractmethod
-    def measure(self, accuracy: Accuracy, strategy: Strategy, prior: np.ndarray | None) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return the same from the accuracy that is already known."""
 
     @abstractmethod
@@ -109,11 +109,11 @@ class Average(Objective):
         """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n."""
         return self.workload.domain_size * float(self.shares @ np.diag(self.workload.gram()))
 
-    def value(self, strategy: Strategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
         return objective(self.workload, strategy, self.factor, prior)
 
-    def measure(self, accuracy: Accuracy, strategy: Strategy, prior: np.ndarray | None) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
         return accuracy.objective
 
@@ -142,7 +142,7 @@ class Minimax(Objective):
         """Number k of variances."""
 
     @abstractmethod
-    def variances(self, strategy: Strategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser, prior: np.ndarray | None) -> np.ndarray:
         """Return all of them (k,), per user, with the reconstruction of `prior`."""
 
     @abstractmethod
@@ -164,7 +164,7 @@ class Minimax(Objective):
         return self.mixed(uniform(self.size))
 
     @final
-    def value(self, strategy: Strategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return the largest variance."""
         return self.largest(self.variances(strategy, prior))
 
@@ -212,11 +212,11 @@ class WorstCase(Minimax):
         """Number n of user types."""
         return self.workload.domain_size
 
-    def variances(self, strategy: Strategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser, prior: np.ndarray | None) -> np.ndarray:
         """Return t_u (n,)."""
         return evaluate(self.workload, strategy, prior).per_type
 
-    def measure(self, accuracy: Accuracy, strategy: Strategy, prior: np.ndarray | None) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return max_u t_u."""
         return self.largest(accuracy.per_type)
 
@@ -256,11 +256,11 @@ class WorstQuery(Minimax):
         """Number p of queries."""
         return len(self.rows)
 
-    def variances(self, strategy: Strategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser, prior: np.ndarray | None) -> np.ndarray:
         """Return Var_i (p,) of one user of random type."""
         return per_query_variance(self.workload, strategy, self.shares, prior)
 
-    def measure(self, accuracy: Accuracy, strategy: Strategy, prior: np.ndarray | None) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return max_i Var_i."""
         return self.value(strategy, prior)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,10 +55,10 @@ def optimise(
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
 ) -> Solution:
-    """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published baseline.
+    """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published strategy.
 
     Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is
-    none, the best of all may be returned.
+    none, the best of all may be returned. Protocols, whose reports are too many to count, are compared with.
 
     Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior,
     n counts or probabilities of the user types, makes it the average over users so distributed. The objective
@@ -112,7 +113,7 @@ def optimise(
         baselines,
         best.prior,
     )
-    _certify(solution)
+    certify(solution)
     return solution
 
 
@@ -127,6 +128,13 @@ class _Best:
     objective: float
     maker: str
     status: Status
+
+
+class _Fallback(NamedTuple):
+    """A baseline that has finitely many outputs, as a solution must."""
+
+    contender: Contender
+    strategy: Strategy
 
 
 def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
@@ -156,30 +164,31 @@ def _most(solver: Solver | Auto | None) -> int | None:
     return None
 
 
-def _fitting(baselines: tuple[Contender, ...], most: int | None) -> Contender:
-    """Return the best baseline of at most so many outputs; the best of all if none has so few."""
-    few = (one for one in baselines if most is None or one.strategy.outputs <= most)
-    return next(few, baselines[0])
+def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback:
+    """Return the best baseline of at most so many outputs; the best of all strategies if none has so few."""
+    finite = [_Fallback(one, one.strategy) for one in baselines if isinstance(one.strategy, Strategy)]
+    return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
 
 
-def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, baseline: Contender) -> _Best:
+def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback) -> _Best:
     """Return what the search found, or the best baseline where that is no worse."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
     ended = found.status if found.status in ENDED_BY_HAND else late
-    fallback = _Best(
-        baseline.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
+    baseline = fallback.contender
+    published = _Best(
+        fallback.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
     )
     if found.best is None:
-        return fallback
+        return published
     strategy = solver.finish(problem, found.best)
     prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
         accuracy = evaluate(problem.workload, strategy, prior)
     except UnsupportedWorkloadError:  # too few outputs to answer the workload
-        return fallback
+        return published
     value = aim.measure(accuracy, strategy, prior)
     if value > baseline.objective:
-        return fallback
+        return published
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
 
 
@@ -197,8 +206,12 @@ def _verdict(status: Status, gap: float, wanted: float) -> Status:
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
 
-def _certify(solution: Solution) -> None:
-    """Refuse to return what the mathematics rules out."""
+def certify(solution: Solution) -> None:
+    """Refuse to return what the mathematics rules out.
+
+    Raises:
+        ArithmeticError: if the strategy breaks its budget, or its objective is below a bound.
+    """
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if measured > solution.epsilon:
         raise ArithmeticError(f"The strategy measures epsilon {measured!r}, above {solution.epsilon!r}.")

@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.baselines import BASELINES, Baseline, Setting
 from stratagem.objective import Average, Objective
-from stratagem.strategies import BASELINES, Baseline, MatrixStrategy
+from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
 
 
@@ -20,7 +21,7 @@ class Contender:
     mechanism: str
     parameters: str
     """The tuned parameters in words, empty where there are none."""
-    strategy: MatrixStrategy
+    strategy: Randomiser
     objective: float
     workload: Workload
     prior: np.ndarray | None = None
@@ -44,20 +45,21 @@ def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = N
 
     Example:
         >>> import stratagem as st
-        >>> [contender.mechanism for contender in rank_baselines(st.prefix(64), 1.0)]
-        ['hierarchical', 'hadamard-response', 'randomised-response']
+        >>> rank_baselines(st.prefix(64), 1.0)[0].mechanism
+        'hierarchical'
     """
     aim = Average(workload) if aim is None else aim
-    best = (_best(baseline, aim, epsilon) for baseline in BASELINES)
+    setting = Setting(workload.domain.sizes, workload.gram())
+    best = (tuned(baseline, aim, setting, epsilon) for baseline in BASELINES)
     ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
     assert ranked, "randomised response supports every workload"
     return tuple(ranked)
 
 
-def _best(baseline: Baseline, aim: Objective, epsilon: float) -> Contender | None:
-    """Return the candidate with the least objective, None where the baseline supports nothing here."""
+def tuned(baseline: Baseline, aim: Objective, setting: Setting, epsilon: float) -> Contender | None:
+    """Return the candidate with the least objective, None where the baseline does not answer the queries."""
     best: Contender | None = None
-    for parameters, strategy in baseline.candidates(aim.workload.domain_size, epsilon):
+    for parameters, strategy in baseline.candidates(setting, epsilon):
         try:
             value = aim.value(strategy, aim.prior)
         except UnsupportedWorkloadError:

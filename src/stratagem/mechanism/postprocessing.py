@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.linalg import factor, pseudo_inverse
+from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.consistency.nonnegativity import ripple
 from stratagem.mechanism.entropy import largest_entropy
 from stratagem.mechanism.likelihood import most_likely
@@ -129,14 +130,21 @@ def _independent(workload: Workload) -> np.ndarray:
 
 
 def _ripple(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
-    """Return x_hat, negative cells paid by those that differ in one attribute, and so on until all is paid."""
+    """Return x_hat, negative cells paid by those that differ in one attribute, and so on until all is paid.
+
+    Where x_hat does not hold N users, all cells first take equal parts of what it misses.
+    """
     x, N = _cells(reconstruction, "ripple"), reconstruction.users
-    paid = ripple(x.reshape(workload.domain.sizes), PAID * N / len(x))
+    paid = ripple((x + (N - x.sum()) / len(x)).reshape(workload.domain.sizes), PAID * N / len(x))
     return nearest_on_simplex(paid.ravel(), N)
 
 
 def _ibu(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     """Return the most likely data vector, the limit of iterative Bayesian updates."""
+    if not isinstance(reconstruction, BestLinear):
+        raise ValueError(
+            "ibu was asked for, but needs counts of every output, and this protocol has too many: use wnnls"
+        )
     return reconstruction.users * most_likely(reconstruction.strategy, reconstruction.counts)
 
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 from scipy.fft import dct
+from scipy.linalg import hadamard
 
 from stratagem.bounds.weighted import WeightedDual
-from stratagem.strategies import hadamard_response, hierarchical
 
 EXHAUSTIVE = 12
 """Domain size up to which all 2^n - 2 patterns are listed."""
@@ -118,6 +118,7 @@ def published_patterns(n: int, most: int = 512) -> np.ndarray:
     """Return the sets of published mechanisms: Hadamard columns, tree nodes; none above n = `most`."""
     if not 2 <= n <= most:
         return np.zeros((0, n), dtype=bool)
-    strategies = [hadamard_response(n, 1.0), *(hierarchical(n, 1.0, b, "randomised") for b in (2, 4))]
-    rows = [s.matrix > np.sqrt(s.matrix.max(axis=1) * s.matrix.min(axis=1))[:, None] for s in strategies]
-    return np.concatenate(rows)
+    columns = hadamard(1 << n.bit_length())[:, 1 : n + 1] > 0
+    widths = [b**level for b in (2, 4) for level in range(n.bit_length()) if b**level < n]
+    nodes = [np.arange(n) // width == np.arange(-(-n // width))[:, None] for width in widths]
+    return np.concatenate([columns, *nodes])

@@ -1,20 +1,24 @@
-"""Strategies: randomisers with a measured epsilon, and the published baselines."""
+"""Strategies: randomisers with a measured epsilon, as a matrix, as bits, or as a rule with its own estimator."""
 
-from stratagem.strategies.baseline import BASELINES, Baseline
-from stratagem.strategies.hadamard_response import hadamard_response
-from stratagem.strategies.hierarchical import hierarchical
 from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.strategies.randomised_response import randomised_response
+from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.support_oracle import SupportOracle
 from stratagem.strategies.two_level import TwoLevelStrategy
+from stratagem.strategies.unary_encoding import UnaryEncoding
+from stratagem.strategies.views import View, Views
+
+Randomiser = Strategy | Protocol
+"""What a user can run: finitely many reports behind linear maps, or a rule with its published estimator."""
 
 __all__ = [
-    "BASELINES",
-    "Baseline",
     "MatrixStrategy",
+    "Protocol",
+    "Randomiser",
     "Strategy",
+    "SupportOracle",
     "TwoLevelStrategy",
-    "hadamard_response",
-    "hierarchical",
-    "randomised_response",
+    "UnaryEncoding",
+    "View",
+    "Views",
 ]

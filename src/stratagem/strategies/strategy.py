@@ -78,6 +78,18 @@ class Strategy(ABC):
         """Draw the counts of reports (m,) when x[u] users have type u: a sum of n multinomials."""
 
     @final
+    @property
+    def delta(self) -> float:
+        """Zero: epsilon holds for every report."""
+        return 0.0
+
+    @final
+    @property
+    def report(self) -> str:
+        """What one user sends, in a few words."""
+        return f"1 of {self.outputs}"
+
+    @final
     def information(self) -> np.ndarray:
         """Return the information matrix M = Q^T D^-1 Q, n x n."""
         return self.centred_information() + 1.0 / self.domain_size

@@ -50,8 +50,8 @@ def consistent_marginals(
         holders = [i for i, table in enumerate(found) if shared <= set(table.attributes)]
         given = [found[i].onto(names) for i in holders]
         weights = [1 / (found[i].variance * found[i].merged(names)) for i in holders]
-        exact = known is not None and not names
-        wanted = known if exact else np.average(given, axis=0, weights=weights)
+        mean = np.average(given, axis=0, weights=weights)
+        wanted = mean if names or known is None else known
         for i in holders:
             found[i] = found[i].with_marginal(names, wanted)
     return tuple(found)

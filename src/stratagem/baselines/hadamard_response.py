@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import hadamard
 
+from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.setting import Setting
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
 
@@ -43,3 +45,18 @@ def patterned(domain_size: int, epsilon: float, blocks: int = 1) -> np.ndarray:
         owned = max(0, members.stop - members.start)
         Q[block, :, members][high[:, :owned]] = E
     return Q.reshape(blocks * b, domain_size) / (b / 2 * (E + 2 * blocks - 1))
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    blocks = 1
+    while blocks <= min(setting.domain_size, 16):
+        yield f"blocks {blocks}", hadamard_response(setting.domain_size, epsilon, blocks)
+        blocks *= 2
+
+
+HADAMARD_RESPONSE = Baseline(
+    "hadamard-response",
+    "half of the rows of a Hadamard matrix, chosen by the value",
+    "Acharya, Sun, Zhang 2019",
+    _candidates,
+)

@@ -6,9 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from stratagem.strategies.hadamard_response import patterned
+from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.hadamard_response import patterned
+from stratagem.baselines.randomised_response import truthful
+from stratagem.baselines.setting import Setting
 from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.strategies.randomised_response import truthful
 
 Oracle = Literal["hadamard", "randomised"]
 
@@ -50,3 +52,18 @@ def level_widths(domain_size: int, branching: int) -> list[int]:
     while widths[-1] * branching < domain_size:
         widths.append(widths[-1] * branching)
     return widths
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    n = setting.domain_size
+    for branching in (b for b in (2, 4, 8, 16) if b == 2 or b < n):
+        for oracle in ("hadamard", "randomised"):
+            yield f"branching {branching}, {oracle}", hierarchical(n, epsilon, branching, oracle)
+
+
+HIERARCHICAL = Baseline(
+    "hierarchical",
+    "a random level of a tree over the domain",
+    "Cormode, Kulkarni, Srivastava 2019",
+    _candidates,
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.setting import Setting
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
 
@@ -30,3 +32,15 @@ def truthful(domain_size: int, epsilon: float) -> np.ndarray:
     """Return the n x n matrix of randomised response, E on the diagonal before normalisation."""
     E = ratio(epsilon)
     return (np.ones((domain_size, domain_size)) + (E - 1) * np.eye(domain_size)) / (E + domain_size - 1)
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    yield "", randomised_response(setting.domain_size, epsilon)
+
+
+RANDOMISED_RESPONSE = Baseline(
+    "randomised-response",
+    "the truth, or any other value, with odds e^epsilon",
+    "Warner 1965; Kairouz et al. 2016",
+    _candidates,
+)

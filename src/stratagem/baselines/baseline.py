@@ -1,0 +1,23 @@
+"""A published mechanism that every optimised strategy is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from stratagem.baselines.setting import Setting
+from stratagem.strategies import Randomiser
+
+Candidates = Iterator[tuple[str, Randomiser]]
+"""Pairs of (parameters in words, mechanism)."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A published mechanism with its tuning range."""
+
+    name: str
+    title: str
+    reference: str
+    candidates: Callable[[Setting, float], Candidates]
+    """(setting, epsilon) -> what it may be tuned to, nothing where it does not apply; comparisons keep the best."""

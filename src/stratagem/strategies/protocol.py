@@ -1,0 +1,91 @@
+"""The interface of a protocol: a randomiser with too many reports for a matrix, and its published estimator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from stratagem.strategies.matrix import MatrixStrategy
+
+
+class Protocol(ABC):
+    """A locally private randomiser whose reports are sets, hashes or real vectors.
+
+    A report y has a score s(y) in R^n with E[s(y) | user type u] = e_u wherever it can tell types apart, so
+    that the sum of scores estimates the data vector without bias. Aggregators add up totals, a few sums over
+    reports that the scores are linear in; entry 0 is the number of reports, and totals of two collections add.
+    """
+
+    @property
+    @abstractmethod
+    def domain_size(self) -> int:
+        """Number n of user types."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Measured privacy loss: the supremum over reports and pairs of types of the log ratio of likelihoods.
+
+        Guarantee:
+            Computed from the probabilities that the client uses; no constructor stores what it was asked for.
+        """
+
+    @property
+    @abstractmethod
+    def delta(self) -> float:
+        """Probability outside of epsilon: 0 for pure epsilon-LDP, else (epsilon, delta)-LDP holds."""
+
+    @final
+    @property
+    def outputs(self) -> None:
+        """Not counted: the reports are too many, or real numbers."""
+        return None
+
+    @property
+    @abstractmethod
+    def report(self) -> str:
+        """What one user sends, in a few words with its size."""
+
+    @property
+    @abstractmethod
+    def unseen(self) -> np.ndarray:
+        """Orthonormal directions (n x r) of the data vector that no score depends on; r = 0 for an oracle."""
+
+    @abstractmethod
+    def second_moments(self, B: np.ndarray) -> np.ndarray:
+        """Return E[s^T B s | u] (n,) for a symmetric B (n x n); with B = V it gives t_u + V_uu."""
+
+    @abstractmethod
+    def spread(self, x: np.ndarray) -> np.ndarray:
+        """Return sum_u x_u E[s s^T | u] (n x n), so that the estimate's covariance is that minus diag(x)."""
+
+    @abstractmethod
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw one report, a row, for each user type in `values` (integers in 0..n-1). For simulation only."""
+
+    @abstractmethod
+    def collect(self, reports: np.ndarray) -> np.ndarray:
+        """Return the totals of reports, (k,), the number of reports first.
+
+        Raises:
+            ValueError: for what no client sends.
+        """
+
+    @abstractmethod
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the totals (k,) when x[u] users have type u, distributed as those of so many reports."""
+
+    @abstractmethod
+    def reconstruct(self, totals: np.ndarray) -> np.ndarray:
+        """Return the published unbiased estimate of the data vector, (k,) -> (n,)."""
+
+    @abstractmethod
+    def dense(self) -> MatrixStrategy:
+        """Return the same randomiser as a matrix.
+
+        Raises:
+            ValueError: if it has too many reports for one.
+        """
