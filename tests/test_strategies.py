@@ -61,7 +61,7 @@ def test_hierarchical_levels_cover_any_domain(n, branching, widths):
 
 def test_hierarchical_does_not_tell_members_of_a_node_apart_above_the_leaves():
     strategy = st.hierarchical(8, 1.0, branching=4, oracle="randomised")
-    top = strategy.matrix[8:]
+    top = strategy.dense().matrix[8:]
     assert np.array_equal(top[:, 0], top[:, 3])
     assert not np.array_equal(top[:, 0], top[:, 4])
 
