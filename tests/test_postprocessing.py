@@ -19,7 +19,7 @@ from test_simulation import delays
 
 EVERY = tuple(METHODS)
 BIASED = tuple(name for name, method in METHODS.items() if not method.unbiased)
-HOLDS_ALL = ("norm-sub", "simplex", "wnnls", "ibu")
+HOLDS_ALL = ("norm-sub", "simplex", "wnnls", "maximum-entropy", "ripple", "ibu")
 """Methods whose data vector holds exactly N users."""
 SPARSE = np.array([600, 300, 90, 10, 0, 0, 0, 0])
 FALSE_ALARM = 5.0
@@ -177,7 +177,7 @@ def test_a_method_is_biased_exactly_if_it_says_so(method):
     z = errors.mean(axis=0) / (errors.std(axis=0, ddof=1) / np.sqrt(300))
     assert METHODS[method].unbiased == (np.abs(z).max() < FALSE_ALARM)
     assert METHODS[method].bias.startswith("unbiased" if METHODS[method].unbiased else "biased")
-    if method in ("base-pos", "norm-sub", "wnnls", "ibu"):
+    if method in ("base-pos", "norm-sub", "wnnls", "ripple", "ibu"):
         assert z[4:].min() > FALSE_ALARM, "empty cells are expected above zero"
     if method in ("norm-sub", "wnnls", "ibu"):
         assert z[0] < -FALSE_ALARM, "at the cost of the largest"
@@ -221,11 +221,11 @@ def test_wnnls_cuts_the_error_on_real_data(name):
 def test_unseen_types_leave_only_methods_that_answer_queries(rng):
     Q, W = sparse_parities(1.0), st.marginals("2^4", 2)
     counts = Q.histogram(rng.multinomial(400, rng.dirichlet(np.full(16, 0.2))), rng)
-    for method in ("base-pos", "base-cut", "norm-cut", "norm-sub", "simplex"):
-        with pytest.raises(ValueError, match="use wnnls or ibu"):
+    for method in ("base-pos", "base-cut", "norm-cut", "norm-sub", "simplex", "ripple"):
+        with pytest.raises(ValueError, match="use wnnls, maximum-entropy or ibu"):
             st.estimate(Q, counts, W, method=method)
     raw = st.estimate(Q, counts, W)
-    for method in ("wnnls", "ibu"):
+    for method in ("wnnls", "maximum-entropy", "ibu"):
         found = st.estimate(Q, counts, W, method=method)
         assert (found.answers >= 0).all()
         assert found.answers[:4].sum() == pytest.approx(400)

@@ -51,7 +51,7 @@ def test_intervals_cover(protocol):
     assert binom.cdf(narrow, 300, 0.95) < 1e-6
 
 
-@pytest.mark.parametrize("method", ["base-pos", "norm-sub", "wnnls"])
+@pytest.mark.parametrize("method", ["base-pos", "norm-sub", "wnnls", "maximum-entropy", "ripple"])
 def test_post_processing_works_as_for_strategies(method):
     randomiser = PROTOCOLS["unary encoding"]
     found = st.estimate(

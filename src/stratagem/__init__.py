@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from stratagem.mechanism.aggregator import Aggregator
     from stratagem.mechanism.auditor import Audit, audit
     from stratagem.mechanism.collection import Collection
+    from stratagem.mechanism.consistency.agreement import consistent_marginals
+    from stratagem.mechanism.consistency.completion import marginal_from
+    from stratagem.mechanism.consistency.nonnegativity import ripple
+    from stratagem.mechanism.consistency.table import MarginalTable
+    from stratagem.mechanism.consistency.tree import consistent_tree
     from stratagem.mechanism.estimation import Estimate, estimate
     from stratagem.mechanism.mechanism import Mechanism, load_mechanism
     from stratagem.optimisation import optimise
@@ -89,6 +94,11 @@ _HOMES = {
     "stratagem.mechanism.aggregator": ("Aggregator",),
     "stratagem.mechanism.auditor": ("Audit", "audit"),
     "stratagem.mechanism.collection": ("Collection",),
+    "stratagem.mechanism.consistency.agreement": ("consistent_marginals",),
+    "stratagem.mechanism.consistency.completion": ("marginal_from",),
+    "stratagem.mechanism.consistency.nonnegativity": ("ripple",),
+    "stratagem.mechanism.consistency.table": ("MarginalTable",),
+    "stratagem.mechanism.consistency.tree": ("consistent_tree",),
     "stratagem.mechanism.estimation": ("Estimate", "estimate"),
     "stratagem.mechanism.mechanism": ("Mechanism", "load_mechanism"),
     "stratagem.optimisation": ("optimise",),
@@ -129,6 +139,7 @@ __all__ = [
     "Comparison",
     "Domain",
     "Estimate",
+    "MarginalTable",
     "MatrixStrategy",
     "Mechanism",
     "ProjectedGradient",
@@ -148,6 +159,8 @@ __all__ = [
     "all_range",
     "audit",
     "compare",
+    "consistent_marginals",
+    "consistent_tree",
     "estimate",
     "evaluate",
     "explicit",
@@ -163,6 +176,7 @@ __all__ = [
     "load_mechanism",
     "lower_bounds",
     "marginal_encoding",
+    "marginal_from",
     "marginal_hadamard",
     "marginal_response",
     "marginals",
@@ -173,6 +187,7 @@ __all__ = [
     "prefix",
     "projective_geometry_response",
     "randomised_response",
+    "ripple",
     "simulate",
     "stack",
     "subset_design",

@@ -29,9 +29,7 @@ def estimate(
     ] = None,
     order: ORDER = None,
     width: WIDTH = None,
-    method: Annotated[
-        str, typer.Option(help="unbiased, base-pos, base-cut, norm-cut, norm-sub, simplex, wnnls or ibu.")
-    ] = "unbiased",
+    method: Annotated[str, typer.Option(help="A post-processing of `stratagem list`.")] = "unbiased",
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let all intervals hold together.")

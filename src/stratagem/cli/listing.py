@@ -7,14 +7,17 @@ from stratagem.cli.output import write, write_json, write_table
 
 
 def listing(json: JSON = False) -> None:
-    """List the workloads, solvers and mechanisms, each with one line and its reference."""
+    """List the workloads, solvers, mechanisms and post-processings, each with one line and its reference."""
     from stratagem.baselines import BASELINES
+    from stratagem.mechanism.postprocessing import METHODS
 
     mechanisms = [{"name": one.name, "title": one.title, "reference": one.reference} for one in BASELINES]
+    methods = [{"name": one.name, "title": one.bias, "reference": one.reference} for one in METHODS.values()]
     tables = {
         "workloads": _catalogue("workloads"),
         "solvers": _catalogue("solvers"),
         "mechanisms": mechanisms,
+        "post-processings": methods,
     }
     if json:
         write_json(tables)

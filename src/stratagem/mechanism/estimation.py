@@ -204,7 +204,7 @@ def estimate(
         workload: What is asked.
         prior: Chooses the reconstruction (n,), as in `evaluate`; a protocol has its published one.
         method: Post-processing by name: unbiased (none), base-pos, base-cut, norm-cut, norm-sub (= simplex),
-            wnnls, ibu.
+            wnnls, maximum-entropy, ripple, ibu.
         confidence: Of the intervals, which are normal approximations.
         simultaneous: Whether all intervals hold together (Sidak) or each alone.
         about: `users` for the true answers of the users who reported; `population` for those of the population

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.accuracy import weighted_gram
-from stratagem.mechanism.simplex import duality_gap, minimise_quadratic
+from stratagem.mechanism.simplex import duality_gap
+from stratagem.mechanism.working_set import sparse_minimum
 from stratagem.strategies import Strategy
 
 GAP = 1e-5
@@ -32,8 +33,8 @@ def most_likely(strategy: Strategy, counts: np.ndarray, gap: float = GAP) -> np.
         if duality_gap(slope, z) <= gap:
             break
         curvature = weighted_gram(strategy, _per_report(counts, strategy.forward(z) ** 2))
-        target = minimise_quadratic(curvature, z, slope, gap / 10)
-        z = _along(strategy, counts, z, target - z, float(slope @ (target - z)))
+        target = sparse_minimum(curvature, z, slope, gap / 10)
+        z = _along(strategy, counts, z, target - z, float(slope @ (target - z)), gap / 10)
     return z
 
 
@@ -43,15 +44,18 @@ def likelihood_slope(strategy: Strategy, counts: np.ndarray, z: np.ndarray) -> n
 
 
 def _along(
-    strategy: Strategy, counts: np.ndarray, z: np.ndarray, move: np.ndarray, slope: float
+    strategy: Strategy, counts: np.ndarray, z: np.ndarray, move: np.ndarray, slope: float, slack: float
 ) -> np.ndarray:
-    """Return z + t move for the first t = 1, 1/2, 1/4, ... that raises the likelihood enough."""
+    """Return z + t move for the first t = 1, 1/2, 1/4, ... that raises the likelihood enough, give or take the slack.
+
+    The slack is what the move itself was computed to: near the end it may gain nothing and only lower the bound.
+    """
     before, change = strategy.forward(z), strategy.forward(move)
     seen = counts > 0
     c, relative = counts[seen], change[seen] / before[seen]
     t = 1.0
     while t > 1e-10:
-        if (t * relative > -1).all() and -(c @ np.log1p(t * relative)) <= SUFFICIENT * t * slope:
+        if (t * relative > -1).all() and -(c @ np.log1p(t * relative)) <= SUFFICIENT * t * slope + slack:
             return z + t * move
         t /= 2
     return z

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.linalg import factor, pseudo_inverse
 from stratagem.mechanism.best_linear import BestLinear
+from stratagem.mechanism.consistency.nonnegativity import ripple
+from stratagem.mechanism.entropy import largest_entropy
 from stratagem.mechanism.likelihood import most_likely
 from stratagem.mechanism.reconstruction import ROUNDING, Reconstruction
-from stratagem.mechanism.simplex import minimise_quadratic, nearest_on_simplex
+from stratagem.mechanism.simplex import nearest_on_simplex
+from stratagem.mechanism.working_set import sparse_minimum
 from stratagem.table import nearest
 from stratagem.workloads import Workload, histogram
 
@@ -18,6 +23,9 @@ SURVIVORS = 2.0
 """Empty cells that base-cut keeps by mistake, on average."""
 CLOSE = 1e-4
 """Distance of workload non-negative least squares from its exact answer, in total standard errors."""
+
+PAID = 1e-6
+"""Debt that ripple leaves in a cell, as a share of an average cell."""
 
 Process = Callable[[Reconstruction, Workload], np.ndarray]
 
@@ -89,13 +97,46 @@ def _wnnls(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     from some 10^11 users double precision allows 1e-2.
     """
     N, V = reconstruction.users, workload.gram()
-    gap = (
-        0.5
-        * CLOSE**2
-        * max(reconstruction.total_variance(workload), ROUNDING * N * float(np.trace(V)))
-        / N**2
-    )
-    return N * minimise_quadratic(V, reconstruction.data / N, np.zeros(len(V)), gap)
+    gap = 0.5 * _tolerance(reconstruction, workload) ** 2
+    return N * sparse_minimum(V, reconstruction.data / N, np.zeros(len(V)), gap)
+
+
+def _tolerance(reconstruction: Reconstruction, workload: Workload) -> float:
+    """Return 1e-4 of the root of the answers' total variance, at least what rounding takes, as a share of N."""
+    N = reconstruction.users
+    least = ROUNDING * N * workload.frobenius_squared
+    return CLOSE * math.sqrt(max(reconstruction.total_variance(workload), least)) / N
+
+
+def _maximum_entropy(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return the x of largest entropy among those with the answers of wnnls, W x = W x_wnnls.
+
+    As even as the answers allow: cells that no query tells apart are equal, attributes that no query asks together
+    independent. Its answers are within 1e-4 of the root of their total variance of those of wnnls. Where the
+    answers determine every cell it is wnnls.
+    """
+    nearest, N, A = _wnnls(reconstruction, workload), reconstruction.users, _independent(workload)
+    if len(A) == len(nearest):
+        return nearest
+    return N * largest_entropy(A, nearest / N, _tolerance(reconstruction, workload))
+
+
+def _independent(workload: Workload) -> np.ndarray:
+    """Return as few queries A (r x n) as the workload has dimensions, A^T A = V."""
+    if workload.queries >= workload.domain_size:
+        return factor(workload.gram()).T
+    W = workload.matrix()
+    return pseudo_inverse(W @ W.T).vectors.T @ W
+
+
+def _ripple(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return x_hat, negative cells paid by those that differ in one attribute, and so on until all is paid.
+
+    Where x_hat does not hold N users, all cells first take equal parts of what it misses.
+    """
+    x, N = _cells(reconstruction, "ripple"), reconstruction.users
+    paid = ripple((x + (N - x.sum()) / len(x)).reshape(workload.domain.sizes), PAID * N / len(x))
+    return nearest_on_simplex(paid.ravel(), N)
 
 
 def _ibu(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
@@ -111,7 +152,7 @@ def _cells(reconstruction: Reconstruction, name: str) -> np.ndarray:
     if reconstruction.unseen:
         raise ValueError(
             f"{name} was asked for, but changes single cells, and {reconstruction.unseen} dimensions of the data "
-            "vector are unseen by this strategy: use wnnls or ibu"
+            "vector are unseen by this strategy: use wnnls, maximum-entropy or ibu"
         )
     return reconstruction.data
 
@@ -166,6 +207,20 @@ METHODS = {
             _wnnls,
         ),
         Method(
+            "maximum-entropy",
+            False,
+            "biased: the answers are those of wnnls; what no query asked is as even as they allow",
+            "Qardaji, Yang, Li, SIGMOD 2014",
+            _maximum_entropy,
+        ),
+        Method(
+            "ripple",
+            False,
+            "biased: rare cells upwards, at the cost of cells that differ from them in one attribute",
+            "Qardaji, Yang, Li, SIGMOD 2014",
+            _ripple,
+        ),
+        Method(
             "ibu",
             False,
             "biased for few users, consistent for many: maximum likelihood",
@@ -174,4 +229,4 @@ METHODS = {
         ),
     )
 }
-"""Post-processing by name."""
+"""Post-processing by name. Hierarchical and marginal consistency need no name here: every data vector has them."""

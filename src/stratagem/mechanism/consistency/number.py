@@ -1,0 +1,52 @@
+"""Numbers from outside."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def finite(values: ArrayLike, what: str) -> np.ndarray:
+    """Return real finite numbers as a float array of any shape.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    array = numbers(values)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} are not all real finite numbers: give an array of such numbers")
+    return array
+
+
+def numbers(values: ArrayLike) -> np.ndarray:
+    """Return real numbers as floats of any shape, a single nan for anything else."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return np.array(np.nan)
+    return array.astype(float) if array.dtype.kind in "iuf" else np.array(np.nan)
+
+
+def scalar(value: object, what: str) -> float:
+    """Return one real finite number as a float.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value)):
+        return float(value)
+    raise ValueError(f"{what} is {value!r}, but must be one finite number: give for example 1000.0")
+
+
+def positive(value: object, what: str) -> float:
+    """Return a positive finite number as a float.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    number = scalar(value, what)
+    if number <= 0:
+        raise ValueError(f"{what} is {value!r}, but must be positive: give for example 1.0")
+    return number
