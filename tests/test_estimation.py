@@ -8,7 +8,7 @@ from stratagem.baselines import BASELINES
 from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.postprocessing import METHODS
 from stratagem.simulation import draw, estimate_data
-from tables import WORKLOADS, setting
+from tables import WORKLOADS, finite
 from test_simulation import delays
 
 REPETITIONS = 2000
@@ -55,7 +55,7 @@ def repeated(believed: st.Strategy, W: st.Workload, counts: np.ndarray, **option
 def test_expected_counts_give_the_true_answers_and_the_true_variances(name, baseline, epsilon):
     """Answers and variances are linear in the counts, so this is unbiasedness, without any sampling."""
     W, x = WORKLOADS[name](16), np.random.default_rng(0).integers(0, 500, 16)
-    for _, Q in baseline.candidates(setting(st.histogram(16)), epsilon):
+    for Q in finite(baseline, st.histogram(16), epsilon):
         expected = BestLinear.of(Q, Q.histogram(x, np.random.default_rng(1)))
         expected = BestLinear(Q, Q.forward(x), None, expected.inverse)
         truth, variance = W.answer(x), st.per_query_variance(W, Q, x)

@@ -30,7 +30,8 @@ def hierarchical(
         domain_size: number n of user types.
         epsilon: the budget.
         branching: B, from 2.
-        oracle: "hadamard" (response), "randomised" (response) or "one-bit" (of a Hadamard coefficient).
+        oracle: "hadamard" (response), "randomised" (response), "one-bit" (of a Hadamard coefficient) or
+            "design" (a block of a balanced design, or a point of a geometry).
         levels: probabilities of the levels (h,), leaves first, with sum 1; all equal by default.
 
     Guarantee:

@@ -29,7 +29,7 @@ def marginal_response(
         sizes: numbers of values of the attributes.
         epsilon: the budget.
         tables: attribute sets to draw from, all equally likely.
-        oracle: "randomised", "hadamard" or "one-bit".
+        oracle: "randomised", "hadamard", "one-bit" or "design".
 
     Guarantee:
         epsilon-LDP: that of `report_view`.
