@@ -16,7 +16,7 @@ from stratagem.workloads.check import integer
 
 MOST_BITS = 8
 """Most coefficients in a report."""
-CHEAP = {1: 1 << 23, 2: 1 << 20, 3: 1 << 20}
+CHEAP = {1: 1 << 23, 2: 1 << 20, 3: 1 << 17}
 """Most outputs x values in a comparison, by the number of bits."""
 
 
@@ -25,9 +25,10 @@ def hadamard_mechanism(domain_size: int, epsilon: float, bits: int = 1) -> TwoLe
 
     K = 2^ceil(log2 n), value u owns column u of the K x K matrix H. A report is a set S of t distinct rows,
     all equally likely, with signs o in {-1, 1}^S: the user's own with probability E/(E + 2^t - 1), any other
-    with 1/(E + 2^t - 1). So m = 2^t C(K, t), and each sign alone is true with probability
-    p_t = (E + 2^(t-1) - 1)/(E + 2^t - 1). The published estimate averages H[l, u] o_l/(2 p_t - 1); with t = 1
-    a count x among N users then has the variance N ((E + 1)/(E - 1))^2 - x.
+    with 1/(E + 2^t - 1). So m = 2^t C(K, t). The published estimate of u averages H[l, u] o_l/g over S,
+    g = (E - 1)/(E + 2^t - 1): a user of another value adds (1 - (t - 1) g/(K - 1))/(t g^2) to its variance,
+    one of value u adds (1 + (t - 1) g)/(t g^2) - 1. With t = 1 a count x of N users has the variance
+    N ((E + 1)/(E - 1))^2 - x. The best linear estimate also reads products of signs: t near log2(E + 1) pays.
 
     Guarantee:
         epsilon-LDP: a row holds two probabilities, of ratio E.
@@ -36,9 +37,8 @@ def hadamard_mechanism(domain_size: int, epsilon: float, bits: int = 1) -> TwoLe
         ValueError: if n is below 1, t not in 1..K, or m n above 2^27.
 
     Reference:
-        Bassily, Smith 2015 (t = 1); Cormode, Kulkarni, Srivastava 2019, "Answering range queries under local
-        differential privacy" (HRR); t > 1 as in the thesis of Kulkarni 2019, Section 4.7, where the estimate
-        that reads each sign alone is best at t = 1.
+        Bassily, Smith 2015, "Local, private, efficient protocols for succinct histograms" (t = 1); Cormode,
+        Kulkarni, Srivastava 2019, "Answering range queries under local differential privacy" (HRR).
 
     Example:
         >>> hadamard_mechanism(5, epsilon=1.0).outputs

@@ -18,8 +18,8 @@ ELEMENTS = 1 << 22
 """Largest field q^t whose logarithms are written out."""
 BITS = 1 << 27
 """Most outputs x values."""
-CHEAP = 1 << 21
-"""Most outputs x values in a comparison."""
+CHEAP, FEW = 1 << 21, 16
+"""Most outputs x values, and outputs for each value, in a comparison."""
 COMPARED = 3
 """Orders in a comparison."""
 
@@ -96,7 +96,8 @@ def _fits(n: int, q: int, bits: int) -> bool:
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     n = setting.domain_size
-    for q in orders(n, ratio(epsilon), CHEAP)[:COMPARED] if n <= LARGEST else ():
+    cheap = orders(n, ratio(epsilon), min(CHEAP, FEW * n**2)) if n <= LARGEST else []
+    for q in cheap[:COMPARED]:
         yield f"order {q}", projective_geometry_response(n, epsilon, q)
 
 
