@@ -46,7 +46,7 @@ def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = N
     Example:
         >>> import stratagem as st
         >>> rank_baselines(st.prefix(64), 1.0)[0].mechanism
-        'tree-encoding'
+        'hierarchical'
     """
     aim = Average(workload) if aim is None else aim
     setting = Setting(workload.domain.sizes, workload.gram())

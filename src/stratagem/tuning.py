@@ -42,7 +42,7 @@ def tune(
     Example:
         >>> import stratagem as st
         >>> tune(st.prefix(16), 1.0, "hierarchical").solver
-        'hierarchical (branching 4, hadamard)'
+        'hierarchical (branching 2, design, optimal levels)'
     """
     epsilon, began = check(epsilon), time.perf_counter()
     known = {baseline.name: baseline for baseline in BASELINES}

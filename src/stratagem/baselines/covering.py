@@ -12,7 +12,7 @@ import numpy as np
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.marginal import marginal_response, tables_of
 from stratagem.baselines.setting import NEEDED, Setting
-from stratagem.baselines.view import ORACLES, strength
+from stratagem.baselines.view import TUNED, strength
 from stratagem.strategies import Randomiser
 from stratagem.workloads import check
 
@@ -100,7 +100,7 @@ def _estimate(setting: Setting, epsilon: float, tables: Sequence[Collection[int]
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
-    for cover in screen(setting, epsilon, 1 if setting.domain_size > LARGE else 2, ORACLES):
+    for cover in screen(setting, epsilon, 1 if setting.domain_size > LARGE else 2, TUNED):
         yield str(cover), marginal_response(setting.sizes, epsilon, cover.tables, cover.oracle)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.tree import level_widths, screen
-from stratagem.baselines.view import ORACLES, report_view
+from stratagem.baselines.view import TUNED, report_view
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.workloads import check
 
@@ -70,7 +70,7 @@ def node_views(
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     n = setting.domain_size
-    screened = screen(setting.gram, epsilon, 1 if n > LARGE else 2, ORACLES)
+    screened = screen(setting.gram, epsilon, 1 if n > LARGE else 2, TUNED)
     for words, trees in zip(("equal levels", "optimal levels"), screened, strict=True):
         for tree in trees:
             strategy = hierarchical(n, epsilon, tree.branching, tree.oracle, tree.shares)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +34,7 @@ def one_bit(cells: int, epsilon: float) -> Strategy:
     return fourier((cells,), epsilon, np.arange(1, 1 << (cells - 1).bit_length()))
 
 
+@lru_cache(maxsize=256)
 def designed(cells: int, epsilon: float) -> Strategy:
     """Report a block of a balanced design up to 64 cells, a point of a projective geometry above.
 
@@ -51,6 +53,9 @@ ORACLES: Mapping[str, Oracle] = {
     "design": designed,
 }
 """Oracles by name: Hadamard response, randomised response, a Hadamard coefficient, a block of a design."""
+
+TUNED: Mapping[str, Oracle] = {name: ORACLES[name] for name in ("randomised", "design")}
+"""The oracles that comparisons try; with each number of cells one of the two is better than the others."""
 
 
 def named_oracle(name: str) -> Oracle:
@@ -111,6 +116,10 @@ def strength(oracle: Strategy | Protocol) -> float:
         return 0.0
     if isinstance(oracle, Protocol):
         return (k - 1) / float(oracle.second_moments(np.eye(k) - 1 / k).sum())
-    rows, lower = two_valued(oracle)
-    c, f = math.exp(oracle.epsilon) - 1, rows.mean(axis=1)
+    if isinstance(oracle, TwoLevelStrategy):
+        f, lower = oracle.sizes / k, oracle.theta
+    else:
+        rows, lower = two_valued(oracle)
+        f = rows.mean(axis=1)
+    c = math.exp(oracle.epsilon) - 1
     return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (k - 1)
