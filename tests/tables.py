@@ -9,7 +9,7 @@ import numpy as np
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.baselines import BASELINES, Setting
+from stratagem.baselines import BASELINES, Baseline, Setting
 
 
 def binary(n: int) -> str:
@@ -36,6 +36,12 @@ GOLDEN_NAMES = {
     "kway2": "2-way marginals",
     "parity": "parity",
 }
+
+
+def finite(baseline: Baseline, workload: st.Workload, epsilon: float) -> Iterator[st.Strategy]:
+    """The candidates of a baseline that have finitely many outputs."""
+    candidates = baseline.candidates(setting(workload), epsilon)
+    return (one for _, one in candidates if isinstance(one, st.Strategy))
 
 
 def setting(workload: st.Workload) -> Setting:

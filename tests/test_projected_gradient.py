@@ -10,7 +10,7 @@ from stratagem.accuracy import objective
 from stratagem.baselines import BASELINES
 from stratagem.solvers import Problem, search
 from stratagem.solvers.feasible import merged
-from tables import WORKLOADS, assert_private, golden, setting
+from tables import WORKLOADS, assert_private, finite, golden
 
 PUBLISHED = st.ProjectedGradient()
 
@@ -75,8 +75,8 @@ def test_the_same_seed_gives_the_same_strategy(projection, momentum):
 @pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
 def test_warm_starts_improve_on_every_baseline(baseline):
     workload = st.all_range(24)
-    for _, start in baseline.candidates(setting(st.histogram(24)), 1.0):
-        _, _, strategy = run(replace(PUBLISHED, start=start, outputs=96), workload, 1.0)
+    for start in finite(baseline, st.histogram(24), 1.0):
+        _, _, strategy = run(replace(PUBLISHED, start=start.dense(), outputs=96), workload, 1.0)
         assert_private(strategy, 1.0)
         assert objective(workload, strategy) < objective(workload, start)
 
@@ -127,7 +127,7 @@ def test_ctrl_c_keeps_the_best_so_far():
 
 
 def test_merging_proportional_rows_changes_nothing_but_their_number(rng):
-    Q = st.hierarchical(8, 1.0, 2).matrix
+    Q = st.hierarchical(8, 1.0, 2).dense().matrix
     split = np.vstack([0.3 * Q, 0.7 * Q, np.zeros((2, 8))])
     assert merged(split).shape == merged(Q).shape
     together = st.MatrixStrategy(merged(split))

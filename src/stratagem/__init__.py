@@ -13,11 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
-    from stratagem.baselines import hadamard_response, hierarchical, randomised_response
+    from stratagem.baselines import (
+        fourier,
+        haar,
+        hadamard_mechanism,
+        hadamard_response,
+        hierarchical,
+        independent_response,
+        marginal_encoding,
+        marginal_hadamard,
+        marginal_response,
+        projective_geometry_response,
+        randomised_response,
+        subset_design,
+        tree_encoding,
+    )
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
+    from stratagem.comparison_sweep import Sweep, sweep
     from stratagem.mechanism.adoption import Adoption, adopt
     from stratagem.mechanism.aggregator import Aggregator
     from stratagem.mechanism.auditor import Audit, audit
@@ -30,6 +45,7 @@ if TYPE_CHECKING:
     from stratagem.solution import Solution
     from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
     from stratagem.strategies import MatrixStrategy, Protocol, Strategy, TwoLevelStrategy
+    from stratagem.tuning import tune
     from stratagem.workloads import (
         Domain,
         Workload,
@@ -48,7 +64,24 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
-    "stratagem.baselines": ("hadamard_response", "hierarchical", "randomised_response"),
+    "stratagem.baselines": (
+        "hadamard_mechanism",
+        "hadamard_response",
+        "hierarchical",
+        "projective_geometry_response",
+        "randomised_response",
+        "subset_design",
+        "fourier",
+        "haar",
+        "hadamard_response",
+        "hierarchical",
+        "independent_response",
+        "marginal_encoding",
+        "marginal_hadamard",
+        "marginal_response",
+        "randomised_response",
+        "tree_encoding",
+    ),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -64,6 +97,8 @@ _HOMES = {
     "stratagem.solution": ("Solution",),
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
     "stratagem.strategies": ("MatrixStrategy", "Protocol", "Strategy", "TwoLevelStrategy"),
+    "stratagem.comparison_sweep": ("Sweep", "sweep"),
+    "stratagem.tuning": ("tune",),
     "stratagem.workloads": (
         "Domain",
         "Workload",
@@ -103,6 +138,7 @@ __all__ = [
     "Status",
     "Step",
     "Strategy",
+    "Sweep",
     "TradeOff",
     "TwoLevelStrategy",
     "UnsupportedWorkloadError",
@@ -115,24 +151,36 @@ __all__ = [
     "estimate",
     "evaluate",
     "explicit",
+    "fourier",
+    "haar",
+    "hadamard_mechanism",
     "hadamard_response",
     "hierarchical",
     "histogram",
+    "independent_response",
     "kron",
     "load",
     "load_mechanism",
     "lower_bounds",
+    "marginal_encoding",
+    "marginal_hadamard",
+    "marginal_response",
     "marginals",
     "optimise",
     "parity",
     "path",
     "per_query_variance",
     "prefix",
+    "projective_geometry_response",
     "randomised_response",
     "simulate",
     "stack",
+    "subset_design",
+    "sweep",
     "total",
     "trade_off",
+    "tree_encoding",
+    "tune",
     "weighted",
 ]
 

@@ -33,3 +33,14 @@ def ratio(epsilon: float) -> float:
         1e-16 each measures at most epsilon afterwards; the objective pays about 1e-14 of its value.
     """
     return math.exp(check(epsilon)) * (1 - 1e-14)
+
+
+def probability(odds: float) -> float:
+    """Return the probability p whose odds p/(1 - p) are those given, rounded so that they are never exceeded.
+
+    Near p = 1 a double keeps 16 digits of p but few of 1 - p, which the privacy loss is measured from.
+    """
+    p = min(odds / (1 + odds), 1 - 2.0**-53)
+    while p / (1 - p) > odds:
+        p = math.nextafter(p, 0)
+    return p

@@ -3,9 +3,22 @@
 from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.support_oracle import SupportOracle
 from stratagem.strategies.two_level import TwoLevelStrategy
+from stratagem.strategies.unary_encoding import UnaryEncoding
+from stratagem.strategies.views import View, Views
 
 Randomiser = Strategy | Protocol
 """What a user can run: finitely many reports behind linear maps, or a rule with its published estimator."""
 
-__all__ = ["MatrixStrategy", "Protocol", "Randomiser", "Strategy", "TwoLevelStrategy"]
+__all__ = [
+    "MatrixStrategy",
+    "Protocol",
+    "Randomiser",
+    "Strategy",
+    "SupportOracle",
+    "TwoLevelStrategy",
+    "UnaryEncoding",
+    "View",
+    "Views",
+]

@@ -1,0 +1,122 @@
+"""Unary encoding: one noisy bit for every value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from stratagem.strategies.bits import all_sets, bernoulli, check_packed, column_sums, put
+from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
+from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.two_level import DENSE
+from stratagem.workloads.check import integer
+
+LARGEST = 1 << 24
+"""User types of the largest domain."""
+
+
+@final
+@dataclass(frozen=True)
+class UnaryEncoding(SupportOracle):
+    """Send n bits: the own value's is one with probability p, every other with q, independently.
+
+    Guarantee:
+        epsilon = log(p (1 - q)/(q (1 - p))): two types differ in two bits, and the worst report has the
+        first type's and lacks the second's. A single value always sends the same distribution: epsilon is 0.
+
+    Raises:
+        ValueError: unless n is a whole number and 0 < q < p < 1.
+
+    Reference:
+        Wang, Blocki, Li, Jha, USENIX Security 2017; Erlingsson, Pihur, Korolova, CCS 2014.
+
+    Example:
+        >>> round(UnaryEncoding(8, 0.75, 0.25).epsilon, 6)  # log 9
+        2.197225
+    """
+
+    n: int
+    """User types."""
+    p: float
+    q: float
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        n = integer(self.n, "The number of values", 1, LARGEST, "name the size of the domain")
+        object.__setattr__(self, "n", n)
+        if not 0 < self.q < self.p < 1:
+            raise ValueError(
+                f"A bit is one with probabilities p = {self.p!r} and q = {self.q!r}; give 0 < q < p < 1."
+            )
+
+    @property
+    def domain_size(self) -> int:
+        """Number n of user types."""
+        return self.n
+
+    @property
+    def epsilon(self) -> float:
+        """Measured privacy loss log(p (1 - q)/(q (1 - p)))."""
+        if self.n == 1:
+            return 0.0
+        return math.log(self.p / (1 - self.p)) - math.log(self.q / (1 - self.q))
+
+    @property
+    def report(self) -> str:
+        """What one user sends."""
+        return f"{self.n} bits"
+
+    @property
+    def own(self) -> float:
+        """p."""
+        return self.p
+
+    @property
+    def other(self) -> float:
+        """q."""
+        return self.q
+
+    @property
+    def own_pair(self) -> float:
+        """p q: bits are independent."""
+        return self.p * self.q
+
+    @property
+    def other_pair(self) -> float:
+        """q^2."""
+        return self.q * self.q
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw reports, bit-packed as by `numpy.packbits` (N x ceil(n/8))."""
+        values = check_values(values, self.n)
+        packed = bernoulli(len(values), self.n, self.q, rng)
+        put(packed, values, rng.random(len(values)) < self.p)
+        return packed
+
+    def supports(self, reports: np.ndarray) -> np.ndarray:
+        """Return the sums of every bit."""
+        return column_sums(check_packed(reports, self.n), self.n)
+
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the totals: for every bit a binomial of its owners and one of all others."""
+        x = check_counts(x, self.n)
+        total = x.sum()
+        ones = rng.binomial(x, self.p) + rng.binomial(total - x, self.q)
+        return np.concatenate([[total], ones])
+
+    def dense(self) -> MatrixStrategy:
+        """Return the matrix of all 2^n reports, n <= 22.
+
+        Raises:
+            ValueError: if it would hold more than 2^27 probabilities.
+        """
+        n, p, q = self.n, self.p, self.q
+        if n > 30 or n << n > DENSE:
+            raise ValueError(f"A unary encoding of {n} values has 2^{n} reports, too many for a matrix.")
+        bits = all_sets(n)
+        ones = bits.sum(axis=1)[:, None]
+        silent = q ** (ones - bits) * (1 - q) ** (n - 1 - (ones - bits))
+        return MatrixStrategy(silent * np.where(bits, p, 1 - p))

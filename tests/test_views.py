@@ -1,0 +1,122 @@
+"""Views: users answer one of several coarser questions."""
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from protocols import assert_client, assert_exact, deviation
+from stratagem.accuracy import UnsupportedWorkloadError, evaluate
+from stratagem.baselines import optimised_unary_encoding, symmetric_unary_encoding
+from stratagem.strategies import UnaryEncoding, View, Views
+
+
+def tree(n, branching, epsilon, **options):
+    """A tree of optimised unary encodings, its levels equally likely."""
+    groups, width = [], 1
+    while width < n:
+        groups.append(np.arange(n) // width)
+        width *= branching
+    views = [View(g, optimised_unary_encoding(g.max() + 1, epsilon), 1 / len(groups)) for g in groups]
+    return Views(tuple(views), **options)
+
+
+def margins(epsilon):
+    """The three two-way margins of 2^3, which do not see the three-way interaction."""
+    cells = np.arange(8)
+    pairs = [(cells >> a & 1) * 2 + (cells >> b & 1) for a, b in ((0, 1), (0, 2), (1, 2))]
+    oracle = symmetric_unary_encoding(4, epsilon)
+    return [View(pair, oracle, p) for pair, p in zip(pairs, (0.5, 0.3, 0.2), strict=True)]
+
+
+CASES = {
+    "tree": tree(8, 2, 1.0),
+    "free tree": tree(8, 2, 1.0, total_known=False),
+    "margins": Views(tuple(margins(1.0))),
+    "free margins": Views(tuple(margins(1.0)), total_known=False),
+    "one": Views((View(np.arange(3), UnaryEncoding(3, 0.5, 0.2), 1.0),)),
+    "weighted": Views(
+        (
+            View(np.arange(5), UnaryEncoding(5, 0.5, 0.2), 0.75, weight=3.0),
+            View(np.array([0, 0, 1, 1, 1]), UnaryEncoding(2, 0.6, 0.1), 0.25, weight=0.1),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("views", CASES.values(), ids=CASES)
+def test_views_agree_with_their_matrix(views, rng):
+    assert_exact(views, rng)
+
+
+@pytest.mark.parametrize("name", ["margins", "free tree"])
+def test_reports_follow_the_matrix(name, rng):
+    """False alarm 2e-6."""
+    assert_client(CASES[name], rng.integers(3, 5, 40_000), rng)
+
+
+@pytest.mark.parametrize("name", ["tree", "free margins"])
+def test_estimates_have_the_stated_covariance(name, rng):
+    """False alarm 4e-6; the control, users who moved to another cell, must fail."""
+    views, x = CASES[name], rng.integers(0, 900, 8)
+    values = np.repeat(np.arange(8), x)
+    assert deviation(views, lambda: views.histogram(x, rng), x, 1000) == (True, True)
+    assert deviation(views, lambda: views.collect(views.randomise(values, rng)), x, 200)[0]
+    assert not deviation(views, lambda: views.histogram(np.roll(x, 1), rng), x, 1000)[0]
+
+
+def test_estimates_are_weighted_least_squares(rng):
+    """Against a solver: x_hat minimises sum_l w_l ||y_l - A_l x||^2 with y_l of the scores over p_l."""
+    views = CASES["free tree"]
+    totals = views.histogram(rng.integers(0, 50, 8), rng)
+    rows, answers, first = [], [], 1
+    for view, weight in zip(views.views, views.weights, strict=True):
+        k = view.oracle.domain_size
+        A = view.groups == np.arange(k)[:, None]
+        y = view.oracle.reconstruct(totals[first : first + k + 1]) / view.probability
+        rows.append(np.sqrt(weight) * A)
+        answers.append(np.sqrt(weight) * y)
+        first += k + 1
+    expected = np.linalg.lstsq(np.vstack(rows), np.concatenate(answers), rcond=None)[0]
+    assert np.allclose(views.reconstruct(totals), expected)
+
+
+def test_a_known_total_is_kept(rng):
+    views = CASES["tree"]
+    totals = views.histogram(rng.integers(0, 50, 8), rng)
+    assert views.reconstruct(totals).sum() == pytest.approx(totals[0])
+
+
+def test_a_tree_answers_ranges_better_than_its_leaves():
+    W = st.all_range(64)
+    leaves = evaluate(W, optimised_unary_encoding(64, 1.0)).objective
+    assert evaluate(W, tree(64, 4, 1.0)).objective < leaves / 2
+
+
+def test_what_no_view_sees_is_refused():
+    with pytest.raises(UnsupportedWorkloadError, match="1 dimensions"):
+        evaluate(st.histogram(8), CASES["margins"])
+    assert evaluate(st.marginals("2^3", 2), CASES["margins"]).objective > 0
+
+
+LEAVES = View(np.arange(4), UnaryEncoding(4, 0.5, 0.2), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Views(()), "at least one view"),
+        (lambda: Views((LEAVES, LEAVES)), "must sum to one"),
+        (lambda: Views((View(np.arange(5), UnaryEncoding(4, 0.5, 0.2), 1.0),)), "0 to 3"),
+        (lambda: Views((View(np.arange(4.0), UnaryEncoding(4, 0.5, 0.2), 1.0),)), "float64"),
+        (lambda: Views((View(np.arange(4), UnaryEncoding(4, 0.5, 0.2), 0.0),)), "positive number up to 1"),
+        (lambda: Views((View(np.arange(4), UnaryEncoding(4, 0.5, 0.2), 1.0, -1.0),)), "weight -1.0"),
+        (lambda: Views((View(np.arange(8), CASES["margins"], 1.0),)), "cannot tell its values apart"),
+        (lambda: Views((LEAVES,)).collect(np.zeros((2, 3), np.uint8)), "rows of 5 bytes"),
+        (lambda: Views((LEAVES,)).collect(np.full((2, 5), 1, np.uint8)), "there are 1"),
+        (lambda: Views((LEAVES,)).collect(np.array([[0, 0, 0, 0, 15]], np.uint8)), "behind the last"),
+        (lambda: tree(40, 2, 1.0).dense(), "2\\^40 reports"),
+    ],
+)
+def test_refusals(make, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        make()
