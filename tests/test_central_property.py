@@ -168,6 +168,7 @@ def test_views_cover_every_margin(d, size, k):
 def test_what_is_not_measured_has_infinite_variance():
     K = central.tables((2, 2, 2), [(0,), (1,)])
     assert laplace(K).total_variance(st.marginals("2^3", 2).gram()) == np.inf
+    assert laplace(K).worst_variance(st.marginals("2^3", 2)) == np.inf
     assert laplace(K).total_variance(K.T @ K) < np.inf
 
 

@@ -20,6 +20,10 @@ LONGEST = 4
 """Measured queries per user type at most."""
 
 
+Candidate = tuple[str, str, Pure]
+"""Mechanism, tuned parameters in words, measurement."""
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """What is asked and under which promise."""
@@ -29,24 +33,23 @@ class Task:
     epsilon: float
     neighbours: Neighbours
 
-    def measured(self, K: np.ndarray, shares: np.ndarray | None = None) -> Pure:
-        """Return whole-number queries with geometric noise that spends the budget."""
-        return measure(K, self.epsilon, self.neighbours, shares)
-
-
-Candidate = tuple[str, str, Pure]
-"""Mechanism, tuned parameters in words, measurement."""
+    def spent(
+        self, mechanism: str, parameters: str, K: np.ndarray, shares: np.ndarray | None = None
+    ) -> Iterator[Candidate]:
+        """Yield whole-number queries with geometric noise, nothing if they tell no neighbours apart."""
+        if self.neighbours == "add-remove" or (K != K[:, :1]).any():
+            yield mechanism, parameters, measure(K, self.epsilon, self.neighbours, shares)
 
 
 def candidates(task: Task) -> Iterator[Candidate]:
     """Yield the linear mechanisms of pure differential privacy that a task may use."""
     n = task.setting.domain_size
     yield "laplace", "histogram", measure(np.eye(n), task.epsilon, task.neighbours, noise="laplace")
-    yield "geometric", "histogram", task.measured(np.eye(n))
+    yield from task.spent("geometric", "histogram", np.eye(n))
     yield from _workload_itself(task)
     if len(task.setting.sizes) == 1 and n > 1:
         yield from _hierarchies(task)
-        yield "privelet", "", task.measured(haar(n))
+        yield from task.spent("privelet", "", haar(n))
     if len(task.setting.sizes) > 1:
         yield from _views(task)
     if set(task.setting.sizes) == {2}:
@@ -58,24 +61,23 @@ def _workload_itself(task: Task) -> Iterator[Candidate]:
     if workload.queries <= LONGEST * n:
         W = workload.matrix()
         if (W % 1 == 0).all() and np.abs(W).max() < 2**53:
-            yield "workload", "least squares", task.measured(W)
+            yield from task.spent("workload", "least squares", W)
 
 
 def _hierarchies(task: Task) -> Iterator[Candidate]:
     """Yield trees of every branching, and the best of them with the budgets that suit the workload best."""
-    n, best, least = task.setting.domain_size, None, np.inf
+    n, V, totals = task.setting.domain_size, task.setting.gram, {}
     for branching in (b for b in BRANCHINGS if b == 2 or b < n):
         tree = Hierarchy(n, branching)
-        measurement = task.measured(tree.queries())
-        yield "hierarchical", f"branching {branching}", measurement
-        total = measurement.total_variance(task.setting.gram)
-        if total < least:
-            best, least = tree, total
-    if best is not None and len(best.widths) > 1:
-        budgets = best_budgets(best, task.setting.gram)
+        for candidate in task.spent("hierarchical", f"branching {branching}", tree.queries()):
+            totals[tree] = candidate[2].total_variance(V)
+            yield candidate
+    best = min(totals, key=lambda tree: totals[tree])
+    if len(best.widths) > 1:
+        budgets = best_budgets(best, V)
         words = " ".join(f"{budget:.2g}" for budget in budgets[::-1])
         parameters = f"branching {best.branching}, budgets {words}"
-        yield "hierarchical", parameters, task.measured(best.queries(), best.shares(budgets))
+        yield from task.spent("hierarchical", parameters, best.queries(), best.shares(budgets))
 
 
 def _views(task: Task) -> Iterator[Candidate]:
@@ -83,12 +85,12 @@ def _views(task: Task) -> Iterator[Candidate]:
     sizes, margins = task.setting.sizes, task.setting.margins
     K = tables(sizes, margins)
     if len(K) <= LONGEST * task.setting.domain_size:
-        yield "marginals", f"{len(margins)} tables", task.measured(K)
+        yield from task.spent("marginals", f"{len(margins)} tables", K)
     for size in range(max(map(len, margins)) + 1, len(sizes)):
         views = covering(len(sizes), size, margins)
         K = tables(sizes, views)
         if len(K) <= LONGEST * task.setting.domain_size:
-            yield "views", f"{len(views)} of {size} attributes", task.measured(K)
+            yield from task.spent("views", f"{len(views)} of {size} attributes", K)
 
 
 def _parities(task: Task) -> Iterator[Candidate]:
@@ -96,4 +98,4 @@ def _parities(task: Task) -> Iterator[Candidate]:
     for margin in task.setting.margins:
         inside |= {S for k in range(len(margin) + 1) for S in combinations(margin, k)}
     sets = sorted(inside, key=lambda S: (len(S), S))
-    yield "fourier", f"{len(sets)} parities", task.measured(parities(d, sets))
+    yield from task.spent("fourier", f"{len(sets)} parities", parities(d, sets))

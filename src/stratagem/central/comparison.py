@@ -13,11 +13,14 @@ from stratagem.central.gaussian import measure_gaussian
 from stratagem.central.measurement import Measurement
 from stratagem.central.neighbour import Neighbours, check
 from stratagem.central.optimised import optimised, optimised_gaussian
+from stratagem.linalg import centre
 from stratagem.workloads import Workload
 
 HEADINGS = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")
-LARGEST = 4096
-"""User types up to which an n x n matrix is factorised a few dozen times."""
+LARGEST = 1024
+"""User types up to which optimised queries take a minute or two."""
+CONSTANT = 1e-12
+"""Share of V below which the queries do not tell user types apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +70,15 @@ def compare(
     data, exactly. The optimised queries are never worse than another mechanism with geometric noise.
 
     Args:
-        workload: Linear queries over at most 4096 user types.
+        workload: Linear queries over at most 1024 user types.
         epsilon: Privacy budget.
         neighbours: "add-remove" or "replace". One person replaced by another changes the histogram by 2
             in the L1 norm; only "replace" is comparable with local differential privacy.
         delta: Adds Gaussian noise on the histogram and on optimised queries.
 
     Raises:
-        ValueError: for an epsilon, delta or relation that is not one, a workload that asks for nothing, or a
-            larger domain.
+        ValueError: for an epsilon, delta or relation that is not one, a workload that asks for nothing (or for
+            the total alone, where people are replaced), or a larger domain.
 
     Example:
         >>> import stratagem as st
@@ -88,9 +91,13 @@ def compare(
         raise ValueError(
             f"The domain has {workload.domain_size} cells; comparisons go to {LARGEST}: merge some."
         )
-    task = Task(workload, Setting(workload.domain.sizes, workload.gram()), epsilon, neighbours)
+    V, n = workload.gram(), workload.domain_size
+    if neighbours == "replace" and np.abs(centre(V)).max() <= CONSTANT * np.abs(V).max():
+        raise ValueError(
+            "The workload asks for the total alone, which no replacement changes: use add-remove."
+        )
+    task = Task(workload, Setting(workload.domain.sizes, V), epsilon, neighbours)
     tuned = _tuned(task)
-    V, n = task.setting.gram, workload.domain_size
     others: list[tuple[str, str, Measurement]] = [candidate for _, candidate in tuned.values()]
     others.append(_optimised(task, *min(tuned.values(), key=lambda one: one[0])))
     if delta is not None:

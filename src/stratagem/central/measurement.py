@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import final
 
 import numpy as np
 
 from stratagem.central.neighbour import Neighbours
-from stratagem.linalg import PseudoInverse, RegularInverse, inverse, inverse_trace
+from stratagem.linalg import OUTSIDE, PseudoInverse, RegularInverse, inverse, inverse_trace
 from stratagem.workloads import Workload
 
 BLOCK = 1 << 24
@@ -63,17 +64,18 @@ class Measurement(ABC):
 
     @final
     def worst_variance(self, workload: Workload) -> float:
-        """Return the largest variance of a query of a workload that K measures, W itself never built."""
-        root = self.covariance().root
-        step = max(1, BLOCK // workload.queries)
-        squares = np.zeros(workload.queries)
-        for first in range(0, root.shape[1], step):
-            squares += np.square(workload.answer(root[:, first : first + step])).sum(axis=1)
-        return float(squares.max())
+        """Return the largest variance of a query of a workload, W itself never built.
+
+        Infinite if W asks for something that K does not measure.
+        """
+        covariance = self.covariance()
+        if _squares(workload, covariance.null).sum() > OUTSIDE * workload.frobenius_squared:
+            return math.inf
+        return float(_squares(workload, covariance.root).max())
 
     @final
     def estimate(self, answers: np.ndarray) -> np.ndarray:
-        """Return x^ (n,) from noisy answers (k,).
+        """Return x^ (n,) from noisy answers (k,), the shortest where K does not determine it.
 
         Raises:
             ValueError: for another number of answers.
@@ -84,3 +86,12 @@ class Measurement(ABC):
                 f"Answers have shape {y.shape}; give one for each of {len(self.queries)} queries."
             )
         return self.covariance() @ (self.queries.T @ (y / self.variances))
+
+
+def _squares(workload: Workload, X: np.ndarray) -> np.ndarray:
+    """Return the squared length of every row of W X (p,), some columns of X (n x r) at a time."""
+    step = max(1, BLOCK // workload.queries)
+    squares = np.zeros(workload.queries)
+    for first in range(0, X.shape[1], step):
+        squares += np.square(workload.answer(X[:, first : first + step])).sum(axis=1)
+    return squares

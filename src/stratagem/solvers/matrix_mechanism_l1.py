@@ -20,8 +20,8 @@ WIDEST = 160
 """Such queries of a given start at most; one with more is not improved, only compared."""
 LOW = 4
 """User types per dimension of V from which the L2 optimum is a start too: it has no identity to begin with."""
-STEPS = 600
-"""Descent steps that settle the fourth digit on 256 user types."""
+STEPS, FEWEST = 600, 150
+"""Descent steps that settle the third digit on 256 user types; on larger domains in proportion fewer, to a limit."""
 TRIAL = 4
 """All starts get this part of the steps..."""
 LEFT = 3
@@ -31,7 +31,7 @@ DOMINANT = 20.0
 
 
 def least_l1(
-    V: np.ndarray, starts: Sequence[ArrayLike] = (), steps: int = STEPS, seed: int = 0
+    V: np.ndarray, starts: Sequence[ArrayLike] = (), steps: int | None = None, seed: int = 0
 ) -> QueryStrategy:
     """Minimise tr((A^T A)^+ V) over queries A (k x n) whose columns sum to at most 1 in absolute value.
 
@@ -44,7 +44,8 @@ def least_l1(
         V: Gram matrix W^T W (n x n), positive semidefinite.
         starts: Known queries (k_i x n) of any scale, for example those of a hierarchy. The result is never
             worse than one of them.
-        steps: L-BFGS steps of a start that is among the best after a quarter of them.
+        steps: L-BFGS steps of a start that is among the best after a quarter of them; by default 600 on up to
+            256 user types, fewer on more.
         seed: Of the random starts.
 
     Returns:
@@ -65,6 +66,7 @@ def least_l1(
         True
     """
     V = check_gram(V)
+    steps = max(FEWEST, STEPS * 256 // max(256, len(V))) if steps is None else steps
     convex = least_l2(V)
     known = [_checked(start, len(V)) for start in starts]
     if LOW * len(convex.matrix) <= len(V):
