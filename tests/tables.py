@@ -9,7 +9,7 @@ import numpy as np
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.baselines import BASELINES, Setting
+from stratagem.baselines import BASELINES, Baseline, Setting
 
 
 def binary(n: int) -> str:
@@ -41,6 +41,16 @@ GOLDEN_NAMES = {
 def setting(workload: st.Workload) -> Setting:
     """What baselines may look at before they are tuned for a workload."""
     return Setting(workload.domain.sizes, workload.gram())
+
+
+def finite(baseline: Baseline, workload: st.Workload, epsilon: float) -> list[st.Strategy]:
+    """The candidates of a baseline whose reports can be counted."""
+    tuned = (candidate for _, candidate in baseline.candidates(setting(workload), epsilon))
+    return [candidate for candidate in tuned if isinstance(candidate, st.Strategy)]
+
+
+FINITE = [baseline for baseline in BASELINES if finite(baseline, st.histogram(2), 1.0)]
+"""Baselines whose reports can be counted."""
 
 
 class Golden(NamedTuple):

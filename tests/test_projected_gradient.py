@@ -7,10 +7,9 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.baselines import BASELINES
 from stratagem.solvers import Problem, search
 from stratagem.solvers.feasible import merged
-from tables import WORKLOADS, assert_private, golden, setting
+from tables import FINITE, WORKLOADS, assert_private, finite, golden
 
 PUBLISHED = st.ProjectedGradient()
 
@@ -72,10 +71,10 @@ def test_the_same_seed_gives_the_same_strategy(projection, momentum):
     assert first.shape != other.shape or not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
 def test_warm_starts_improve_on_every_baseline(baseline):
     workload = st.all_range(24)
-    for _, start in baseline.candidates(setting(st.histogram(24)), 1.0):
+    for start in finite(baseline, st.histogram(24), 1.0):
         _, _, strategy = run(replace(PUBLISHED, start=start, outputs=96), workload, 1.0)
         assert_private(strategy, 1.0)
         assert objective(workload, strategy) < objective(workload, start)

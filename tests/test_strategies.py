@@ -8,19 +8,18 @@ import pytest
 from scipy.stats import chi2
 
 import stratagem as st
-from stratagem.baselines import BASELINES
 from stratagem.baselines.hierarchical import level_widths
-from tables import assert_private, setting
+from tables import FINITE, assert_private, finite
 
 EPSILONS = (0.01, 0.5, 1.0, 4.0, 12.0)
 SIZES = (1, 2, 3, 8, 37, 100)
 
 
-@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("n", SIZES)
 def test_baselines_are_private_and_unbiased(baseline, n, epsilon):
-    for _, strategy in baseline.candidates(setting(st.histogram(n)), epsilon):
+    for strategy in finite(baseline, st.histogram(n), epsilon):
         assert_private(strategy, epsilon)
         assert strategy.domain_size == n
         if n > 1:
