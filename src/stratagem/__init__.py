@@ -13,7 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate, per_query_variance
-    from stratagem.baselines import hadamard_response, hierarchical, randomised_response
+    from stratagem.baselines import (
+        count_mean_sketch,
+        hadamard_count_mean_sketch,
+        hadamard_response,
+        hierarchical,
+        local_gaussian,
+        local_hashing,
+        local_laplace,
+        local_spherical,
+        optimised_unary_encoding,
+        randomised_response,
+        rappor,
+        subset_selection,
+        summed_histogram_encoding,
+        symmetric_unary_encoding,
+        thresholded_histogram_encoding,
+    )
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
@@ -29,7 +45,15 @@ if TYPE_CHECKING:
     from stratagem.simulation import Simulation, simulate
     from stratagem.solution import Solution
     from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
-    from stratagem.strategies import MatrixStrategy, Protocol, Strategy, TwoLevelStrategy
+    from stratagem.strategies import (
+        MatrixStrategy,
+        Protocol,
+        Strategy,
+        TwoLevelStrategy,
+        UnaryEncoding,
+        View,
+        Views,
+    )
     from stratagem.workloads import (
         Domain,
         Workload,
@@ -48,7 +72,23 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "stratagem.accuracy": ("Accuracy", "UnsupportedWorkloadError", "evaluate", "per_query_variance"),
-    "stratagem.baselines": ("hadamard_response", "hierarchical", "randomised_response"),
+    "stratagem.baselines": (
+        "count_mean_sketch",
+        "hadamard_count_mean_sketch",
+        "hadamard_response",
+        "hierarchical",
+        "local_gaussian",
+        "local_hashing",
+        "local_laplace",
+        "local_spherical",
+        "optimised_unary_encoding",
+        "randomised_response",
+        "rappor",
+        "subset_selection",
+        "summed_histogram_encoding",
+        "symmetric_unary_encoding",
+        "thresholded_histogram_encoding",
+    ),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -63,7 +103,15 @@ _HOMES = {
     "stratagem.simulation": ("Simulation", "simulate"),
     "stratagem.solution": ("Solution",),
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
-    "stratagem.strategies": ("MatrixStrategy", "Protocol", "Strategy", "TwoLevelStrategy"),
+    "stratagem.strategies": (
+        "MatrixStrategy",
+        "Protocol",
+        "Strategy",
+        "TwoLevelStrategy",
+        "UnaryEncoding",
+        "View",
+        "Views",
+    ),
     "stratagem.workloads": (
         "Domain",
         "Workload",
@@ -105,32 +153,47 @@ __all__ = [
     "Strategy",
     "TradeOff",
     "TwoLevelStrategy",
+    "UnaryEncoding",
     "UnsupportedWorkloadError",
+    "View",
+    "Views",
     "Workload",
     "adopt",
     "all_marginals",
     "all_range",
     "audit",
     "compare",
+    "count_mean_sketch",
     "estimate",
     "evaluate",
     "explicit",
+    "hadamard_count_mean_sketch",
     "hadamard_response",
     "hierarchical",
     "histogram",
     "kron",
     "load",
     "load_mechanism",
+    "local_gaussian",
+    "local_hashing",
+    "local_laplace",
+    "local_spherical",
     "lower_bounds",
     "marginals",
     "optimise",
+    "optimised_unary_encoding",
     "parity",
     "path",
     "per_query_variance",
     "prefix",
     "randomised_response",
+    "rappor",
     "simulate",
     "stack",
+    "subset_selection",
+    "summed_histogram_encoding",
+    "symmetric_unary_encoding",
+    "thresholded_histogram_encoding",
     "total",
     "trade_off",
     "weighted",

@@ -111,7 +111,13 @@ def count_mean_bias(sketch: Views, x: np.ndarray) -> np.ndarray:
 def _sizes(n: int) -> tuple[int, int]:
     """Return a width and a number of hash functions that tell n values apart."""
     width = 1 << max(1, min(6, (n - 1).bit_length() - 1))
-    return width, -(-2 * n // (width - 1))
+    hashes = -(-2 * n // (width - 1))
+    while True:
+        tables = hash_tables(n, width, hashes, 0)
+        together = sum(table[:, None] == table for table in tables)
+        if np.linalg.matrix_rank(together, hermitian=True) == n:
+            return width, hashes
+        hashes += 1
 
 
 def _all_bits(setting: Setting, epsilon: float) -> Candidates:

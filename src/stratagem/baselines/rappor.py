@@ -12,6 +12,8 @@ from stratagem.workloads.check import integer
 
 HASHES = (1, 2)
 """Hash functions of a filter that comparisons try."""
+SMALLEST = 8
+"""User types below which all of them fit into one filter."""
 LARGEST = 256
 """User types up to which comparisons try Bloom filters."""
 
@@ -52,7 +54,7 @@ def rappor(
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     n = setting.domain_size
-    if not 2 <= n <= LARGEST:
+    if not SMALLEST <= n <= LARGEST:
         return
     bits = min(n, 32)
     cohorts = 2 * -(-n // bits) + 2
