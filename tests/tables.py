@@ -38,19 +38,15 @@ GOLDEN_NAMES = {
 }
 
 
+def finite(baseline: Baseline, workload: st.Workload, epsilon: float) -> Iterator[st.Strategy]:
+    """The candidates of a baseline that have finitely many outputs."""
+    candidates = baseline.candidates(setting(workload), epsilon)
+    return (one for _, one in candidates if isinstance(one, st.Strategy))
+
+
 def setting(workload: st.Workload) -> Setting:
     """What baselines may look at before they are tuned for a workload."""
     return Setting(workload.domain.sizes, workload.gram())
-
-
-def finite(baseline: Baseline, workload: st.Workload, epsilon: float) -> list[st.Strategy]:
-    """The candidates of a baseline whose reports can be counted."""
-    tuned = (candidate for _, candidate in baseline.candidates(setting(workload), epsilon))
-    return [candidate for candidate in tuned if isinstance(candidate, st.Strategy)]
-
-
-FINITE = [baseline for baseline in BASELINES if finite(baseline, st.histogram(2), 1.0)]
-"""Baselines whose reports can be counted."""
 
 
 class Golden(NamedTuple):

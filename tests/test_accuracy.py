@@ -8,7 +8,8 @@ from scipy.stats import norm
 
 import stratagem as st
 from stratagem.accuracy import objective
-from tables import FINITE, WORKLOADS, finite
+from stratagem.baselines import BASELINES
+from tables import WORKLOADS, finite
 
 
 def definition(W: np.ndarray, Q: np.ndarray) -> tuple[float, np.ndarray]:
@@ -22,12 +23,12 @@ def definition(W: np.ndarray, Q: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_formulas_agree_with_the_definition(name, baseline, epsilon):
     workload = WORKLOADS[name](16)
     for strategy in finite(baseline, st.histogram(16), epsilon):
-        expected, t = definition(workload.matrix(), strategy.matrix)
+        expected, t = definition(workload.matrix(), strategy.dense().matrix)
         accuracy = st.evaluate(workload, strategy)
         assert accuracy.objective == pytest.approx(expected, rel=1e-8)
         assert objective(workload, strategy) == pytest.approx(expected, rel=1e-8)
@@ -65,7 +66,7 @@ def test_per_query_variances_add_up_and_match_the_definition(rng):
     workload, strategy = st.all_range(12), st.hierarchical(12, 1.0, 3)
     x = rng.integers(0, 50, 12)
     per_query = st.per_query_variance(workload, strategy, x)
-    W, Q = workload.matrix(), strategy.matrix
+    W, Q = workload.matrix(), strategy.dense().matrix
     D = Q.sum(axis=1)
     R = np.linalg.pinv(Q.T @ (Q / D[:, None])) @ (Q / D[:, None]).T
     direct = np.square(W @ R) @ (Q @ x) - np.square(W) @ x

@@ -30,8 +30,11 @@ def test_each_baseline_appears_at_its_best(name, epsilon):
     assert [one.objective for one in ranked] == sorted(one.objective for one in ranked)
     for baseline in BASELINES:
         candidates = list(baseline.candidates(setting(workload), epsilon))
+        mine = next((one for one in ranked if one.mechanism == baseline.name), None)
+        if mine is None:
+            assert not candidates
+            continue
         best = min(st.evaluate(workload, strategy).objective for _, strategy in candidates)
-        mine = next(one for one in ranked if one.mechanism == baseline.name)
         assert mine.objective == pytest.approx(best, rel=1e-12)
         assert mine.accuracy.objective == pytest.approx(best, rel=1e-12)
 
@@ -44,7 +47,8 @@ def test_rows_are_sorted_and_lie_between_bounds_and_baselines(comparison):
         row.objective >= bound for row in comparison.rows for bound in comparison.bounds.known().values()
     )
     assert all(row.epsilon <= 1.0 for row in comparison.rows)
-    assert {row.mechanism for row in comparison.rows} == {"optimised", *(one.name for one in BASELINES)}
+    applicable = {one.name for one in BASELINES if any(one.candidates(setting(comparison.workload), 1.0))}
+    assert {row.mechanism for row in comparison.rows} == {"optimised", *applicable}
 
 
 def test_rows_agree_with_an_evaluation(comparison):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.baselines import BASELINES
+from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.postprocessing import METHODS
-from stratagem.mechanism.reconstruction import Reconstruction
 from stratagem.simulation import draw, estimate_data
-from tables import FINITE, WORKLOADS, finite
+from tables import WORKLOADS, finite
 from test_simulation import delays
 
 REPETITIONS = 2000
@@ -49,14 +50,14 @@ def repeated(believed: st.Strategy, W: st.Workload, counts: np.ndarray, **option
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_expected_counts_give_the_true_answers_and_the_true_variances(name, baseline, epsilon):
     """Answers and variances are linear in the counts, so this is unbiasedness, without any sampling."""
     W, x = WORKLOADS[name](16), np.random.default_rng(0).integers(0, 500, 16)
     for Q in finite(baseline, st.histogram(16), epsilon):
-        expected = Reconstruction.of(Q, Q.histogram(x, np.random.default_rng(1)))
-        expected = Reconstruction(Q, Q.forward(x), None, expected.inverse)
+        expected = BestLinear.of(Q, Q.histogram(x, np.random.default_rng(1)))
+        expected = BestLinear(Q, Q.forward(x), None, expected.inverse)
         truth, variance = W.answer(x), st.per_query_variance(W, Q, x)
         assert W.answer(expected.data) == pytest.approx(truth, abs=1e-6 * x.sum())
         assert expected.variances(W) == pytest.approx(variance, rel=1e-6, abs=1e-7 * variance.max())
@@ -79,8 +80,8 @@ def test_estimates_are_those_of_the_simulation(rng):
 def test_covariances_are_those_of_the_definition(strategy):
     """About the users: sum_u x_u Cov(one report of u). About the population: N Cov(one report of anybody)."""
     W, N = st.prefix(8), X.sum()
-    given = Reconstruction.of(strategy, strategy.histogram(X, np.random.default_rng(0)))
-    expected = Reconstruction(strategy, strategy.forward(X), None, given.inverse)
+    given = BestLinear.of(strategy, strategy.histogram(X, np.random.default_rng(0)))
+    expected = BestLinear(strategy, strategy.forward(X), None, given.inverse)
     parts = [multinomial_covariance(W.matrix(), strategy, e, x) for e, x in zip(np.eye(8), X, strict=True)]
     scale = np.abs(sum(parts)).max()
     assert expected.covariance(W) == pytest.approx(sum(parts), abs=1e-9 * scale)
@@ -91,8 +92,8 @@ def test_covariances_are_those_of_the_definition(strategy):
 
 def test_types_that_nobody_can_tell_apart_get_the_larger_variance():
     Q, x = sparse_parities(3.0), np.random.default_rng(3).integers(0, 300, 16)
-    given = Reconstruction.of(Q, Q.histogram(x, np.random.default_rng(0)))
-    expected = Reconstruction(Q, Q.forward(x), None, given.inverse)
+    given = BestLinear.of(Q, Q.histogram(x, np.random.default_rng(0)))
+    expected = BestLinear(Q, Q.forward(x), None, given.inverse)
     assert expected.unseen == 5
     tables = st.marginals("2^4", 2)
     assert expected.variances(tables) == pytest.approx(st.per_query_variance(tables, Q, x), rel=1e-8)
@@ -163,7 +164,7 @@ def test_a_few_reports_cannot_make_an_interval_collapse(epsilon):
     W, Q = st.stack([st.histogram(8), st.prefix(8)]), st.randomised_response(8, epsilon)
     for y in range(8):
         counts = 3 * np.eye(8, dtype=int)[y]
-        reconstruction = Reconstruction.of(Q, counts)
+        reconstruction = BestLinear.of(Q, counts)
         floor = np.diag(W.matrix() @ reconstruction._floor @ W.matrix().T)
         for u in range(8):
             assert (st.per_query_variance(W, Q, 3 * np.eye(8)[u]) >= floor - 1e-9).all()

@@ -8,9 +8,9 @@ from scipy.optimize import minimize, nnls
 
 import stratagem as st
 from stratagem.accuracy import quadratic_forms
+from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.likelihood import GAP, likelihood_slope, most_likely
 from stratagem.mechanism.postprocessing import CLOSE, METHODS
-from stratagem.mechanism.reconstruction import Reconstruction
 from stratagem.mechanism.simplex import duality_gap, minimise_quadratic, nearest_on_simplex
 from stratagem.simulation import draw
 from tables import WORKLOADS
@@ -142,7 +142,7 @@ def test_processed_data_vectors_are_what_they_promise(method, rng):
 
 def test_the_closed_forms_by_hand():
     Q = st.randomised_response(4, 40.0)
-    reconstruction = Reconstruction.of(Q, np.array([50, 30, 15, 5]))
+    reconstruction = BestLinear.of(Q, np.array([50, 30, 15, 5]))
     vector = np.array([80.0, 30.0, -4.0, -6.0])
     object.__setattr__(reconstruction, "data", vector)  # what a cached property writes
     W = st.histogram(4)

@@ -7,9 +7,10 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import objective
+from stratagem.baselines import BASELINES
 from stratagem.solvers import Problem, search
 from stratagem.solvers.feasible import merged
-from tables import FINITE, WORKLOADS, assert_private, finite, golden
+from tables import WORKLOADS, assert_private, finite, golden
 
 PUBLISHED = st.ProjectedGradient()
 
@@ -71,11 +72,11 @@ def test_the_same_seed_gives_the_same_strategy(projection, momentum):
     assert first.shape != other.shape or not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
 def test_warm_starts_improve_on_every_baseline(baseline):
     workload = st.all_range(24)
     for start in finite(baseline, st.histogram(24), 1.0):
-        _, _, strategy = run(replace(PUBLISHED, start=start, outputs=96), workload, 1.0)
+        _, _, strategy = run(replace(PUBLISHED, start=start.dense(), outputs=96), workload, 1.0)
         assert_private(strategy, 1.0)
         assert objective(workload, strategy) < objective(workload, start)
 
@@ -126,7 +127,7 @@ def test_ctrl_c_keeps_the_best_so_far():
 
 
 def test_merging_proportional_rows_changes_nothing_but_their_number(rng):
-    Q = st.hierarchical(8, 1.0, 2).matrix
+    Q = st.hierarchical(8, 1.0, 2).dense().matrix
     split = np.vstack([0.3 * Q, 0.7 * Q, np.zeros((2, 8))])
     assert merged(split).shape == merged(Q).shape
     together = st.MatrixStrategy(merged(split))

@@ -8,14 +8,15 @@ import pytest
 from scipy.stats import chi2
 
 import stratagem as st
+from stratagem.baselines import BASELINES
 from stratagem.baselines.hierarchical import level_widths
-from tables import FINITE, assert_private, finite
+from tables import assert_private, finite
 
 EPSILONS = (0.01, 0.5, 1.0, 4.0, 12.0)
 SIZES = (1, 2, 3, 8, 37, 100)
 
 
-@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("n", SIZES)
 def test_baselines_are_private_and_unbiased(baseline, n, epsilon):
@@ -24,9 +25,9 @@ def test_baselines_are_private_and_unbiased(baseline, n, epsilon):
         assert strategy.domain_size == n
         if n > 1:
             assert strategy.epsilon == pytest.approx(epsilon, abs=1e-9)
-        expected_counts = strategy.forward(np.eye(n))
-        estimates = np.column_stack([strategy.reconstruct(column) for column in expected_counts.T])
-        assert np.allclose(estimates, np.eye(n), atol=1e-8)
+        some = np.eye(n)[np.unique(np.linspace(0, n - 1, 4).astype(int))]
+        estimates = [strategy.reconstruct(strategy.forward(x)) for x in some]
+        assert np.allclose(estimates, some, atol=1e-8)
 
 
 def test_randomised_response_is_the_textbook_matrix():
@@ -60,7 +61,7 @@ def test_hierarchical_levels_cover_any_domain(n, branching, widths):
 
 def test_hierarchical_does_not_tell_members_of_a_node_apart_above_the_leaves():
     strategy = st.hierarchical(8, 1.0, branching=4, oracle="randomised")
-    top = strategy.matrix[8:]
+    top = strategy.dense().matrix[8:]
     assert np.array_equal(top[:, 0], top[:, 3])
     assert not np.array_equal(top[:, 0], top[:, 4])
 

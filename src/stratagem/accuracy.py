@@ -137,7 +137,7 @@ def per_query_variance(
     """
     x = np.asarray(x, dtype=float)
     if isinstance(strategy, Protocol):
-        _check_seen(workload, strategy)
+        check_seen(workload, strategy)
         return np.maximum(quadratic_forms(workload, strategy.spread(x) - np.diag(x)), 0.0)
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
     covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
@@ -153,15 +153,20 @@ def per_query_variance(
 
 def _published(workload: Workload, protocol: Protocol, prior: np.ndarray | None) -> Accuracy:
     """Return the accuracy of a protocol with the estimator that it was published with, whatever the prior."""
-    _check_seen(workload, protocol)
+    check_seen(workload, protocol)
     V, n = workload.gram(), workload.domain_size
     moments = protocol.second_moments(V)
     shares = uniform(n) if prior is None else prior
     return Accuracy(float(n * (shares @ moments)), np.maximum(moments - np.diag(V), 0.0), workload.queries)
 
 
-def _check_seen(workload: Workload, protocol: Protocol) -> None:
-    """Refuse a workload that depends on what no report of the protocol does."""
+def check_seen(workload: Workload, protocol: Protocol) -> None:
+    """Refuse a workload that depends on what no report of the protocol does.
+
+    Raises:
+        UnsupportedWorkloadError: if there is such a query.
+        ValueError: if the domains differ in size.
+    """
     check_domain(workload, protocol)
     blind, V = protocol.unseen, workload.gram()
     lost = float(np.sum(blind * (V @ blind)))

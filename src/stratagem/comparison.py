@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ from stratagem.workloads import Workload
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+OPTIMISED = "optimised"
+"""Name of the strategy that was found, among those of the baselines."""
 ALPHA = 0.01
 """Normalised variance at which sample complexities are stated."""
 HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "report")
@@ -30,7 +32,7 @@ class Row:
     """One mechanism of a comparison."""
 
     mechanism: str
-    """Name of the baseline, or "optimised"."""
+    """Name of the baseline, or of the strategy that was found."""
     parameters: str
     """Tuned parameters in words; for the optimised strategy, the solver that found it."""
     objective: float
@@ -57,14 +59,20 @@ class Comparison:
     epsilon: float
     rows: tuple[Row, ...]
     bounds: Bounds
+    fewest_users: float
+    """No epsilon-LDP strategy needs fewer users for worst-case normalised variance 0.01."""
 
     @staticmethod
     def of(solution: Solution) -> Comparison:
         """Set a solution beside the baselines that it was measured against."""
-        rows = [_row("optimised", solution.solver, solution)]
+        rows = [_row(OPTIMISED, solution.solver, solution)]
         rows.extend(_row(one.mechanism, one.parameters, one) for one in solution.baselines)
         ranked = tuple(sorted(rows, key=lambda row: row.objective))
-        return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds)
+        return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds, _fewest(solution))
+
+    def records(self) -> list[dict[str, object]]:
+        """Return every mechanism as named values, the fields of `Row`."""
+        return [asdict(row) for row in self.rows]
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return the table's cells as text, one tuple a mechanism, in the order of HEADINGS."""
@@ -136,6 +144,18 @@ def compare(
 def number_text(value: float) -> str:
     """Write a number for reading: whole from a thousand on, a power of ten from 10^12 on."""
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
+def _fewest(solution: Solution) -> float:
+    """Return the users that the bound leaves for worst-case normalised variance 0.01.
+
+    The total variance of the worst user type is no smaller than the average over types, (L - offset)/n, and
+    than the variance of any one query; L and the largest variance are no smaller than their bounds.
+    """
+    aim, variance = solution.aim, solution.lower_bound
+    if isinstance(aim, Average):
+        variance = max(0.0, variance - aim.offset) / solution.workload.domain_size
+    return variance / (solution.workload.queries * ALPHA)
 
 
 def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs
+from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, solve_triangular
 
 REGULAR = 1e-10
 """Reciprocal condition number from which a Cholesky factor is as good as an eigendecomposition."""
 
 
+OUTSIDE = 1e-8
+"""Share of a matrix that may lie outside another's range, all of it rounding."""
 CANCELLED = 1e-6
 """Share of its terms below which a difference is computed in another way: nine digits are left of it."""
 PAIRS = 1 << 14
@@ -74,6 +76,11 @@ class PseudoInverse:
     null: np.ndarray
     """Orthonormal basis of the null space (n x (n - r))."""
 
+    @property
+    def root(self) -> np.ndarray:
+        """Return R (n x r) with R R^T = A^+."""
+        return self.vectors / np.sqrt(self.values)
+
     def __matmul__(self, B: np.ndarray) -> np.ndarray:
         """Return A^+ B for B of shape (n,) or (n, k)."""
         return (self.vectors / self.values) @ (self.vectors.T @ B)
@@ -84,6 +91,40 @@ def pseudo_inverse(A: np.ndarray) -> PseudoInverse:
     values, vectors = np.linalg.eigh(A)
     keep = values > _cutoff(values)
     return PseudoInverse(values[keep], vectors[:, keep], vectors[:, ~keep])
+
+
+@dataclass(frozen=True, eq=False)
+class RegularInverse:
+    """A^-1 of a positive definite, well conditioned A (n x n)."""
+
+    lower: np.ndarray
+    """Cholesky factor (n x n)."""
+
+    @property
+    def null(self) -> np.ndarray:
+        """Return the empty basis (n x 0) of its null space."""
+        return np.zeros((len(self.lower), 0))
+
+    @property
+    def root(self) -> np.ndarray:
+        """Return R (n x n) with R R^T = A^-1."""
+        return solve_triangular(self.lower, np.eye(len(self.lower)), lower=True, check_finite=False).T
+
+    def __matmul__(self, B: np.ndarray) -> np.ndarray:
+        """Return A^-1 B for B of shape (n,) or (n, k)."""
+        return cho_solve((self.lower, True), B, check_finite=False)
+
+
+def inverse(A: np.ndarray) -> RegularInverse | PseudoInverse:
+    """Return A^+ of a positive semidefinite A (n x n), fast if it is positive definite and well conditioned."""
+    lower = _regular_cholesky(A)
+    return pseudo_inverse(A) if lower is None else RegularInverse(lower)
+
+
+def inverse_trace(inverted: RegularInverse | PseudoInverse, V: np.ndarray) -> float:
+    """Return tr(A^+ V) for positive semidefinite A and V (n x n), infinite unless A's range holds that of V."""
+    outside = float((inverted.null * (V @ inverted.null)).sum())
+    return np.inf if outside > OUTSIDE * np.trace(V) else float(np.trace(inverted @ V))
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ def optimise(
         baselines,
         best.prior,
     )
-    _certify(solution)
+    certify(solution)
     return solution
 
 
@@ -206,8 +206,12 @@ def _verdict(status: Status, gap: float, wanted: float) -> Status:
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
 
-def _certify(solution: Solution) -> None:
-    """Refuse to return what the mathematics rules out."""
+def certify(solution: Solution) -> None:
+    """Refuse to return what the mathematics rules out.
+
+    Raises:
+        ArithmeticError: if the strategy breaks its budget, or its objective is below a bound.
+    """
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if measured > solution.epsilon:
         raise ArithmeticError(f"The strategy measures epsilon {measured!r}, above {solution.epsilon!r}.")

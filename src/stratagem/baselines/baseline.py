@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from stratagem.baselines.setting import Setting
 from stratagem.strategies import Randomiser
 
+LARGE = 1024
+"""Number of user types above which an evaluation takes seconds, so that only the best few are worth a look."""
 Candidates = Iterator[tuple[str, Randomiser]]
 """Pairs of (parameters in words, mechanism)."""
 

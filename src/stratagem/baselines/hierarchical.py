@@ -2,63 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.hadamard_response import patterned
-from stratagem.baselines.randomised_response import truthful
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.strategies.matrix import MatrixStrategy
-
-Oracle = Literal["hadamard", "randomised"]
+from stratagem.baselines.tree import level_widths, screen
+from stratagem.baselines.view import ORACLES, report_view
+from stratagem.strategies.two_level import TwoLevelStrategy
+from stratagem.workloads import check
 
 
 def hierarchical(
-    domain_size: int, epsilon: float, branching: int = 4, oracle: Oracle = "hadamard"
-) -> MatrixStrategy:
+    domain_size: int,
+    epsilon: float,
+    branching: int = 4,
+    oracle: str = "hadamard",
+    levels: ArrayLike | None = None,
+) -> TwoLevelStrategy:
     """Draw a level of a B-ary tree over the domain, report the user's node there through an oracle.
 
-    Levels l = 0, 1, ... group B^l neighbouring values into ceil(n / B^l) nodes, down from the children of
-    the root (the root itself tells nothing); all h levels are equally likely, so Q stacks the oracles of
-    the levels with weight 1/h. Any n: the last node of a level may be short.
+    Levels l = 0, 1, ..., h - 1 group B^l neighbouring values into ceil(n / B^l) nodes, down from the
+    children of the root (the root itself tells nothing); Q stacks the oracles of the levels, weighted by
+    their probabilities. Any n: the last node of a level may be short.
+
+    Args:
+        domain_size: number n of user types.
+        epsilon: the budget.
+        branching: B, from 2.
+        oracle: "hadamard" (response), "randomised" (response), "one-bit" (of a Hadamard coefficient) or
+            "design" (a block of a balanced design, or a point of a geometry).
+        levels: probabilities of the levels (h,), leaves first, with sum 1; all equal by default.
 
     Guarantee:
         epsilon-LDP: each row is a row of one epsilon-LDP oracle, repeated over the members of a node.
 
     Raises:
-        ValueError: if `branching` is below 2 or the oracle is unknown.
+        ValueError: if `branching` is below 2, the oracle is unknown, or `levels` are not probabilities of
+            the levels.
 
     Reference:
         Cormode, Kulkarni, Srivastava, "Answering range queries under local differential privacy", PVLDB 2019.
     """
-    if branching < 2:
-        raise ValueError(f"branching is {branching}; a tree needs at least 2 children for each node.")
-    oracles = {"hadamard": patterned, "randomised": truthful}
-    if oracle not in oracles:
-        raise ValueError(f"oracle is {oracle!r}; choose one of {', '.join(oracles)}.")
+    views, shares = node_views(domain_size, branching, levels)
+    return report_view(views, shares, epsilon, oracle)
+
+
+def node_views(
+    domain_size: int, branching: int, levels: ArrayLike | None
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the node of every user type (n,) on the levels with a positive probability, and these.
+
+    Raises:
+        ValueError: if `branching` is below 2 or `levels` are not probabilities of the levels.
+    """
+    check.integer(branching, "the branching", 2, 1 << 53, "a tree needs at least 2 children for each node")
     widths = level_widths(domain_size, branching)
-    levels = []
-    for width in widths:
-        node = np.arange(domain_size) // width
-        levels.append(oracles[oracle](int(node[-1]) + 1, epsilon)[:, node] / len(widths))
-    return MatrixStrategy(np.vstack(levels))
-
-
-def level_widths(domain_size: int, branching: int) -> list[int]:
-    """Return the node widths 1, B, B^2, ... below n; a single leaf level when n = 1."""
-    widths = [1]
-    while widths[-1] * branching < domain_size:
-        widths.append(widths[-1] * branching)
-    return widths
+    p = np.full(len(widths), 1 / len(widths)) if levels is None else np.asarray(levels, dtype=float)
+    if p.shape != (len(widths),) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"{domain_size} values in nodes of {branching} have {len(widths)} levels; give one probability "
+            "for each, with sum 1."
+        )
+    drawn = np.flatnonzero(p)
+    return [np.arange(domain_size) // widths[level] for level in drawn], p[drawn] / p.sum()
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     n = setting.domain_size
-    for branching in (b for b in (2, 4, 8, 16) if b == 2 or b < n):
-        for oracle in ("hadamard", "randomised"):
-            yield f"branching {branching}, {oracle}", hierarchical(n, epsilon, branching, oracle)
+    screened = screen(setting.gram, epsilon, 1 if n > LARGE else 2, ORACLES)
+    for words, trees in zip(("equal levels", "optimal levels"), screened, strict=True):
+        for tree in trees:
+            strategy = hierarchical(n, epsilon, tree.branching, tree.oracle, tree.shares)
+            yield f"branching {tree.branching}, {tree.oracle}, {words}", strategy
 
 
 HIERARCHICAL = Baseline(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from stratagem.bounds.nuclear import centred_nuclear_norm, total_term
 from stratagem.workloads import Workload
 
@@ -20,14 +18,20 @@ def integer(workload: Workload, epsilon: float) -> float:
 
 
 def spread(n: int, epsilon: float) -> float:
-    """Return 1/(n max_k g(k) - 1), zero for n = 1 where 1^perp is empty.
+    """Return 1/(n max_k g(k) - 1), zero for n = 1 where 1^perp is empty."""
+    return 0.0 if n == 1 else 1 / pattern_information(n, epsilon, pattern_size(n, epsilon))
 
-    n g(k) - 1 = c^2 f (1 - f)/(1 + c f)^2 with f = k/n and c = E - 1, written so that nothing cancels; its
-    real maximum is at f = 1/(1 + E), and on either side of that the whole k next to it is best.
+
+def pattern_size(n: int, epsilon: float) -> int:
+    """Return the whole k with the largest g(k), n >= 2: next to the real maximum at n/(1 + E)."""
+    below = math.floor(n / (2 + math.expm1(epsilon)))
+    return max((k for k in (below, below + 1) if 0 < k < n), key=lambda k: pattern_information(n, epsilon, k))
+
+
+def pattern_information(n: int, epsilon: float, k: int) -> float:
+    """Return n g(k) - 1 = c^2 f (1 - f)/(1 + c f)^2, f = k/n and c = E - 1, so written that nothing cancels.
+
+    It is tr(M) - 1 of a strategy whose patterns all have k of the n user types.
     """
-    if n == 1:
-        return 0.0
-    c = math.expm1(epsilon)
-    below = math.floor(n / (2 + c))
-    f = np.array([k for k in (below, below + 1) if 0 < k < n]) / n
-    return 1 / float((c**2 * f * (1 - f) / (1 + c * f) ** 2).max())
+    c, f = math.expm1(epsilon), k / n
+    return c**2 * f * (1 - f) / (1 + c * f) ** 2

@@ -24,6 +24,7 @@ from stratagem.cli import (
     optimise,
     randomise,
     simulate,
+    tune,
 )
 from stratagem.cli.output import fail
 
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.command("list")(listing.listing)
 app.command()(optimise.optimise)
+app.command()(tune.tune)
 app.command()(bound.bound)
 app.command()(compare.compare)
 app.command()(simulate.simulate)

@@ -21,18 +21,20 @@ if TYPE_CHECKING:
     from stratagem.solution import Solution
 
 
+OUT = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        help="Save as .ldp.json (whole numbers, for clients), .npz (doubles) or .csv, .mat, .parquet (the matrix).",
+    ),
+]
+
+
 @requesting
 def optimise(
     request: Request,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="Save as .ldp.json (whole numbers, for clients), .npz (doubles) or .csv, .mat, .parquet (the "
-            "matrix).",
-        ),
-    ] = None,
+    out: OUT = None,
     edges: EDGES = None,
     labels: LABELS = None,
     json: JSON = False,
@@ -41,20 +43,20 @@ def optimise(
     from stratagem.optimisation import optimise as run
 
     plain = request.prior is None and request.objective == "average"
-    _check_out(out, plain=plain)
+    check_out(out, plain=plain)
     check_values_kept(out, edges, labels)
     values = read_values(request.workload.domain, edges, labels)
     with progress("optimising") as on_step:
         options = {"objective": request.objective, "prior": request.prior}
         solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
-    _save(solution, request.name, out, values)
+    save(solution, request.name, out, values)
     if json:
-        write_json(_data(solution, request, out))
+        write_json(data(solution, request.name, request.prior_file, out))
     else:
         _describe(solution, request.name, out)
 
 
-def _check_out(out: Path | None, *, plain: bool) -> None:
+def check_out(out: Path | None, *, plain: bool) -> None:
     """Refuse a file that could not be written or would lose something, before the work."""
     from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.strategy_file import WRITERS, check_prior_kept
@@ -66,7 +68,8 @@ def _check_out(out: Path | None, *, plain: bool) -> None:
             check_prior_kept(out)
 
 
-def _save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
+def save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
+    """Write a solution to the file asked for, if any."""
     from stratagem.export.saved import write_saved
     from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.strategy_file import StoredStrategy
@@ -80,17 +83,18 @@ def _save(solution: Solution, name: str, out: Path | None, values: Values) -> No
         write_saved(out, StoredStrategy(matrix, solution.epsilon, solution.workload, name, solution.prior))
 
 
-def _data(solution: Solution, request: Request, out: Path | None) -> dict[str, object]:
+def data(solution: Solution, name: str, prior: Path | None, out: Path | None) -> dict[str, object]:
+    """Return the solution as named values."""
     from stratagem.comparison import ALPHA
 
     return {
-        "workload": request.name,
+        "workload": name,
         "domain": str(solution.workload.domain),
         "epsilon": solution.epsilon,
         "epsilon_realised": solution.strategy.epsilon,
         "outputs": solution.strategy.outputs,
         "objective_kind": solution.objective_kind,
-        "prior": None if request.prior_file is None else str(request.prior_file),
+        "prior": None if prior is None else str(prior),
         "objective": solution.objective,
         "lower_bound": solution.lower_bound,
         "bound": solution.bounds.name,

@@ -46,6 +46,12 @@ class Request:
     objective: str
     prior: np.ndarray | None
     prior_file: Path | None
+    order: int | None
+    width: int | None
+
+    def elsewhere(self, domain: str) -> Workload:
+        """Return the same queries on another domain."""
+        return read_workload(self.name, domain, self.order, self.width)
 
 
 def requesting(command: Callable[..., None]) -> Callable[..., None]:
@@ -89,4 +95,4 @@ def _request(
     chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     belief = read_prior(prior, asked)
     named_objective(objective, asked, belief)
-    return Request(workload, asked, epsilon, chosen, objective, belief, prior)
+    return Request(workload, asked, epsilon, chosen, objective, belief, prior, order, width)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.interval import (
     check_confidence,
     quantile_index,
@@ -16,8 +17,9 @@ from stratagem.mechanism.interval import (
     standard_errors_each_side,
 )
 from stratagem.mechanism.postprocessing import Method, named
+from stratagem.mechanism.published import Published
 from stratagem.mechanism.reconstruction import ROUNDING, About, Reconstruction
-from stratagem.strategies import Strategy
+from stratagem.strategies import Protocol, Randomiser
 from stratagem.workloads import Domain, Workload, check, histogram, kron, prefix, total
 
 
@@ -184,7 +186,7 @@ class Estimate:
 
 
 def estimate(
-    strategy: Strategy,
+    strategy: Randomiser,
     counts: np.ndarray,
     workload: Workload,
     *,
@@ -198,9 +200,9 @@ def estimate(
 
     Args:
         strategy: What the clients ran.
-        counts: How often each output was reported (m,), one report a user.
+        counts: How often each output was reported (m,), one report a user; a protocol's totals.
         workload: What is asked.
-        prior: Chooses the reconstruction (n,), as in `evaluate`.
+        prior: Chooses the reconstruction (n,), as in `evaluate`; a protocol has its published one.
         method: Post-processing by name: unbiased (none), base-pos, base-cut, norm-cut, norm-sub (= simplex),
             wnnls, ibu.
         confidence: Of the intervals, which are normal approximations.
@@ -225,7 +227,8 @@ def estimate(
     check_confidence(confidence)
     if about not in ("users", "population"):
         raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
-    reconstruction = Reconstruction.of(strategy, counts, prior)
+    protocol = isinstance(strategy, Protocol)
+    reconstruction = Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
     reconstruction.check(workload)
     data = chosen.process(reconstruction, workload)
     return Estimate(workload, reconstruction, chosen, data, confidence, simultaneous, about)

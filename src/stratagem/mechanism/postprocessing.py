@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.likelihood import most_likely
 from stratagem.mechanism.reconstruction import ROUNDING, Reconstruction
 from stratagem.mechanism.simplex import minimise_quadratic, nearest_on_simplex
@@ -99,6 +100,10 @@ def _wnnls(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
 def _ibu(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     """Return the most likely data vector, the limit of iterative Bayesian updates."""
+    if not isinstance(reconstruction, BestLinear):
+        raise ValueError(
+            "ibu was asked for, but needs counts of every output, and this protocol has too many: use wnnls"
+        )
     return reconstruction.users * most_likely(reconstruction.strategy, reconstruction.counts)
 
 

@@ -31,9 +31,11 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> F
 
 
 def _draw_mechanisms(axes: Axes, comparison: Comparison) -> None:
+    from stratagem.comparison import OPTIMISED
+
     bound = comparison.bounds.best
     for place, row in enumerate(comparison.rows):
-        ours = row.mechanism == "optimised"
+        ours = row.mechanism == OPTIMISED
         colour, marker = (VERMILION, "D") if ours else (BLUE, "o")
         axes.plot([bound, row.objective], [place, place], color=colour, linewidth=1.6, alpha=0.55)
         axes.plot(row.objective, place, marker, color=colour, markersize=6)
@@ -87,4 +89,6 @@ def _label(axes: Axes, comparison: Comparison) -> None:
 
 
 def _name(mechanism: str, parameters: str) -> str:
-    return mechanism if mechanism == "optimised" or not parameters else f"{mechanism}\n({parameters})"
+    from stratagem.comparison import OPTIMISED
+
+    return mechanism if mechanism == OPTIMISED or not parameters else f"{mechanism}\n({parameters})"

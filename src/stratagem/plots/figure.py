@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".svg", ".png", ".pdf")
 BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#595959"
 """Okabe and Ito's palette, told apart by colour-blind readers and in greyscale."""
+PALETTE = (BLUE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+"""The rest of it, for lines beside one in vermilion."""
 WIDTH = 4.6
 """Inches: a column of a paper."""
 

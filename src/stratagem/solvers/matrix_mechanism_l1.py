@@ -16,6 +16,8 @@ SHARES = (24, 16, 16, 16, 12, 12, 10, 10)
 """User types per query beyond the identity, one random start each."""
 MOST = 40
 """Queries beyond the identity at most, so that an evaluation on 1024 user types takes about 0.1 s."""
+WIDEST = 160
+"""Such queries of a given start at most; one with more is not improved, only compared."""
 LOW = 4
 """User types per dimension of V from which the L2 optimum is a start too: it has no identity to begin with."""
 STEPS = 600
@@ -67,7 +69,8 @@ def least_l1(
     known = [_checked(start, len(V)) for start in starts]
     if LOW * len(convex.matrix) <= len(V):
         known.append(convex.matrix)
-    first = [_descended(T, V, steps // TRIAL) for T in [*_random_starts(len(V), seed), *map(_beyond, known)]]
+    given = [T for T in map(_beyond, known) if len(T) <= WIDEST]
+    first = [_descended(T, V, steps // TRIAL) for T in [*_random_starts(len(V), seed), *given]]
     first.sort(key=lambda T: _value(np.abs(T), _signs(T), V)[0])
     found = [_queries(_descended(T, V, steps)) for T in first[:LEFT]]
     best = min((_normalised(A) for A in [np.eye(len(V)), *found, *known]), key=lambda A: residual_trace(A, V))

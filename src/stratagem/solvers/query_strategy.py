@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.linalg import pseudo_inverse
-
-INSIDE = 1e-8
-"""Share of V that may lie outside the row space of the queries, all of it rounding."""
+from stratagem.linalg import inverse, inverse_trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +39,7 @@ def residual_trace(A: np.ndarray, V: np.ndarray) -> float:
 
     Infinite where V asks for something that A does not measure.
     """
-    inverse = pseudo_inverse(A.T @ A)
-    outside = np.einsum("ij,ij->", inverse.null, V @ inverse.null)
-    if outside > INSIDE * np.trace(V):
-        return np.inf
-    return float(np.trace(inverse @ V))
+    return inverse_trace(inverse(A.T @ A), V)
 
 
 def check_gram(V: np.ndarray) -> np.ndarray:

@@ -39,6 +39,7 @@ class Status(StrEnum):
     )
     STOPPED = "Stopped by the callback; this is the best strategy so far."
     INTERRUPTED = "Interrupted; this is the best strategy so far, warm-start from it to go on."
+    TUNED = "A published mechanism, tuned for these queries; stratagem optimise finds a better one."
     BASELINE = "No search beat this published mechanism; try more outputs, more time or another seed."
     BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; raise max_seconds."
 

@@ -165,7 +165,7 @@ class Views(Protocol):
             users = np.flatnonzero(drawn == number)
             inner = np.ascontiguousarray(view.oracle.randomise(view.groups[values[users]], rng))
             stop = NUMBER.itemsize + _width(view)
-            reports[users, NUMBER.itemsize : stop] = inner.view(np.uint8).reshape(len(users), -1)
+            reports[users, NUMBER.itemsize : stop] = inner.view(np.uint8).reshape(len(users), _width(view))
         return reports
 
     def collect(self, reports: np.ndarray) -> np.ndarray:

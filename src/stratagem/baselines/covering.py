@@ -1,0 +1,112 @@
+"""Coverings: few tables of a given number of attributes that hold all the tables asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import inf, prod
+
+import numpy as np
+
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.marginal import marginal_response, tables_of
+from stratagem.baselines.setting import NEEDED, Setting
+from stratagem.baselines.view import ORACLES, strength
+from stratagem.strategies import Randomiser
+from stratagem.workloads import check
+
+Oracle = Callable[[int, float], Randomiser]
+"""(number of cells, epsilon) -> what the cell is told through."""
+
+
+def covering_tables(
+    attributes: int, tables: Sequence[Collection[int]], size: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return sets of `size` attributes out of 0..d-1 such that each table lies inside one of them.
+
+    Greedy: the set that holds most of the tables not held yet, first in lexicographic order, until all are;
+    at most 1 + log(number of tables) times as many sets as needed.
+
+    Args:
+        attributes: their number d, at most 62.
+        tables: attribute sets, each of numbers 0..d-1.
+        size: attributes of a set, from those of the largest table to d.
+
+    Raises:
+        ValueError: if `attributes` or `size` is out of range.
+
+    Reference:
+        PriView (Qardaji, Yang, Li, SIGMOD 2014) and CALM (Zhang et al., CCS 2018) use covering designs; the
+        greedy bound is Chvatal's, 1979.
+
+    Example:
+        >>> covering_tables(4, [(0, 1), (1, 2), (2, 3)], size=3)
+        ((0, 1, 2), (0, 2, 3))
+    """
+    d = check.integer(attributes, "the number of attributes", 1, 62, "sets are kept as bits")
+    largest = max(map(len, tables), default=0)
+    check.integer(size, "the size of the sets", largest, d, "each must be able to hold the largest table")
+    sets = list(combinations(range(d), size))
+    inside = np.array([sum(1 << i for i in one) for one in sets])
+    left = np.array([sum(1 << i for i in one) for one in tables], dtype=np.int64)
+    held, chosen = left & ~inside[:, None] == 0, []
+    while held.any():
+        best = int(held.sum(axis=1).argmax())
+        chosen.append(sets[best])
+        held = held[:, ~held[best]]
+    return tuple(chosen)
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A mechanism for tables that is not built yet."""
+
+    oracle: str
+    tables: Sequence[Sequence[int]]
+    estimate: float
+    """Its objective without the constant 1^T V 1 / n: exact if the oracle treats the cells of a table alike."""
+
+    def __str__(self) -> str:
+        """Say what was tuned."""
+        return f"{len(self.tables)} tables of {len(self.tables[0])} attributes, {self.oracle}"
+
+
+def screen(setting: Setting, epsilon: float, keep: int, oracles: Mapping[str, Oracle]) -> list[Cover]:
+    """Return the `keep` coverings and oracles of least estimate, nothing where no smaller table will do."""
+    tables, d = tables_of(setting), len(setting.sizes)
+    if not tables:
+        return []
+    covers = []
+    for size in range(max(map(len, tables)), d):
+        sets = covering_tables(d, tables, size)
+        covers += [Cover(name, sets, _estimate(setting, epsilon, sets, oracles[name])) for name in oracles]
+    return sorted(covers, key=lambda cover: cover.estimate)[:keep]
+
+
+def _estimate(setting: Setting, epsilon: float, tables: Sequence[Collection[int]], oracle: Oracle) -> float:
+    """Return sum_S tr(P_S V) / mu_S, mu_S the mean over the tables of the oracle's strength where they hold S.
+
+    That is L(Q) without the constant: M is mu_S on the functions of exactly the attributes S.
+    """
+    told = np.zeros_like(setting.energies)
+    for table in tables:
+        held = tuple(slice(None) if i in table else 0 for i in range(told.ndim))
+        cells = prod(setting.sizes[i] for i in table)
+        told[held] += strength(oracle(cells, epsilon)) / len(tables)
+    needed = setting.energies > NEEDED * np.trace(setting.gram)
+    needed.flat[0] = False
+    return float((setting.energies[needed] / told[needed]).sum()) if told[needed].all() else inf
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    for cover in screen(setting, epsilon, 1 if setting.domain_size > LARGE else 2, ORACLES):
+        yield str(cover), marginal_response(setting.sizes, epsilon, cover.tables, cover.oracle)
+
+
+COVERING = Baseline(
+    "covering",
+    "the cell of a random table out of a few that hold all others",
+    "Zhang et al. 2018 (CALM)",
+    _candidates,
+)

@@ -1,0 +1,42 @@
+"""Views through unary encodings: coarser pictures of the domain whose reports are too many for a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from stratagem.baselines.unary_encoding import optimised_unary_encoding, symmetric_unary_encoding
+from stratagem.strategies.protocol import Protocol
+from stratagem.strategies.views import View, Views
+
+ENCODINGS: Mapping[str, Callable[[int, float], Protocol]] = {
+    "optimised": optimised_unary_encoding,
+    "symmetric": symmetric_unary_encoding,
+}
+"""Oracles by name: one bit for every cell, of least variance (OUE), or flipped alike (SUE)."""
+
+
+def encode_view(views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str) -> Views:
+    """Draw a view, report the user's cell there through an encoding; least squares puts the cells together.
+
+    Args:
+        views: the cell 0..k-1 of every user type in each view, arrays (n,).
+        shares: probabilities of the views, summing to one.
+        epsilon: the budget.
+        encoding: a name from ENCODINGS.
+
+    Guarantee:
+        epsilon-LDP: the view is drawn without a look at the value, and the encoding is epsilon-LDP.
+
+    Raises:
+        ValueError: for an unknown encoding or shares that do not sum to one.
+    """
+    if encoding not in ENCODINGS:
+        raise ValueError(f"encoding is {encoding!r}; choose one of {', '.join(ENCODINGS)}.")
+    oracle = ENCODINGS[encoding]
+    drawn = (
+        View(view, oracle(int(view.max()) + 1, epsilon), float(share))
+        for view, share in zip(views, shares, strict=True)
+    )
+    return Views(tuple(drawn))

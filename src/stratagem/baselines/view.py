@@ -1,0 +1,116 @@
+"""Views: coarser pictures of the domain, one drawn and told through an oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from stratagem.baselines.fourier import fourier
+from stratagem.baselines.hadamard_response import hadamard_response
+from stratagem.baselines.projective_geometry import LARGEST, projective_geometry_response
+from stratagem.baselines.randomised_response import randomised_response
+from stratagem.baselines.subset_design import subset_design
+from stratagem.privacy import ratio
+from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.protocol import Protocol
+from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
+
+Oracle = Callable[[int, float], Strategy]
+"""(number k of cells, epsilon) -> a strategy over the cells whose rows hold two probabilities of ratio E."""
+
+
+DESIGNED = 64
+"""Most cells that are told through a balanced design."""
+
+
+def one_bit(cells: int, epsilon: float) -> Strategy:
+    """Report one Hadamard coefficient of the cell: the Fourier mechanism with all frequencies alike."""
+    if cells == 1:
+        return randomised_response(1, epsilon)
+    return fourier((cells,), epsilon, np.arange(1, 1 << (cells - 1).bit_length()))
+
+
+def designed(cells: int, epsilon: float) -> Strategy:
+    """Report a block of a balanced design up to 64 cells, a point of a projective geometry above.
+
+    That far a design of the best size is found at once and has at most 2,000 blocks or so; geometries lose
+    about 1 % to them and are small. Hadamard response takes over where geometries are not tabulated.
+    """
+    if cells <= DESIGNED:
+        return subset_design(cells, epsilon)
+    return (projective_geometry_response if cells <= LARGEST else hadamard_response)(cells, epsilon)
+
+
+ORACLES: Mapping[str, Oracle] = {
+    "hadamard": hadamard_response,
+    "randomised": randomised_response,
+    "one-bit": one_bit,
+    "design": designed,
+}
+"""Oracles by name: Hadamard response, randomised response, a Hadamard coefficient, a block of a design."""
+
+
+def named_oracle(name: str) -> Oracle:
+    """Return the oracle of that name.
+
+    Raises:
+        ValueError: for an unknown name.
+    """
+    if name not in ORACLES:
+        raise ValueError(f"oracle is {name!r}; choose one of {', '.join(ORACLES)}.")
+    return ORACLES[name]
+
+
+def report_view(
+    views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, oracle: str
+) -> TwoLevelStrategy:
+    """Draw a view, report the user's cell there through an oracle over the view's cells.
+
+    Args:
+        views: the cell 0..k-1 of every user type in each view, arrays (n,).
+        shares: probabilities of the views, summing to one.
+        epsilon: the budget.
+        oracle: a name from ORACLES.
+
+    Guarantee:
+        epsilon-LDP: the view is drawn without a look at the value, and each row is a row of an epsilon-LDP
+        oracle, repeated over the members of a cell.
+
+    Raises:
+        ValueError: for an unknown oracle or shares that do not sum to one.
+    """
+    patterns, theta = [], []
+    for view, share in zip(views, shares, strict=True):
+        rows, lower = two_valued(named_oracle(oracle)(int(view.max()) + 1, epsilon))
+        patterns.append(pack(rows[:, view]))
+        theta.append(share * lower)
+    return TwoLevelStrategy(np.concatenate(patterns), np.concatenate(theta), len(views[0]), ratio(epsilon))
+
+
+def two_valued(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the rows of a two-valued strategy are high (m x k), boolean, and their lower values (m,)."""
+    if isinstance(strategy, TwoLevelStrategy):
+        return unpack(strategy.patterns, strategy.size), strategy.theta
+    assert isinstance(strategy, MatrixStrategy)
+    low, high = strategy.matrix.min(axis=1), strategy.matrix.max(axis=1)
+    return strategy.matrix > np.sqrt(low * high)[:, None], low
+
+
+def strength(oracle: Strategy | Protocol) -> float:
+    """Return the mean eigenvalue of an oracle's information on its k cells, away from their total.
+
+    Of a strategy it is tr(M - 11^T/k)/(k - 1), where a row of lower value theta that is high on a share f
+    of the cells adds c^2 theta f (1 - f)/(1 + c f), c = E - 1, to the trace. Of a protocol it is what gives
+    its scores their mean variance: (k - 1) over the sum of E[s^T (I - 11^T/k) s] over the cells.
+    """
+    k = oracle.domain_size
+    if k == 1:
+        return 0.0
+    if isinstance(oracle, Protocol):
+        return (k - 1) / float(oracle.second_moments(np.eye(k) - 1 / k).sum())
+    rows, lower = two_valued(oracle)
+    c, f = math.exp(oracle.epsilon) - 1, rows.mean(axis=1)
+    return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (k - 1)

@@ -1,0 +1,86 @@
+"""What every measurement of the central model can do: queries of the data, each answered with noise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from stratagem.central.neighbour import Neighbours
+from stratagem.linalg import PseudoInverse, RegularInverse, inverse, inverse_trace
+from stratagem.workloads import Workload
+
+BLOCK = 1 << 24
+"""Numbers of a temporary array."""
+
+
+class Measurement(ABC):
+    """Noisy answers y = K x + z, z independent of mean zero; estimates are least squares weighted by precision.
+
+    With N = diag(Var z), x^ = (K^T N^-1 K)^+ K^T N^-1 y. Every W in the row space of K has unbiased answers
+    W x^ with covariance W (K^T N^-1 K)^+ W^T, the least of all linear unbiased ones, whatever the data.
+    """
+
+    queries: np.ndarray
+    """K (k x n)."""
+    neighbours: Neighbours
+
+    @property
+    @abstractmethod
+    def variances(self) -> np.ndarray:
+        """Var z (k,)."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Privacy loss, measured from queries and noise."""
+
+    @property
+    @abstractmethod
+    def delta(self) -> float:
+        """Probability of a larger loss; 0 for pure differential privacy."""
+
+    @final
+    @property
+    def domain_size(self) -> int:
+        """Number n of user types."""
+        return self.queries.shape[1]
+
+    @final
+    def covariance(self) -> RegularInverse | PseudoInverse:
+        """Return (K^T N^-1 K)^+, the covariance of x^, as what it does to matrices (n x k)."""
+        scaled = self.queries / np.sqrt(self.variances)[:, None]
+        return inverse(scaled.T @ scaled)
+
+    @final
+    def total_variance(self, V: np.ndarray) -> float:
+        """Return the variances of all answers of a workload added up, V = W^T W (n x n).
+
+        tr((K^T N^-1 K)^+ V); infinite if W asks for something that K does not measure.
+        """
+        return inverse_trace(self.covariance(), V)
+
+    @final
+    def worst_variance(self, workload: Workload) -> float:
+        """Return the largest variance of a query of a workload that K measures, W itself never built."""
+        root = self.covariance().root
+        step = max(1, BLOCK // workload.queries)
+        squares = np.zeros(workload.queries)
+        for first in range(0, root.shape[1], step):
+            squares += np.square(workload.answer(root[:, first : first + step])).sum(axis=1)
+        return float(squares.max())
+
+    @final
+    def estimate(self, answers: np.ndarray) -> np.ndarray:
+        """Return x^ (n,) from noisy answers (k,).
+
+        Raises:
+            ValueError: for another number of answers.
+        """
+        y = np.asarray(answers, dtype=float)
+        if y.shape != (len(self.queries),):
+            raise ValueError(
+                f"Answers have shape {y.shape}; give one for each of {len(self.queries)} queries."
+            )
+        return self.covariance() @ (self.queries.T @ (y / self.variances))

@@ -1,0 +1,58 @@
+"""The command `tune`: a published mechanism at its best on a workload, saved as if it had been found."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stratagem.cli.optimise import OUT, check_out, data, save
+from stratagem.cli.option import (
+    DOMAIN,
+    EDGES,
+    EPSILON,
+    JSON,
+    LABELS,
+    OBJECTIVE,
+    ORDER,
+    PRIOR,
+    WIDTH,
+    WORKLOAD,
+    read_prior,
+    read_workload,
+)
+from stratagem.cli.output import write, write_json
+from stratagem.cli.progress import progress
+from stratagem.cli.source import check_values_kept, read_values
+
+
+def tune(
+    workload: WORKLOAD,
+    mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", help="A name of `stratagem list`.")],
+    epsilon: EPSILON,
+    domain: DOMAIN = None,
+    order: ORDER = None,
+    width: WIDTH = None,
+    objective: OBJECTIVE = "average",
+    prior: PRIOR = None,
+    out: OUT = None,
+    edges: EDGES = None,
+    labels: LABELS = None,
+    json: JSON = False,
+) -> None:
+    """Tune a published mechanism for a workload, say how far it is from the best possible one, and save it."""
+    from stratagem.tuning import tune as run
+
+    asked = read_workload(workload, domain, order, width)
+    belief = read_prior(prior, asked)
+    check_out(out, plain=belief is None and objective == "average")
+    check_values_kept(out, edges, labels)
+    values = read_values(asked.domain, edges, labels)
+    with progress("tuning"):
+        solution = run(asked, epsilon, mechanism, objective=objective, prior=belief)
+    save(solution, workload, out, values)
+    if json:
+        write_json(data(solution, workload, prior, out))
+        return
+    write(f"{workload} over domain {asked.domain}, epsilon {solution.epsilon:g}, objective {objective}\n")
+    write(f"{solution}\nsaved        {out or 'no'}")

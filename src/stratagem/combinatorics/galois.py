@@ -1,0 +1,109 @@
+"""Finite fields, by the powers of a primitive element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+
+import numpy as np
+
+
+def factorise(number: int) -> list[tuple[int, int]]:
+    """Return the pairs (prime, exponent) of a whole number, primes ascending; none for 1."""
+    factors, rest = [], number
+    for prime in count(2):
+        if prime * prime > rest:
+            break
+        exponent = 0
+        while rest % prime == 0:
+            rest, exponent = rest // prime, exponent + 1
+        if exponent:
+            factors.append((prime, exponent))
+    return [*factors, (rest, 1)] if rest > 1 else factors
+
+
+def is_prime_power(number: int) -> bool:
+    """Return whether there is a field of that many elements."""
+    return len(factorise(number)) == 1
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a whole number, ascending."""
+    return [d for d in range(1, number + 1) if number % d == 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """GF(q), q = p^e: vectors of e digits modulo p, added digit by digit, multiplied by their logarithms."""
+
+    characteristic: int
+    """The prime p."""
+    degree: int
+    """The exponent e."""
+    powers: np.ndarray
+    """Digits of 1, w, w^2, ..., w^(q - 2) for a primitive element w, (q - 1) x e."""
+
+    @property
+    def order(self) -> int:
+        """Number q of elements."""
+        return len(self.powers) + 1
+
+    def codes(self, elements: np.ndarray) -> np.ndarray:
+        """Return one number in 0..q-1 for each vector of digits (k x e), the first digit most significant."""
+        return elements @ self.characteristic ** np.arange(self.degree - 1, -1, -1)
+
+    def traces(self, base: int) -> np.ndarray:
+        """Return the codes of Tr(w^l) = sum_i w^(l b^i) for l = 0..q-2, the trace down to the subfield GF(b).
+
+        It is linear over GF(b) and takes each of the b values equally often, but for the zero of GF(q).
+        """
+        logs, total = np.arange(self.order - 1), np.zeros_like(self.powers)
+        for _ in range(self.degree // factorise(base)[0][1]):
+            total += self.powers[logs]
+            logs = logs * base % (self.order - 1)
+        return self.codes(total % self.characteristic)
+
+
+@lru_cache(maxsize=32)
+def field(order: int) -> Field:
+    """Return the field of q = p^e elements.
+
+    w is a root of the first polynomial x^e = c_0 + ... + c_(e-1) x^(e-1) whose companion matrix has the
+    multiplicative order q - 1: its powers are then all the units there can be.
+    """
+    ((p, e),) = factorise(order)
+    step = next(C for code in range(1, order) if _has_order(C := _companion(code, p, e), order - 1, p))
+    powers = np.zeros((1, e), dtype=np.int64)
+    powers[0, 0] = 1
+    while len(powers) < order - 1:
+        powers, step = np.concatenate([powers, powers @ step % p]), step @ step % p
+    powers = powers[: order - 1]
+    powers.flags.writeable = False
+    return Field(p, e, powers)
+
+
+def _companion(code: int, p: int, e: int) -> np.ndarray:
+    """Return the matrix of multiplication by x modulo x^e = c_0 + ... + c_(e-1) x^(e-1), c the digits of a code."""
+    matrix = np.eye(e, k=1, dtype=np.int64)
+    matrix[-1] = code // p ** np.arange(e) % p
+    return matrix
+
+
+def _has_order(matrix: np.ndarray, order: int, p: int) -> bool:
+    """Return whether `order` is the least exponent whose power is the identity modulo p."""
+    one = np.eye(len(matrix), dtype=np.int64)
+    proper = (order // prime for prime, _ in factorise(order))
+    return (_power(matrix, order, p) == one).all() and not any(
+        (_power(matrix, exponent, p) == one).all() for exponent in proper
+    )
+
+
+def _power(matrix: np.ndarray, exponent: int, p: int) -> np.ndarray:
+    """Return a power of a square matrix modulo p."""
+    result = np.eye(len(matrix), dtype=np.int64)
+    while exponent:
+        if exponent & 1:
+            result = result @ matrix % p
+        matrix, exponent = matrix @ matrix % p, exponent >> 1
+    return result

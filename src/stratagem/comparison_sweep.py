@@ -1,0 +1,175 @@
+"""Comparisons along a line of budgets or of domains."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stratagem.comparison import OPTIMISED, Comparison, number_text
+from stratagem.objective import Average
+from stratagem.optimisation import ENDED_BY_HAND, optimise
+from stratagem.privacy import check
+from stratagem.solvers import Auto, Callback, Solver
+from stratagem.target import check_target, written_atomically
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".csv", ".json")
+BOUND = "lower bound"
+"""Name of the bound among the mechanisms of a sweep."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Comparisons of the same queries, one for each budget or each domain."""
+
+    axis: str
+    """What changes from one comparison to the next: epsilon or domain size."""
+    comparisons: tuple[Comparison, ...]
+    complete: bool = True
+    """Whether all that was asked for is here; a search ended by hand ends the sweep."""
+
+    @property
+    def places(self) -> tuple[float, ...]:
+        """The value on the axis of every comparison."""
+        if self.axis == "epsilon":
+            return tuple(one.epsilon for one in self.comparisons)
+        return tuple(one.workload.domain_size for one in self.comparisons)
+
+    def users_needed(self) -> dict[str, list[float | None]]:
+        """Return the users that every mechanism needs along the axis, None where it does not apply.
+
+        For worst-case normalised variance 0.01 (McKenna et al., VLDB 2020, Corollary 5.3). The strategy found
+        comes first, the others by what they need at the end, the bound last.
+        """
+        by_place = [{row.mechanism: row.sample_complexity for row in one.rows} for one in self.comparisons]
+        names = {name: None for place in reversed(by_place) for name in place if name != OPTIMISED}
+        lines: dict[str, list[float | None]] = {
+            name: [place.get(name) for place in by_place] for name in (OPTIMISED, *names)
+        }
+        lines[BOUND] = [one.fewest_users for one in self.comparisons]
+        return lines
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a line for every mechanism and bound at every place, as named values."""
+        lines = []
+        for one in self.comparisons:
+            where = {
+                "domain": str(one.workload.domain),
+                "domain_size": one.workload.domain_size,
+                "budget": one.epsilon,
+            }
+            lines.extend(where | row for row in one.records())
+            lines.append(
+                where
+                | {
+                    "mechanism": BOUND,
+                    "parameters": one.bounds.name,
+                    "objective": one.bounds.best,
+                    "sample_complexity": one.fewest_users,
+                }
+            )
+        return lines
+
+    def save(self, path: str | Path) -> Path:
+        """Write the records to a .csv or .json file.
+
+        Raises:
+            ValueError: for another suffix or a path that cannot be written.
+        """
+        target, records = check_target(path, SUFFIXES), self.records()
+        if target.suffix.lower() == ".json":
+            text = json.dumps({"axis": self.axis, "records": records}, indent=1, allow_nan=False) + "\n"
+        else:
+            page = io.StringIO()
+            writer = csv.DictWriter(page, list(records[0]), restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(records)
+            text = page.getvalue()
+        with written_atomically(target) as file:
+            file.write(text.encode("utf-8"))
+        return target
+
+    def headings(self) -> tuple[str, ...]:
+        """Return the headings of the table."""
+        return (f"users needed, {self.axis} =", *(f"{place:g}" for place in self.places))
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table's cells as text, one tuple a mechanism, in the order of `headings`."""
+        return [
+            (name, *("" if value is None else number_text(value) for value in line))
+            for name, line in self.users_needed().items()
+        ]
+
+    def __str__(self) -> str:
+        """Lay the users needed out as an aligned table."""
+        table = [self.headings(), *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        return "\n".join(
+            "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]) for name, *cells in table
+        )
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the users needed along the axis; write an .svg, .png or .pdf if a path is given.
+
+        Raises:
+            ValueError: without matplotlib, or for a path that cannot be written.
+        """
+        from stratagem.plots import plot_sweep
+
+        return plot_sweep(self, path)
+
+
+def sweep(
+    workload: Workload | Sequence[Workload],
+    epsilon: float | Sequence[float],
+    solver: Solver | Auto | None = None,
+    on_step: Callback | None = None,
+    *,
+    objective: str = Average.kind,
+) -> Sweep:
+    """Compare the optimised strategy with every baseline and bound along several budgets or several domains.
+
+    One of `workload` and `epsilon` is a sequence. Figures 1 and 2 of McKenna et al. (VLDB 2020) are the plots
+    of such sweeps. Ctrl-C ends the sweep after the comparison that it interrupts, which counts.
+
+    Raises:
+        ValueError: if none or both of them are sequences, or one is empty; and as `compare`.
+
+    Example:
+        >>> import stratagem as st
+        >>> line = sweep(st.prefix(8), [0.5, 1.0])
+        >>> line.axis, [round(users) for users in line.users_needed()["lower bound"]]
+        ('epsilon', [1274, 288])
+    """
+    workloads = [workload] if isinstance(workload, Workload) else _several(workload, "workloads")
+    budgets = [epsilon] if isinstance(epsilon, int | float) else _several(epsilon, "budgets")
+    if isinstance(workload, Workload) == isinstance(epsilon, int | float):
+        raise ValueError(
+            f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
+            "them: give several of one and one of the other"
+        )
+    done = []
+    for W, budget in product(workloads, map(check, budgets)):
+        solution = optimise(W, budget, solver, on_step, objective=objective)
+        done.append(Comparison.of(solution))
+        if solution.status in ENDED_BY_HAND:
+            break
+    axis = "epsilon" if isinstance(workload, Workload) else "domain size"
+    return Sweep(axis, tuple(done), len(done) == len(workloads) * len(budgets))
+
+
+def _several(given: Iterable, what: str) -> list:
+    """Return a nonempty list."""
+    items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if not items:
+        raise ValueError(f"{given!r} was given as {what}: give at least one in a list")
+    return items

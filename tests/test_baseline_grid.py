@@ -1,0 +1,39 @@
+"""Optimised <= best baseline <= others: eight workloads, seven budgets, domains of 16, 37 and 64 user types.
+
+The searches are cut short: what is returned may be improved on, but never by a published mechanism.
+"""
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from tables import WORKLOADS, assert_private
+
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
+QUICK = st.Auto(max_seconds=0.3)
+ANY = {
+    "histogram": st.histogram,
+    "prefix": st.prefix,
+    "all-range": st.all_range,
+    "short ranges": lambda n: st.all_range(n, width=4),
+    "both": lambda n: st.stack([st.prefix(n), st.weighted(st.histogram(n), 3.0)]),
+    "total and cells": lambda n: st.stack([st.total(n), st.histogram(n)]),
+    "one-way": lambda n: st.marginals(n, 1),
+    "predicates": lambda n: st.explicit(np.random.default_rng(n).integers(0, 2, (2 * n, n))),
+}
+CASES = [(name, n) for n, table in ((16, WORKLOADS), (37, ANY), (64, WORKLOADS)) for name in table]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("name", "n"), CASES)
+def test_no_published_mechanism_is_better(name, n, epsilon):
+    workload = (ANY if n == 37 else WORKLOADS)[name](n)
+    solution = st.optimise(workload, epsilon, QUICK)
+    comparison = st.Comparison.of(solution)
+    ours = next(row for row in comparison.rows if row.mechanism == "optimised")
+    assert_private(solution.strategy, epsilon)
+    assert ours.objective >= solution.lower_bound * (1 - 1e-9)
+    for row in comparison.rows:
+        assert ours.objective <= row.objective * (1 + 1e-9), row.mechanism
+        assert row.objective >= solution.lower_bound * (1 - 1e-9), row.mechanism
+        assert row.epsilon <= epsilon

@@ -1,0 +1,147 @@
+"""Sweeps: comparisons along budgets and domains, as table, data and figure."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from commands import assert_refused, run, run_json
+from stratagem.comparison_sweep import BOUND, Sweep
+
+QUICK = st.Auto(outputs=32, max_seconds=0.5)
+
+
+@pytest.fixture(scope="module")
+def budgets():
+    return st.sweep(st.prefix(16), [0.5, 2.0], QUICK)
+
+
+@pytest.fixture(scope="module")
+def domains():
+    return st.sweep([st.histogram(n) for n in (3, 8, 20)], 1.0, QUICK)
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "places"),
+    [("budgets", "epsilon", (0.5, 2.0)), ("domains", "domain size", (3, 8, 20))],
+)
+def test_a_sweep_goes_along_one_axis(name, axis, places, request):
+    line = request.getfixturevalue(name)
+    assert (line.axis, line.places, line.complete) == (axis, places, True)
+    needed = line.users_needed()
+    assert next(iter(needed)) == "optimised"
+    assert list(needed)[-1] == BOUND
+    for users in needed.values():
+        for ours, least in zip(users, needed[BOUND], strict=True):
+            assert ours is None or ours >= least * (1 - 1e-9)
+
+
+def test_each_place_is_the_comparison_made_there(budgets):
+    alone = st.compare(st.prefix(16), 2.0, QUICK)
+    there = {row.mechanism: row for row in budgets.comparisons[1].rows}
+    for row in alone.rows:
+        if row.mechanism != "optimised":
+            assert row == there[row.mechanism]
+    assert alone.fewest_users == pytest.approx(budgets.comparisons[1].fewest_users, rel=1e-3)
+
+
+@pytest.mark.parametrize("objective", ["average", "worst-case", "worst-query"])
+def test_no_strategy_needs_fewer_users_than_the_bound_leaves(objective):
+    """At n = 4 the users that every random strategy needs, found or not, are above the bound of each objective."""
+    line = st.sweep(st.prefix(4), [1.0], QUICK, objective=objective)
+    (least,) = line.users_needed()[BOUND]
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        rows = 1 + (np.e * (1 - 1e-12) - 1) * rng.integers(0, 2, (6, 4))
+        columns = rows.sum(axis=0)
+        Q = np.vstack([rows, columns.max() * 1.5 - columns]) / (columns.max() * 1.5)
+        if st.MatrixStrategy(Q).epsilon <= 1 and np.linalg.matrix_rank(Q) == 4:
+            assert st.evaluate(st.prefix(4), st.MatrixStrategy(Q)).samples_for(0.01) >= least
+    assert least > 0
+
+
+def test_data_holds_every_row_and_bound(budgets, tmp_path):
+    budgets.save(tmp_path / "all.csv")
+    budgets.save(tmp_path / "all.json")
+    with (tmp_path / "all.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    records = json.loads((tmp_path / "all.json").read_text())["records"]
+    assert len(lines) == len(records) == sum(len(one.rows) + 1 for one in budgets.comparisons)
+    assert [float(line["objective"]) for line in lines] == [record["objective"] for record in records]
+    tuned = [line["parameters"] for line in lines if line["mechanism"] == "hierarchical"]
+    assert all("branching" in words for words in tuned)
+
+
+@pytest.mark.parametrize("name", ["budgets", "domains"])
+def test_it_plots(name, request, tmp_path):
+    line = request.getfixturevalue(name)
+    figure = line.plot(tmp_path / "line.svg")
+    (axes,) = figure.axes
+    words = {text.get_text() for text in axes.texts}
+    assert {"optimised", BOUND} <= words
+    assert axes.get_yscale() == "log"
+    assert (tmp_path / "line.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_it_prints_as_an_aligned_table(domains):
+    heading, *lines = str(domains).splitlines()
+    assert len(lines) == len(domains.users_needed())
+    assert {len(line) for line in lines} == {len(heading)}
+
+
+@pytest.mark.parametrize(
+    ("workload", "epsilon", "word"),
+    [
+        (st.prefix(4), 1.0, "several of one"),
+        ([st.prefix(4)], [1.0], "several of one"),
+        (st.prefix(4), [], "at least one"),
+        ([], 1.0, "at least one"),
+        (st.prefix(4), "0.5", "at least one"),
+        (st.prefix(4), [0.5, -1.0], "epsilon"),
+    ],
+)
+def test_bad_input_is_one_sentence(workload, epsilon, word):
+    with pytest.raises(ValueError, match=word) as caught:
+        st.sweep(workload, epsilon, QUICK)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sweep_ended_by_hand_keeps_what_it_has():
+    line = st.sweep([st.prefix(16), st.prefix(20)], 1.0, on_step=lambda step: True)
+    assert isinstance(line, Sweep)
+    assert (len(line.comparisons), line.complete) == (1, False)
+
+
+COMMAND = ["compare", "histogram", "--domain", "8", "--epsilon", "1", "--seconds", "0.5"]
+
+
+def test_the_command_goes_over_an_axis(tmp_path, capsys):
+    written, drawn = tmp_path / "d.csv", tmp_path / "d.svg"
+    data = run_json(capsys, *COMMAND, "--over", "domain=2^2,2^3", "-o", written, "--plot", drawn)
+    assert data["axis"] == "domain size"
+    assert [one["domain"] for one in data["comparisons"]] == ["2^2", "2^3"]
+    assert all(one["bounds"]["best"] > 0 for one in data["comparisons"])
+    assert written.exists()
+    assert drawn.exists()
+
+
+def test_one_comparison_can_be_written_too(tmp_path, capsys):
+    assert run(capsys, *COMMAND, "-o", tmp_path / "one.json")[0] == 0
+    records = json.loads((tmp_path / "one.json").read_text())["records"]
+    assert {"optimised", BOUND} < {record["mechanism"] for record in records}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--over", "epsilon"], "epsilon=0.5,1,2"),
+        (["--over", "n=1,2"], "epsilon=0.5,1,2"),
+        (["--over", "epsilon=1,x"], "no number"),
+        (["--over", "epsilon=1,-2"], "epsilon is -2"),
+        (["-o", "out.xlsx"], ".csv, .json"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence(options, words, capsys):
+    assert_refused(capsys, [*COMMAND, *options], words)

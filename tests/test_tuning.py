@@ -1,0 +1,82 @@
+"""Published mechanisms by name: tuned as in comparisons, certified, saved, or refused in a sentence."""
+
+import pytest
+
+import stratagem as st
+from commands import assert_refused, run, run_json
+from stratagem.baselines import BASELINES
+from stratagem.ranking import rank_baselines
+from tables import assert_private
+
+CASES = {"prefix": st.prefix(16), "marginals": st.marginals("2^4", 2), "histogram": st.histogram(7)}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_every_mechanism_of_a_comparison_runs_or_says_why_not(name, epsilon):
+    """What has few enough reports becomes a bundle whose client reports; the rest says that it does not."""
+    workload = CASES[name]
+    for contender in rank_baselines(workload, epsilon):
+        if not _fits(contender.strategy):
+            with pytest.raises(ValueError, match="reports") as refusal:
+                st.tune(workload, epsilon, contender.mechanism)
+            assert "\n" not in str(refusal.value)
+            continue
+        solution = st.tune(workload, epsilon, contender.mechanism)
+        assert solution.objective <= contender.objective * (1 + 1e-9)
+        assert solution.objective >= solution.lower_bound * (1 - 1e-9)
+        assert_private(solution.strategy, epsilon)
+        mechanism = solution.mechanism()
+        first = dict.fromkeys(workload.domain.attributes, 0)
+        assert 0 <= mechanism.client.randomise(first)["output"] < mechanism.outputs
+
+
+def _fits(strategy) -> bool:
+    try:
+        strategy.dense()
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda baseline: baseline.name)
+def test_names_are_words_with_hyphens_and_references_are_there(baseline):
+    assert baseline.name == baseline.name.lower()
+    assert " " not in baseline.name
+    assert any(year in baseline.reference for year in map(str, range(1950, 2030)))
+    assert baseline.title
+
+
+def test_an_unknown_name_is_one_sentence():
+    with pytest.raises(ValueError, match="hierarchical"):
+        st.tune(st.prefix(8), 1.0, "hierarchicl")
+
+
+COMMAND = ["tune", "prefix", "hierarchical", "--domain", "16", "--epsilon", "1"]
+
+
+def test_the_command_saves_a_bundle_that_passes_its_audit(tmp_path, capsys):
+    file = tmp_path / "tree.ldp.json"
+    data = run_json(capsys, *COMMAND, "-o", file)
+    assert data["solver"].startswith("hierarchical (branching")
+    assert data["objective"] >= data["lower_bound"]
+    assert st.load_mechanism(file).strategy.epsilon <= 1
+
+
+def test_the_command_says_what_it_made(capsys):
+    status, out, _ = run(capsys, *COMMAND)
+    assert status == 0
+    assert "lower bound" in out
+    assert "hierarchical (branching" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tune", "prefix", "rapor", "--domain", "8", "--epsilon", "1"], "not a published mechanism"),
+        (["tune", "prefix", "hierarchical", "--domain", "8", "--epsilon", "0"], "epsilon"),
+        ([*COMMAND, "-o", "x.docx"], "suffix"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence(arguments, words, capsys):
+    assert_refused(capsys, arguments, words)
