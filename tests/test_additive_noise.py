@@ -16,7 +16,7 @@ from stratagem.baselines import (
     summed_histogram_encoding,
 )
 from stratagem.baselines.hierarchical import level_widths
-from stratagem.gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
+from stratagem.gaussian import gaussian_delta, gaussian_epsilon, gaussian_noise
 from stratagem.linalg import centre
 from stratagem.solvers.matrix_mechanism_l1 import least_l1
 from stratagem.strategies import AdditiveNoise, Laplace, Normal, Spherical
@@ -93,16 +93,16 @@ def test_delta_is_the_integral_of_what_exceeds_the_ratio(epsilon, distance):
 
     start = distance / 2 + epsilon / distance
     expected = quad(excess, start, start + 12, epsabs=0)[0]
-    assert gaussian_delta(epsilon, distance) == pytest.approx(expected, rel=1e-7)
-    assert gaussian_epsilon(distance, expected) == pytest.approx(epsilon, abs=1e-8)
+    assert gaussian_delta(epsilon, 1 / distance) == pytest.approx(expected, rel=1e-7)
+    assert gaussian_epsilon(1 / distance, expected) == pytest.approx(epsilon, abs=1e-8)
 
 
 def test_sigma_is_below_the_textbook():
     """Dwork and Roth's sqrt(2 log(1.25/delta))/epsilon holds below epsilon = 1 and is never the least."""
     for delta in (1e-3, 1e-9, 1e-15):
-        sigma = gaussian_sigma(0.9, delta)
+        sigma = gaussian_noise(0.9, delta)
         assert sigma < np.sqrt(2 * np.log(1.25 / delta)) / 0.9
-        assert gaussian_delta(0.9, 1 / sigma) <= delta
+        assert gaussian_delta(0.9, sigma) <= delta
 
 
 def test_summed_histogram_encoding_has_its_published_variance():

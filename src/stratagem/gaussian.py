@@ -10,10 +10,10 @@ SAFE = 1 + 1e-9
 """Factor on sigma that makes good the rounding of the calibration."""
 
 
-def gaussian_delta(epsilon: float, distance: float) -> float:
-    """Return the least delta of normal noise when neighbours are `distance` = Delta/sigma apart.
+def gaussian_delta(epsilon: float, noise: float) -> float:
+    """Return the least delta of normal noise of `noise` = sigma/Delta times the sensitivity.
 
-    Phi(h/2 - epsilon/h) - e^epsilon Phi(-h/2 - epsilon/h), h = Delta/sigma, as a product that keeps its
+    Phi(1/(2 s) - epsilon s) - e^epsilon Phi(-1/(2 s) - epsilon s), s = sigma/Delta, as a product that keeps its
     digits where delta is tiny.
 
     Reference:
@@ -21,27 +21,27 @@ def gaussian_delta(epsilon: float, distance: float) -> float:
     """
     from scipy.special import log_ndtr
 
-    near = float(log_ndtr(distance / 2 - epsilon / distance))
-    far = epsilon + float(log_ndtr(-distance / 2 - epsilon / distance))
+    near = float(log_ndtr(0.5 / noise - epsilon * noise))
+    far = epsilon + float(log_ndtr(-0.5 / noise - epsilon * noise))
     return math.exp(near) * -math.expm1(min(0.0, far - near))
 
 
-def gaussian_epsilon(distance: float, delta: float) -> float:
-    """Return the least epsilon that normal noise has at a delta when neighbours are `distance` = Delta/sigma apart."""
+def gaussian_epsilon(noise: float, delta: float) -> float:
+    """Return the least epsilon that goes with delta for normal noise of sigma/Delta times the sensitivity."""
     from scipy.optimize import root_scalar
 
-    if distance == 0 or gaussian_delta(0.0, distance) <= delta:
+    if gaussian_delta(0.0, noise) <= delta:
         return 0.0
     high = 1.0
-    while gaussian_delta(high, distance) > delta:
+    while gaussian_delta(high, noise) > delta:
         high *= 2
     found = root_scalar(
-        lambda epsilon: gaussian_delta(epsilon, distance) - delta, bracket=(0.0, high), xtol=1e-18, rtol=1e-14
+        lambda epsilon: gaussian_delta(epsilon, noise) - delta, bracket=(0.0, high), xtol=1e-18, rtol=1e-14
     )
     return float(found.root)
 
 
-def gaussian_sigma(epsilon: float, delta: float) -> float:
+def gaussian_noise(epsilon: float, delta: float) -> float:
     """Return the least sigma/Delta that is (epsilon, delta)-differentially private.
 
     Raises:
@@ -53,15 +53,13 @@ def gaussian_sigma(epsilon: float, delta: float) -> float:
     check_delta(delta)
     low, high = 1.0, 1.0
     while gaussian_delta(epsilon, low) <= delta:
-        low *= 2
+        low /= 2
     while gaussian_delta(epsilon, high) > delta:
-        high /= 2
+        high *= 2
     if low == high:
-        return SAFE / low
-    found = root_scalar(
-        lambda distance: gaussian_delta(epsilon, distance) - delta, bracket=(high, low), rtol=1e-14
-    )
-    return SAFE / float(found.root)
+        return high
+    found = root_scalar(lambda noise: gaussian_delta(epsilon, noise) - delta, bracket=(low, high), rtol=1e-14)
+    return float(found.root) * SAFE
 
 
 def check_delta(delta: float) -> None:

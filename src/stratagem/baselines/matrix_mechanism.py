@@ -13,7 +13,7 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.hierarchical import level_widths
 from stratagem.baselines.histogram_encoding import SAFE
 from stratagem.baselines.setting import NEEDED, Setting
-from stratagem.gaussian import gaussian_sigma
+from stratagem.gaussian import gaussian_noise
 from stratagem.linalg import centre
 from stratagem.privacy import check
 from stratagem.solvers.matrix_mechanism_l1 import least_l1
@@ -78,7 +78,7 @@ def local_gaussian(queries: ArrayLike, epsilon: float, delta: float) -> Additive
         Balle, Wang, ICML 2018; in the local model Bassily, AISTATS 2019.
     """
     A = np.asarray(queries, dtype=float)
-    return AdditiveNoise(A, Normal(_distance(A, "euclidean") * gaussian_sigma(epsilon, delta), delta))
+    return AdditiveNoise(A, Normal(_distance(A, "euclidean") * gaussian_noise(epsilon, delta), delta))
 
 
 def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:

@@ -164,7 +164,8 @@ class Normal(Noise):
 
     def epsilon(self, points: np.ndarray) -> float:
         """Return the least epsilon that goes with delta."""
-        return gaussian_epsilon(diameter(points, "euclidean") / self.sigma, self.tail)
+        distance = diameter(points, "euclidean")
+        return gaussian_epsilon(self.sigma / distance, self.tail) if distance > 0 else 0.0
 
     def variance(self, k: int) -> float:
         """Return sigma^2."""
