@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import chi2, norm
 
-from stratagem.strategies import Protocol, UnaryEncoding, Views
+from stratagem.strategies import Protocol, SubsetSelection, UnaryEncoding, Views
 from stratagem.strategies.bits import all_sets
+from stratagem.strategies.subset_selection import all_subsets
 
 FALSE_ALARM = 1e-6
 """Probability with which one statistical check fails although the protocol is right."""
@@ -16,6 +17,8 @@ def every_report(protocol: Protocol) -> np.ndarray:
     """All reports, in the order of the rows of the protocol's matrix."""
     if isinstance(protocol, UnaryEncoding):
         return np.packbits(all_sets(protocol.n), axis=1)
+    if isinstance(protocol, SubsetSelection):
+        return np.packbits(all_subsets(protocol.n, protocol.k), axis=1)
     if isinstance(protocol, Views):
         blocks = [every_report(view.oracle) for view in protocol.views]
         width = max(block.shape[1] for block in blocks)

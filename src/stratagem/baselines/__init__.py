@@ -1,6 +1,14 @@
 """Published mechanisms, one a file, each tuned by whoever compares."""
 
 from stratagem.baselines.baseline import Baseline
+from stratagem.baselines.count_mean_sketch import (
+    COUNT_MEAN_SKETCH,
+    HADAMARD_COUNT_MEAN_SKETCH,
+    count_mean_bias,
+    count_mean_estimate,
+    count_mean_sketch,
+    hadamard_count_mean_sketch,
+)
 from stratagem.baselines.covering import COVERING, covering_tables
 from stratagem.baselines.decoding import Decoded, decode
 from stratagem.baselines.fourier import FOURIER, fourier
@@ -8,15 +16,34 @@ from stratagem.baselines.haar import HAAR, haar
 from stratagem.baselines.hadamard_mechanism import HADAMARD_MECHANISM, hadamard_mechanism
 from stratagem.baselines.hadamard_response import HADAMARD_RESPONSE, hadamard_response
 from stratagem.baselines.hierarchical import HIERARCHICAL, hierarchical
+from stratagem.baselines.histogram_encoding import (
+    SUMMED_HISTOGRAM_ENCODING,
+    THRESHOLDED_HISTOGRAM_ENCODING,
+    summed_histogram_encoding,
+    thresholded_histogram_encoding,
+)
 from stratagem.baselines.independent import INDEPENDENT, independent_response
+from stratagem.baselines.local_hashing import BINARY_LOCAL_HASHING, OPTIMISED_LOCAL_HASHING, local_hashing
 from stratagem.baselines.marginal import MARGINAL, MARGINAL_HADAMARD, marginal_hadamard, marginal_response
 from stratagem.baselines.marginal_encoding import MARGINAL_ENCODING, marginal_encoding
+from stratagem.baselines.matrix_mechanism import (
+    GAUSSIAN_MATRIX_MECHANISM,
+    L1_MATRIX_MECHANISM,
+    L2_MATRIX_MECHANISM,
+    local_gaussian,
+    local_laplace,
+    local_spherical,
+)
 from stratagem.baselines.projective_geometry import PROJECTIVE_GEOMETRY, projective_geometry_response
 from stratagem.baselines.randomised_response import RANDOMISED_RESPONSE, randomised_response
+from stratagem.baselines.rappor import RAPPOR, rappor
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.subset_design import SUBSET_DESIGN, subset_design
+from stratagem.baselines.subset_selection import SUBSET_SELECTION, subset_selection
 from stratagem.baselines.tree_encoding import TREE_ENCODING, tree_encoding
 from stratagem.baselines.unary_encoding import (
+    OPTIMISED_UNARY_ENCODING,
+    SYMMETRIC_UNARY_ENCODING,
     optimised_unary_encoding,
     symmetric_unary_encoding,
 )
@@ -28,6 +55,19 @@ BASELINES: tuple[Baseline, ...] = (
     PROJECTIVE_GEOMETRY,
     SUBSET_DESIGN,
     HIERARCHICAL,
+    OPTIMISED_UNARY_ENCODING,
+    SYMMETRIC_UNARY_ENCODING,
+    THRESHOLDED_HISTOGRAM_ENCODING,
+    SUMMED_HISTOGRAM_ENCODING,
+    OPTIMISED_LOCAL_HASHING,
+    BINARY_LOCAL_HASHING,
+    SUBSET_SELECTION,
+    RAPPOR,
+    COUNT_MEAN_SKETCH,
+    HADAMARD_COUNT_MEAN_SKETCH,
+    L1_MATRIX_MECHANISM,
+    L2_MATRIX_MECHANISM,
+    GAUSSIAN_MATRIX_MECHANISM,
     TREE_ENCODING,
     HAAR,
     FOURIER,
@@ -44,21 +84,33 @@ __all__ = [
     "Baseline",
     "Decoded",
     "Setting",
+    "count_mean_bias",
+    "count_mean_estimate",
+    "count_mean_sketch",
     "covering_tables",
     "decode",
     "fourier",
     "haar",
+    "hadamard_count_mean_sketch",
     "hadamard_mechanism",
     "hadamard_response",
     "hierarchical",
     "independent_response",
+    "local_gaussian",
+    "local_hashing",
+    "local_laplace",
+    "local_spherical",
     "marginal_encoding",
     "marginal_hadamard",
     "marginal_response",
     "optimised_unary_encoding",
     "projective_geometry_response",
     "randomised_response",
+    "rappor",
     "subset_design",
+    "subset_selection",
+    "summed_histogram_encoding",
     "symmetric_unary_encoding",
+    "thresholded_histogram_encoding",
     "tree_encoding",
 ]

@@ -6,7 +6,7 @@ print(central.compare(st.prefix(64), epsilon=1.0, neighbours="replace"))
 
 from stratagem.central.basis import haar, parities
 from stratagem.central.comparison import CentralComparison, Row, compare
-from stratagem.central.gaussian import GaussianMeasurement, gaussian_noise, measure_gaussian
+from stratagem.central.gaussian import GaussianMeasurement, measure_gaussian
 from stratagem.central.hierarchy import (
     Hierarchy,
     best_budgets,
@@ -20,6 +20,7 @@ from stratagem.central.optimised import optimised, optimised_gaussian
 from stratagem.central.pure import GeometricMeasurement, LaplaceMeasurement, measure
 from stratagem.central.stability import StabilityHistogram, stability_histogram
 from stratagem.central.view import covering, tables
+from stratagem.gaussian import gaussian_noise
 
 __all__ = [
     "CentralComparison",

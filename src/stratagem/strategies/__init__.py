@@ -1,8 +1,13 @@
 """Strategies: randomisers with a measured epsilon, as a matrix, as bits, or as a rule with its own estimator."""
 
+from stratagem.strategies.additive_noise import AdditiveNoise
+from stratagem.strategies.bloom import BloomFilters
+from stratagem.strategies.local_hashing import LocalHashing
 from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
 from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_encoding import UnaryEncoding
@@ -12,10 +17,18 @@ Randomiser = Strategy | Protocol
 """What a user can run: finitely many reports behind linear maps, or a rule with its published estimator."""
 
 __all__ = [
+    "AdditiveNoise",
+    "BloomFilters",
+    "Laplace",
+    "LocalHashing",
     "MatrixStrategy",
+    "Noise",
+    "Normal",
     "Protocol",
     "Randomiser",
+    "Spherical",
     "Strategy",
+    "SubsetSelection",
     "SupportOracle",
     "TwoLevelStrategy",
     "UnaryEncoding",

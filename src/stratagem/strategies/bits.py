@@ -44,6 +44,21 @@ def put(packed: np.ndarray, values: np.ndarray, bits: np.ndarray) -> None:
     packed[rows, places] = np.where(bits, packed[rows, places] | mask, packed[rows, places] & ~mask)
 
 
+def resize(packed: np.ndarray, kept: np.ndarray, k: int, n: int, rng: np.random.Generator) -> None:
+    """Give every row k ones: flip bits at random places, except `kept` (N,), that bring it nearer."""
+    excess = np.bitwise_count(packed).sum(axis=1, dtype=np.int64) - k
+    active = np.flatnonzero(excess)
+    while len(active):
+        places = rng.integers(0, n, len(active))
+        mask, too_many = _mask(places), excess[active] > 0
+        set_already = (packed[active, places >> 3] & mask) > 0
+        good = (set_already == too_many) & (places != kept[active])
+        rows = active[good]
+        packed[rows, places[good] >> 3] ^= mask[good]
+        excess[rows] -= np.where(too_many[good], 1, -1)
+        active = active[excess[active] != 0]
+
+
 def column_sums(packed: np.ndarray, n: int) -> np.ndarray:
     """Return how many rows hold each bit, (n,)."""
     sums = np.zeros(n, dtype=np.int64)

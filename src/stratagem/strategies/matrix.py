@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -92,9 +94,7 @@ class MatrixStrategy(Strategy):
         """Draw one report per value by inverting the cumulative distribution of its column."""
         values = check_values(values, self.domain_size)
         reports = np.empty(len(values), dtype=np.int64)
-        order = np.argsort(values, kind="stable")
-        types, starts = np.unique(values[order], return_index=True)
-        for u, users in zip(types, np.split(order, starts[1:]), strict=True):
+        for u, users in users_by_type(values, self.domain_size):
             cumulative = np.cumsum(self.matrix[:, u])
             points = rng.random(len(users)) * cumulative[-1]
             reports[users] = np.searchsorted(cumulative, points, side="right")
@@ -111,6 +111,15 @@ class MatrixStrategy(Strategy):
             P = self.matrix[:, types].T
             counts += rng.multinomial(x[types], P / P.sum(axis=1, keepdims=True)).sum(axis=0)
         return counts
+
+
+def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield every user type that occurs with the places of its users, found by one radix sort."""
+    order = np.argsort(values.astype(np.min_scalar_type(domain_size)), kind="stable")
+    ends = np.cumsum(np.bincount(values, minlength=domain_size))
+    for u, (first, last) in enumerate(pairwise((0, *ends.tolist()))):
+        if last > first:
+            yield u, order[first:last]
 
 
 def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:

@@ -73,6 +73,13 @@ class SupportOracle(Protocol):
         return everywhere * rows.sum() + diagonal * np.trace(B) + 2 * cross * rows + at_own * np.diag(B)
 
     @final
+    def mean_moment(self, total: float, trace: float) -> float:
+        """Return the mean over u of E[s^T B s | u] for a matrix B with these sums of all and diagonal entries."""
+        everywhere, diagonal, cross, at_own = self._coefficients()
+        n = self.domain_size
+        return (everywhere + 2 * cross / n) * total + (diagonal + at_own / n) * trace
+
+    @final
     def spread(self, x: np.ndarray) -> np.ndarray:
         """Return sum_u x_u E[s s^T | u] (n x n)."""
         everywhere, diagonal, cross, at_own = self._coefficients()

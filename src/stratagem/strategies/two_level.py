@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.prior import uniform
-from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
+from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, users_by_type
 from stratagem.strategies.strategy import Strategy
 
 BLOCK = 1 << 22
@@ -116,9 +116,7 @@ class TwoLevelStrategy(Strategy):
         """Draw one report per value by inverting the cumulative distribution of its column, type by type."""
         values = check_values(values, self.size)
         reports = np.empty(len(values), dtype=np.int64)
-        order = np.argsort(values, kind="stable")
-        types, starts = np.unique(values[order], return_index=True)
-        for u, users in zip(types, np.split(order, starts[1:]), strict=True):
+        for u, users in users_by_type(values, self.size):
             cumulative = np.cumsum(self._columns(np.array([u]))[0])
             reports[users] = np.searchsorted(
                 cumulative, rng.random(len(users)) * cumulative[-1], side="right"

@@ -16,6 +16,8 @@ from stratagem.workloads.check import integer
 
 LARGEST = 1 << 24
 """User types of the largest domain."""
+BLOCK = 1 << 12
+"""Reports that are drawn together."""
 
 
 @final
@@ -92,7 +94,10 @@ class UnaryEncoding(SupportOracle):
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw reports, bit-packed as by `numpy.packbits` (N x ceil(n/8))."""
         values = check_values(values, self.n)
-        packed = bernoulli(len(values), self.n, self.q, rng)
+        packed = np.empty((len(values), -(-self.n // 8)), dtype=np.uint8)
+        for first in range(0, len(values), BLOCK):
+            block = slice(first, min(first + BLOCK, len(values)))
+            packed[block] = bernoulli(block.stop - first, self.n, self.q, rng)
         put(packed, values, rng.random(len(values)) < self.p)
         return packed
 

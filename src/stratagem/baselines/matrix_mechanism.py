@@ -1,0 +1,155 @@
+"""The matrix mechanism, run by every user alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.hierarchical import level_widths
+from stratagem.baselines.histogram_encoding import SAFE
+from stratagem.baselines.setting import NEEDED, Setting
+from stratagem.gaussian import gaussian_noise
+from stratagem.linalg import centre
+from stratagem.privacy import check
+from stratagem.solvers.matrix_mechanism_l1 import least_l1
+from stratagem.solvers.matrix_mechanism_l2 import least_l2
+from stratagem.strategies.additive_noise import AdditiveNoise
+from stratagem.strategies.noise import Laplace, Normal, Spherical, diameter
+
+Tuning = Callable[[Setting, float], Candidates]
+LARGEST = 128
+"""User types up to which comparisons optimise the queries, which takes half a second there."""
+STEPS = 40
+"""Steps of that optimisation."""
+DELTA = 1e-9
+"""Delta at which Gaussian noise is compared with mechanisms of pure epsilon."""
+
+
+def local_laplace(queries: ArrayLike, epsilon: float) -> AdditiveNoise:
+    """Answer queries A (k x n) on e_u with Laplace noise of scale max ||a_u - a_v||_1/epsilon.
+
+    Guarantee:
+        epsilon-LDP for real noise.
+
+    Raises:
+        ValueError: if all columns of A are equal, or A is no finite matrix.
+
+    Reference:
+        Li, Hay, Rastogi, Miklau, McGregor, PODS 2010; in the local model Edmonds, Nikolov, Ullman, STOC 2020.
+    """
+    A = np.asarray(queries, dtype=float)
+    return AdditiveNoise(A, Laplace(_distance(A, "cityblock") / check(epsilon) * SAFE))
+
+
+def local_spherical(queries: ArrayLike, epsilon: float) -> AdditiveNoise:
+    """Answer queries A on e_u with noise of density exp(-epsilon ||z||_2/Delta), Delta = max ||a_u - a_v||_2.
+
+    The noise lives in the span of the differences of columns, whose dimension r <= n - 1 is the number of
+    reals that are sent: its variance in every direction is (r + 1) Delta^2/epsilon^2.
+
+    Guarantee:
+        epsilon-LDP for real noise.
+
+    Raises:
+        ValueError: if all columns of A are equal, or A is no finite matrix.
+
+    Reference:
+        Hardt, Talwar, STOC 2010; in the local model Edmonds, Nikolov, Ullman, STOC 2020.
+    """
+    A = _spanned(np.asarray(queries, dtype=float))
+    return AdditiveNoise(A, Spherical(_distance(A, "euclidean") / check(epsilon) * SAFE))
+
+
+def local_gaussian(queries: ArrayLike, epsilon: float, delta: float) -> AdditiveNoise:
+    """Answer queries A on e_u with normal noise, calibrated exactly to (epsilon, delta).
+
+    Guarantee:
+        (epsilon, delta)-LDP for real noise.
+
+    Raises:
+        ValueError: if all columns of A are equal, A is no finite matrix or delta is not between 0 and 1.
+
+    Reference:
+        Balle, Wang, ICML 2018; in the local model Bassily, AISTATS 2019.
+    """
+    A = np.asarray(queries, dtype=float)
+    return AdditiveNoise(A, Normal(_distance(A, "euclidean") * gaussian_noise(epsilon, delta), delta))
+
+
+def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:
+    """Return the largest distance of two columns."""
+    if A.ndim != 2 or A.shape[1] < 2 or not np.isfinite(A).all() or not diameter(A, metric) > 0:
+        raise ValueError(
+            f"The queries have shape {A.shape}; give a finite k x n matrix whose columns differ, n at least 2."
+        )
+    return diameter(A, metric)
+
+
+def _spanned(A: np.ndarray) -> np.ndarray:
+    """Return the columns less their mean in an orthonormal basis of what they span: distances are kept."""
+    if A.ndim != 2 or not np.isfinite(A).all():
+        return A
+    _, sizes, right = np.linalg.svd(A - A.mean(axis=1, keepdims=True), full_matrices=False)
+    rank = max(1, int((sizes > 1e-10 * sizes.max(initial=0.0)).sum()))
+    return sizes[:rank, None] * right[:rank]
+
+
+def _hierarchy(n: int, branching: int) -> np.ndarray:
+    """Return the indicators of the nodes of a tree without its root, (k x n)."""
+    levels = [np.arange(n) // width for width in level_widths(n, branching)]
+    return np.vstack([group == np.arange(group[-1] + 1)[:, None] for group in levels]).astype(float)
+
+
+def _known(n: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield queries that need no optimisation."""
+    yield "identity", np.eye(n)
+    for branching in (b for b in (2, 4, 16) if b < n):
+        yield f"tree of branching {branching}", _hierarchy(n, branching)
+
+
+def _queries(setting: Setting, norm: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield queries to compare, the optimised ones last.
+
+    A user's total is one, so only V between vectors that sum to zero is optimised for.
+    """
+    n, V = setting.domain_size, centre(setting.gram)
+    if n > 1:
+        yield from _known(n)
+        if n <= LARGEST and np.trace(V) > NEEDED * np.trace(setting.gram):
+            best = least_l2(V, steps=STEPS) if norm == 2 else least_l1(V, steps=STEPS)
+            yield "optimised", best.matrix
+
+
+def _candidates(norm: int, answer: Callable[[np.ndarray, float], AdditiveNoise]) -> Tuning:
+    """Return what tries every queries with one noise."""
+
+    def candidates(setting: Setting, epsilon: float) -> Candidates:
+        for name, queries in _queries(setting, norm):
+            yield name, answer(queries, epsilon)
+
+    return candidates
+
+
+L1_MATRIX_MECHANISM = Baseline(
+    "l1-matrix-mechanism",
+    "queries on one's own data vector, answered with Laplace noise",
+    "Li et al. 2010; Edmonds, Nikolov, Ullman 2020",
+    _candidates(1, local_laplace),
+)
+L2_MATRIX_MECHANISM = Baseline(
+    "l2-matrix-mechanism",
+    "queries on one's own data vector, answered with spherical noise",
+    "Hardt, Talwar 2010; Edmonds, Nikolov, Ullman 2020",
+    _candidates(2, local_spherical),
+)
+GAUSSIAN_MATRIX_MECHANISM = Baseline(
+    "gaussian",
+    "queries on one's own data vector, answered with normal noise at delta 1e-9",
+    "Bassily 2019; Balle, Wang 2018",
+    _candidates(2, partial(local_gaussian, delta=DELTA)),
+)

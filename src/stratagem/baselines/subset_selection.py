@@ -1,0 +1,58 @@
+"""Subset selection of the best size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.setting import Setting
+from stratagem.privacy import probability, ratio
+from stratagem.strategies.subset_selection import SubsetSelection
+
+
+def subset_selection(domain_size: int, epsilon: float, subset_size: int | None = None) -> SubsetSelection:
+    """Report a set of k values, E times as likely if it holds the own one: p = E k/(E k + n - k).
+
+    Without a size the one of least mean variance for the histogram is taken, near n/(E + 1).
+
+    Guarantee:
+        epsilon-LDP, measured from p as it is stored.
+
+    Raises:
+        ValueError: if there are fewer than 2 values or the size is not from 1 to n - 1.
+
+    Reference:
+        Ye, Barg, IEEE Trans. Inf. Theory 2018; Wang et al. 2016.
+
+    Example:
+        >>> subset_selection(64, 1.0).k
+        17
+    """
+    if subset_size is None:
+        subset_size = best_subset_size(domain_size, epsilon, np.eye(max(1, domain_size)))
+    k, n = subset_size, domain_size
+    return SubsetSelection(n, k, probability(ratio(epsilon) * k / max(1, n - k)))
+
+
+def best_subset_size(domain_size: int, epsilon: float, gram: np.ndarray) -> int:
+    """Return the k of least mean variance for queries of Gram matrix V (n x n), by looking at all of them."""
+    total, trace = float(gram.sum()), float(np.trace(gram))
+
+    def moment(k: int) -> float:
+        return subset_selection(domain_size, epsilon, k).mean_moment(total, trace)
+
+    return min(range(1, max(2, domain_size)), key=moment)
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    if setting.domain_size > 1:
+        k = best_subset_size(setting.domain_size, epsilon, setting.gram)
+        yield f"{k} values", subset_selection(setting.domain_size, epsilon, k)
+
+
+SUBSET_SELECTION = Baseline(
+    "subset-selection",
+    "a random set of values that likes to hold the own one",
+    "Ye, Barg 2018; Wang et al. 2016",
+    _candidates,
+)

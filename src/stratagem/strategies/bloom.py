@@ -1,0 +1,221 @@
+"""Noisy Bloom filters in cohorts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn, final
+
+import numpy as np
+
+from stratagem.linalg import PseudoInverse, pseudo_inverse
+from stratagem.strategies.bits import bernoulli, check_packed, column_sums
+from stratagem.strategies.matrix import check_counts, check_values
+from stratagem.strategies.protocol import Protocol
+
+COHORT = np.dtype("<u4")
+"""How a report names its cohort."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BloomFilters(Protocol):
+    """Draw one of C cohorts, send the cohort's Bloom filter of the value, every bit noisy.
+
+    A bit that the filter sets is reported as one with probability p, any other with q < p. Given the cohort,
+    (y - q)/(p - q) has the filter f_c(u) as its mean; the estimate is the ordinary least squares of the
+    cohorts' sums, C times each, on all filters: s = R_c (y - q)/(p - q), R_c = C H^+ F_c, F_c (n x b) the
+    cohort's filters and H = sum_c F_c F_c^T. It is unbiased where the filters are linearly independent.
+    Totals are the number of reports, then for every cohort its reports and the sums of its bits.
+
+    Guarantee:
+        epsilon = max over c, u, v of |f_c(u) - f_c(v)| log(p/q) + |f_c(v) - f_c(u)| log((1 - q)/(1 - p)), as
+        differences of sets: measured from the filters that occur, at most that of 2 h bits for h hashes.
+
+    Raises:
+        ValueError: unless filters are a boolean array C x n x b and 0 < q < p < 1.
+
+    Reference:
+        Erlingsson, Pihur, Korolova, CCS 2014 (RAPPOR).
+    """
+
+    filters: np.ndarray
+    """f_c(u), boolean (C x n x b)."""
+    p: float
+    q: float
+
+    def __post_init__(self) -> None:
+        """Check and freeze the filters."""
+        filters = np.array(self.filters)
+        if filters.dtype != bool or filters.ndim != 3 or 0 in filters.shape:
+            raise ValueError(
+                f"Bloom filters are booleans, cohorts x values x bits; these have shape {filters.shape} "
+                f"and type {filters.dtype}."
+            )
+        if not 0 < self.q < self.p < 1:
+            raise ValueError(
+                f"A bit is one with probabilities p = {self.p!r} and q = {self.q!r}; give 0 < q < p < 1."
+            )
+        filters.flags.writeable = False
+        object.__setattr__(self, "filters", filters)
+
+    @property
+    def domain_size(self) -> int:
+        """Number n of user types."""
+        return self.filters.shape[1]
+
+    @property
+    def cohorts(self) -> int:
+        """Number C of cohorts."""
+        return self.filters.shape[0]
+
+    @property
+    def bits(self) -> int:
+        """Number b of bits of a filter."""
+        return self.filters.shape[2]
+
+    @property
+    def epsilon(self) -> float:
+        """Measured privacy loss of the worst two filters of a cohort."""
+        return self._loss
+
+    @cached_property
+    def _loss(self) -> float:
+        one, zero = math.log(self.p / self.q), math.log((1 - self.q) / (1 - self.p))
+        return max(float((one * more + zero * more.T).max()) for more in differences(self.filters))
+
+    @property
+    def delta(self) -> float:
+        """Zero."""
+        return 0.0
+
+    @property
+    def report(self) -> str:
+        """What one user sends."""
+        return f"1 of {self.cohorts} cohorts and {self.bits} bits"
+
+    @property
+    def unseen(self) -> np.ndarray:
+        """Directions that no filter tells apart (n x r)."""
+        return self._inverse.null
+
+    @cached_property
+    def _inverse(self) -> PseudoInverse:
+        """H^+ (n x n)."""
+        stacked = self._stacked
+        return pseudo_inverse(stacked @ stacked.T)
+
+    @property
+    def _stacked(self) -> np.ndarray:
+        """All filters side by side, (n x C b)."""
+        return np.concatenate(list(self.filters.astype(float)), axis=1)
+
+    @cached_property
+    def _scores(self) -> np.ndarray:
+        """R_c for every cohort (C x n x b)."""
+        R = self.cohorts * (self._inverse @ self._stacked)
+        return np.stack(np.split(R, self.cohorts, axis=1))
+
+    def _noise(self, filters: np.ndarray) -> np.ndarray:
+        """Return the variance of (y - q)/(p - q) for the bits of filters."""
+        p, q = self.p, self.q
+        return np.where(filters, p * (1 - p), q * (1 - q)) / (p - q) ** 2
+
+    def second_moments(self, B: np.ndarray) -> np.ndarray:
+        """Return the mean over cohorts of (R f)^T B (R f) + sum_j v_j (R^T B R)_jj, (n,)."""
+        moments = np.zeros(self.domain_size)
+        for F, R in zip(self.filters, self._scores, strict=True):
+            G = R.T @ (B @ R)
+            moments += np.einsum("ui,ij,uj->u", F, G, F, optimize=True) + self._noise(F) @ np.diag(G)
+        return moments / self.cohorts
+
+    def spread(self, x: np.ndarray) -> np.ndarray:
+        """Return the mean over cohorts of R (sum_u x_u f_u f_u^T + diag(v_u)) R^T, (n x n)."""
+        x = np.asarray(x, dtype=float)
+        spread = np.zeros((self.domain_size, self.domain_size))
+        for F, R in zip(self.filters, self._scores, strict=True):
+            inner = (F.T * x) @ F + np.diag(x @ self._noise(F))
+            spread += R @ inner @ R.T
+        return spread / self.cohorts
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw reports as bytes: the cohort in four, then the bits, packed as by `numpy.packbits`."""
+        values = check_values(values, self.domain_size)
+        drawn = rng.integers(0, self.cohorts, len(values))
+        own = np.packbits(self.filters, axis=2)[drawn, values]
+        ones = bernoulli(len(values), self.bits, self.p, rng)
+        zeros = bernoulli(len(values), self.bits, self.q, rng)
+        names = drawn.astype(COHORT)[:, None].view(np.uint8)
+        return np.hstack([names, (own & ones) | (~own & zeros)])
+
+    def collect(self, reports: np.ndarray) -> np.ndarray:
+        """Return the number of reports, then for every cohort its reports and the sums of its bits."""
+        reports = np.ascontiguousarray(reports)
+        width = COHORT.itemsize + -(-self.bits // 8)
+        if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
+            raise ValueError(
+                f"Reports are rows of {width} bytes; these have shape {reports.shape} and type {reports.dtype}."
+            )
+        drawn = np.ascontiguousarray(reports[:, : COHORT.itemsize]).view(COHORT)[:, 0]
+        if (drawn >= self.cohorts).any():
+            raise ValueError(f"A report names cohort {drawn.max()}, but there are {self.cohorts}.")
+        packed = check_packed(reports[:, COHORT.itemsize :], self.bits)
+        totals = [np.array([len(reports)])]
+        for cohort in range(self.cohorts):
+            mine = packed[drawn == cohort]
+            totals += [np.array([len(mine)]), column_sums(mine, self.bits)]
+        return np.concatenate(totals)
+
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the totals: a multinomial of every type over the cohorts, then binomials for every bit."""
+        x = check_counts(x, self.domain_size)
+        users = rng.multinomial(x, np.full(self.cohorts, 1 / self.cohorts)).T
+        totals = [np.array([x.sum()])]
+        for F, mine in zip(self.filters, users, strict=True):
+            setters = mine @ F
+            ones = rng.binomial(setters, self.p) + rng.binomial(mine.sum() - setters, self.q)
+            totals += [np.array([mine.sum()]), ones]
+        return np.concatenate(totals)
+
+    def reconstruct(self, totals: np.ndarray) -> np.ndarray:
+        """Return the least-squares estimate of the data vector, (n,)."""
+        return np.einsum("cub,cb->u", self._scores, self._sums(totals))
+
+    def nonnegative(self, totals: np.ndarray, candidates: Sequence[int] | None = None) -> np.ndarray:
+        """Return nonnegative counts of candidate values by least squares, biased where candidates are missing.
+
+        Raises:
+            ValueError: if a candidate is not a value from 0 to n - 1.
+
+        Reference:
+            Fanti, Pihur, Erlingsson, PoPETs 2016, for candidates that are not all values.
+        """
+        from scipy.optimize import nnls
+
+        chosen = np.arange(self.domain_size) if candidates is None else candidates
+        chosen = check_values(np.asarray(chosen), self.domain_size)
+        answers = self.cohorts * self._sums(totals).ravel()
+        return nnls(self._stacked[chosen].T, answers)[0]
+
+    def dense(self) -> NoReturn:
+        """Refuse: there are C 2^b reports.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            f"There are {self.cohorts} x 2^{self.bits} reports; noisy filters have no matrix here."
+        )
+
+    def _sums(self, totals: np.ndarray) -> np.ndarray:
+        """Return the sums of (y - q)/(p - q) of every cohort and bit, (C x b)."""
+        table = np.asarray(totals, dtype=float)[1:].reshape(self.cohorts, 1 + self.bits)
+        return (table[:, 1:] - self.q * table[:, :1]) / (self.p - self.q)
+
+
+def differences(filters: np.ndarray) -> np.ndarray:
+    """Return how many bits the filter of u sets that the one of v does not, for every cohort (C x n x n)."""
+    F = filters.astype(float)
+    return F.sum(axis=2)[:, :, None] - F @ F.transpose(0, 2, 1)

@@ -1,0 +1,153 @@
+"""Subset selection: a random set of fixed size that likes to hold the own value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import final
+
+import numpy as np
+
+from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
+from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
+from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.two_level import DENSE
+from stratagem.strategies.unary_encoding import LARGEST
+from stratagem.workloads.check import integer
+
+BLOCK = 1 << 13
+"""Reports that are drawn together."""
+
+
+@final
+@dataclass(frozen=True)
+class SubsetSelection(SupportOracle):
+    """Report a set of k values that holds the own one with probability p, else uniformly random.
+
+    q = (k - p)/(n - 1); with the own value a further one is among k - 1 of n - 1, so a = p (k - 1)/(n - 1);
+    b = (p (k - 1)(k - 2) + (1 - p) k (k - 1))/((n - 1)(n - 2)).
+
+    Guarantee:
+        epsilon = log(p (n - k)/((1 - p) k)), the ratio of the two probabilities that a set can have.
+
+    Raises:
+        ValueError: unless n >= 2 and 1 <= k < n are whole numbers and k/n < p < 1.
+
+    Reference:
+        Ye, Barg, IEEE Trans. Inf. Theory 2018; Wang et al. 2016 (k-subset mechanism).
+
+    Example:
+        >>> round(SubsetSelection(4, 1, 0.5).epsilon, 6)  # randomised response, log 3
+        1.098612
+    """
+
+    n: int
+    """User types."""
+    k: int
+    """Values in a report."""
+    p: float
+    """Probability that the own value is among them."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        n = integer(self.n, "The number of values", 2, LARGEST, "name the size of the domain")
+        k = integer(self.k, "The subset size k", 1, n - 1, "the best is near n/(e^epsilon + 1)")
+        if not k / n < self.p < 1:
+            raise ValueError(f"The own value is in the set with probability {self.p!r}; give k/n < p < 1.")
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "k", k)
+
+    @property
+    def domain_size(self) -> int:
+        """Number n of user types."""
+        return self.n
+
+    @property
+    def epsilon(self) -> float:
+        """Measured privacy loss log(p (n - k)/((1 - p) k))."""
+        return math.log(self.p / (1 - self.p)) + math.log((self.n - self.k) / self.k)
+
+    @property
+    def report(self) -> str:
+        """What one user sends."""
+        return f"{self.k} of {self.n} values"
+
+    @property
+    def own(self) -> float:
+        """p."""
+        return self.p
+
+    @property
+    def other(self) -> float:
+        """(k - p)/(n - 1)."""
+        return (self.k - self.p) / (self.n - 1)
+
+    @property
+    def own_pair(self) -> float:
+        """p (k - 1)/(n - 1)."""
+        return self.p * (self.k - 1) / (self.n - 1)
+
+    @property
+    def other_pair(self) -> float:
+        """(k - 1)(k - 2 p)/((n - 1)(n - 2)); with two values there are no such pairs, and any number will do."""
+        return (self.k - 1) * (self.k - 2 * self.p) / ((self.n - 1) * max(1, self.n - 2))
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw reports, bit-packed as by `numpy.packbits` (N x ceil(n/8)).
+
+        Independent bits are a uniformly random set of random size; random values added or taken away until
+        its size is right leave it uniformly random.
+        """
+        values = check_values(values, self.n)
+        blocks = range(0, len(values), BLOCK)
+        drawn = [self._draw(values[first : first + BLOCK], rng) for first in blocks]
+        return np.concatenate(drawn) if drawn else np.zeros((0, -(-self.n // 8)), dtype=np.uint8)
+
+    def supports(self, reports: np.ndarray) -> np.ndarray:
+        """Return how many reports hold each value."""
+        packed = check_packed(reports, self.n)
+        if (np.bitwise_count(packed).sum(axis=1, dtype=np.int64) != self.k).any():
+            raise ValueError(f"A report does not hold {self.k} values, as all reports do.")
+        return column_sums(packed, self.n)
+
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw and collect every user's report, in blocks."""
+        x = check_counts(x, self.n)
+        values = np.repeat(np.arange(self.n), x)
+        totals = np.zeros(self.n + 1, dtype=np.int64)
+        for first in range(0, len(values), BLOCK):
+            totals += self.collect(self._draw(values[first : first + BLOCK], rng))
+        return totals
+
+    def dense(self) -> MatrixStrategy:
+        """Return the matrix of all sets of k values.
+
+        Raises:
+            ValueError: if it would hold more than 2^27 probabilities.
+        """
+        n, k = self.n, self.k
+        if math.comb(n, k) * n > DENSE:
+            raise ValueError(
+                f"There are {math.comb(n, k):.3g} sets of {k} of {n} values, too many for a matrix."
+            )
+        inside, outside = self.p / math.comb(n - 1, k - 1), (1 - self.p) / math.comb(n - 1, k)
+        return MatrixStrategy(np.where(all_subsets(n, k), inside, outside))
+
+    def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the reports of a block of users."""
+        share = self.k / self.n
+        if share < 1 / 8:  # a value to take away is hard to find, so that few shall have to be
+            share = max(0.0, self.k - 3 * math.sqrt(self.k)) / self.n
+        packed = bernoulli(len(values), self.n, share, rng)
+        put(packed, values, rng.random(len(values)) < self.p)
+        resize(packed, values, self.k, self.n, rng)
+        return packed
+
+
+def all_subsets(n: int, k: int) -> np.ndarray:
+    """Return the members of all sets of k values, as a boolean matrix (C(n, k) x n), in lexicographic order."""
+    chosen = np.array(list(combinations(range(n), k)))
+    members = np.zeros((len(chosen), n), dtype=bool)
+    np.put_along_axis(members, chosen, True, axis=1)
+    return members
