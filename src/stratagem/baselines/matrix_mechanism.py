@@ -14,7 +14,7 @@ from stratagem.baselines.hierarchical import level_widths
 from stratagem.baselines.histogram_encoding import SAFE
 from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.gaussian import gaussian_noise
-from stratagem.linalg import centre
+from stratagem.linalg import centre, factor
 from stratagem.privacy import check
 from stratagem.solvers.matrix_mechanism_l1 import least_l1
 from stratagem.solvers.matrix_mechanism_l2 import least_l2
@@ -22,6 +22,8 @@ from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace, Normal, Spherical, diameter
 
 Tuning = Callable[[Setting, float], Candidates]
+COMPARED = 1024
+"""User types up to which comparisons try this mechanism, which takes seconds there and is far from the best."""
 LARGEST = 128
 """User types up to which comparisons optimise the queries, which takes half a second there."""
 STEPS = 40
@@ -94,9 +96,7 @@ def _spanned(A: np.ndarray) -> np.ndarray:
     """Return the columns less their mean in an orthonormal basis of what they span: distances are kept."""
     if A.ndim != 2 or not np.isfinite(A).all():
         return A
-    _, sizes, right = np.linalg.svd(A - A.mean(axis=1, keepdims=True), full_matrices=False)
-    rank = max(1, int((sizes > 1e-10 * sizes.max(initial=0.0)).sum()))
-    return sizes[:rank, None] * right[:rank]
+    return factor(centre(A.T @ A)).T if A.shape[1] > 1 else A
 
 
 def _hierarchy(n: int, branching: int) -> np.ndarray:
@@ -118,7 +118,7 @@ def _queries(setting: Setting, norm: int) -> Iterator[tuple[str, np.ndarray]]:
     A user's total is one, so only V between vectors that sum to zero is optimised for.
     """
     n, V = setting.domain_size, centre(setting.gram)
-    if n > 1:
+    if 1 < n <= COMPARED:
         yield from _known(n)
         if n <= LARGEST and np.trace(V) > NEEDED * np.trace(setting.gram):
             best = least_l2(V, steps=STEPS) if norm == 2 else least_l1(V, steps=STEPS)

@@ -8,7 +8,7 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.linalg import PseudoInverse, centre, pseudo_inverse
+from stratagem.linalg import PseudoInverse, RegularInverse, centre, inverse
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.noise import Noise
 from stratagem.strategies.protocol import Protocol
@@ -86,11 +86,11 @@ class AdditiveNoise(Protocol):
         return self._inverse.null
 
     @cached_property
-    def _inverse(self) -> PseudoInverse:
+    def _inverse(self) -> RegularInverse | PseudoInverse:
         """(A^T A)^+, with a known total of A C, 1 an eigenvector of its own."""
         M = self.queries.T @ self.queries
         n = len(M)
-        return pseudo_inverse(centre(M) + max(np.trace(M), 1e-300) / n**2 if self.total_known else M)
+        return inverse(centre(M) + max(np.trace(M), 1e-300) / n**2 if self.total_known else M)
 
     @cached_property
     def _score(self) -> tuple[np.ndarray, np.ndarray]:

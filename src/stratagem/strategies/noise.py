@@ -10,6 +10,7 @@ from typing import Literal, final
 import numpy as np
 
 from stratagem.gaussian import check_delta, gaussian_epsilon
+from stratagem.linalg import squared_distances
 
 BLOCK = 1 << 22
 """Noise values that are drawn at once."""
@@ -181,7 +182,14 @@ class Normal(Noise):
 
 
 def diameter(points: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:
-    """Return the largest distance of two columns (k x n): "cityblock" for L1, "euclidean" for L2."""
+    """Return the largest distance of two columns (k x n): "cityblock" for L1, "euclidean" for L2.
+
+    Between columns of zeros and ones the first is the square of the second, which is a matrix product.
+    """
+    if metric == "euclidean":
+        return math.sqrt(float(squared_distances(points.T, points.T).max(initial=0.0)))
+    if np.isin(points, (0.0, 1.0)).all():
+        return float(np.rint(squared_distances(points.T, points.T).max(initial=0.0)))
     from scipy.spatial.distance import pdist
 
     return float(pdist(points.T, metric).max(initial=0.0))
