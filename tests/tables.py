@@ -28,6 +28,9 @@ WORKLOADS = {
     "parity of weight <= 3": lambda n: st.parity(binary(n), 3),
 }
 
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
+"""Budgets from little information to much."""
+
 GOLDEN_NAMES = {
     "histogram": "histogram",
     "prefix": "prefix",
@@ -85,6 +88,18 @@ def assert_private(strategy: st.Strategy, epsilon: float) -> None:
     columns = strategy.backward(np.ones(strategy.outputs))
     assert np.abs(columns - 1).max() <= 1e-12
     assert strategy.epsilon <= epsilon
+
+
+def assert_unbeaten(solution: st.Solution) -> None:
+    """Private, between the bound and every published mechanism, all of them within the budget."""
+    comparison, floor = st.Comparison.of(solution), solution.lower_bound * (1 - 1e-9)
+    ours = next(row for row in comparison.rows if row.mechanism == "optimised")
+    assert_private(solution.strategy, solution.epsilon)
+    assert ours.objective >= floor
+    for row in comparison.rows:
+        assert ours.objective <= row.objective * (1 + 1e-9), row.mechanism
+        assert row.objective >= floor, row.mechanism
+        assert row.epsilon <= solution.epsilon
 
 
 def assert_certified(solution: st.Solution, epsilon: float) -> None:

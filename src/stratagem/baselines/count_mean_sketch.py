@@ -13,7 +13,7 @@ from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.views import View, Views
 from stratagem.workloads.check import integer
 
-LARGEST = 256
+LARGEST = 512
 """User types up to which comparisons try sketches."""
 
 

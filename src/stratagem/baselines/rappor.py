@@ -14,7 +14,7 @@ HASHES = (1, 2)
 """Hash functions of a filter that comparisons try."""
 SMALLEST = 8
 """User types below which all of them fit into one filter."""
-LARGEST = 256
+LARGEST = 512
 """User types up to which comparisons try Bloom filters."""
 
 

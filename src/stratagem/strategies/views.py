@@ -100,6 +100,8 @@ class Views(Protocol):
     def report(self) -> str:
         """What one user sends."""
         largest = max(self.views, key=lambda view: view.oracle.domain_size)
+        if len(self.views) == 1:
+            return largest.oracle.report
         return f"1 of {len(self.views)} views, then at most {largest.oracle.report}"
 
     @property
