@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.central.view import Attributes
 from stratagem.combinatorics.covering import covering_tables
 
-MOST = 12
+MOST = 10
 """Attributes at most: a step looks at every set of attributes for every set."""
 BETTER = 1 - 1e-12
 """Factor that a step must gain."""
@@ -32,7 +34,7 @@ def cube_tables(
     over the sets S of attributes, P_S the projection onto the functions of exactly the attributes S.
 
     Args:
-        setting: At most 12 attributes, and the Gram matrix V of the workload.
+        setting: At most 10 attributes, and the Gram matrix V of the workload.
         noise: Variance of an answer when s tables share the budget, up to a factor; that of Laplace noise grows
             with s^2.
 
@@ -62,24 +64,34 @@ def cube_tables(
     return tuple(sorted(tuple(a for a in range(d) if code >> (d - 1 - a) & 1) for code in best))
 
 
+@dataclass(frozen=True, eq=False)
 class _Cube:
     """All sets of attributes, numbered with attribute 0 as the highest bit."""
 
-    def __init__(self, setting: Setting, noise: Callable[[np.ndarray], np.ndarray]) -> None:
-        codes, d = np.arange(1 << len(setting.sizes)), len(setting.sizes)
-        energies = setting.energies.ravel()
-        self.needed = np.where(energies > NEEDED * np.trace(setting.gram), energies, 0.0)
-        held = (codes >> np.arange(d)[::-1, None]) & 1
-        cells = np.prod(np.where(held, np.array(setting.sizes)[:, None], 1), axis=0)
-        self.inside = codes & ~codes[:, None] == 0
+    setting: Setting
+    noise: Callable[[np.ndarray], np.ndarray]
+
+    @cached_property
+    def needed(self) -> np.ndarray:
+        """tr(P_S V) for every set S, zero where the queries do not need it."""
+        energies = self.setting.energies.ravel()
+        return np.where(energies > NEEDED * np.trace(self.setting.gram), energies, 0.0)
+
+    @cached_property
+    def inside(self) -> np.ndarray:
         """Whether set S (column) lies inside set C (row)."""
-        self.told = self.inside * (setting.domain_size / cells)[:, None]
+        codes = np.arange(len(self.needed))
+        return codes & ~codes[:, None] == 0
+
+    @cached_property
+    def told(self) -> np.ndarray:
         """What table C (row) tells of the functions of exactly S (column): n/c_C if S lies inside C."""
-        self.noise, self.attributes = noise, d
+        cells = reduce(np.kron, (np.array([1, size]) for size in self.setting.sizes))
+        return self.inside * (self.setting.domain_size / cells)[:, None]
 
     def code(self, attributes: Attributes) -> int:
         """Return the number of a set."""
-        return sum(1 << (self.attributes - 1 - a) for a in attributes)
+        return sum(len(self.needed) >> (a + 1) for a in attributes)
 
     def variance(self, tables: list[int]) -> float:
         """Return the total variance when these tables are measured."""

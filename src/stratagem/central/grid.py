@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.hierarchical import level_widths
-from stratagem.central.tree import Tree
+from stratagem.central.tree import Tree, check_queries
 from stratagem.workloads import check
 
 
@@ -56,6 +56,7 @@ class GridHierarchy(Tree):
 
     def queries(self) -> np.ndarray:
         """Return the boxes as queries K (k x n) of zeros and ones, each level in row-major order."""
+        check_queries(len(self.levels), prod(self.sizes))
         return np.vstack([reduce(np.kron, self._parts(width)) for width in self.widths])
 
     def _parts(self, width: int) -> list[np.ndarray]:

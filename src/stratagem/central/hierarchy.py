@@ -11,7 +11,7 @@ from scipy.optimize import root_scalar
 
 from stratagem.baselines.hierarchical import level_widths
 from stratagem.central.measurement import Measurement
-from stratagem.central.tree import Tree
+from stratagem.central.tree import Tree, check_queries
 from stratagem.workloads import check
 
 
@@ -58,6 +58,7 @@ class Hierarchy(Tree):
 
     def queries(self) -> np.ndarray:
         """Return the nodes as queries K (k x n) of zeros and ones."""
+        check_queries(len(self.spans), self.domain_size)
         u, (first, last) = np.arange(self.domain_size), self.spans.T[:, :, None]
         return ((first <= u) & (u <= last)).astype(np.int64)
 

@@ -10,6 +10,9 @@ from typing import final
 import numpy as np
 from scipy.optimize import minimize
 
+from stratagem.workloads import check
+from stratagem.workloads.workload import MATRIX_LIMIT
+
 BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 """Branchings that are tried."""
 ROUNDS = 60
@@ -33,7 +36,11 @@ class Tree(ABC):
 
     @abstractmethod
     def queries(self) -> np.ndarray:
-        """Return the nodes as queries K (k x n) of zeros and ones."""
+        """Return the nodes as queries K (k x n) of zeros and ones.
+
+        Raises:
+            ValueError: when K would hold more than 2^27 numbers.
+        """
 
     @final
     def shares(self, budgets: np.ndarray) -> np.ndarray:
@@ -46,6 +53,15 @@ class Tree(ABC):
         if w.shape != (len(self.widths),) or (w < 0).any() or not 0 < w.sum() < math.inf:
             raise ValueError(f"Budgets have shape {w.shape}; give each of {len(self.widths)} levels a part.")
         return (w / w.sum())[self.levels]
+
+
+def check_queries(nodes: int, domain_size: int) -> None:
+    """Refuse a matrix of nodes that would be too large.
+
+    Raises:
+        ValueError: above 2^27 numbers.
+    """
+    check.entries(nodes * domain_size, MATRIX_LIMIT, "the nodes as queries", "use fewer values")
 
 
 def best_budgets(tree: Tree, V: np.ndarray) -> np.ndarray:
