@@ -8,6 +8,8 @@ import pytest
 import stratagem as st
 from stratagem import central
 from stratagem.baselines.setting import Setting
+from stratagem.central.marginal_error import direct_error, view_error
+from stratagem.combinatorics.covering import covering_tables
 
 ASKED = {
     "pairs": st.marginals("2^6", 2),
@@ -106,6 +108,37 @@ def test_comparisons_choose_with_the_noise_of_the_release(epsilon):
         for other in ("marginals", "views", "geometric"):
             if other in rows:
                 assert rows["data cube"].average_variance <= rows[other].average_variance * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("size", "pair"),
+    [(5, 0.283), (6, 0.267), (7, 0.269), (8, 0.286), (9, 0.314), (10, 0.356), (11, 0.411), (12, 0.485)],
+)
+def test_the_published_table_of_view_sizes(size, pair):
+    """The error of perfect coverings, w = d (d - 1)/(l (l - 1)), divided by what all sizes share."""
+    d = 40
+    exact = view_error(d, size, 1) * d * (d - 1) / (size * (size - 1))
+    assert np.sqrt(exact) / (d * (d - 1)) == pytest.approx(pair, abs=6e-4)
+
+
+@pytest.mark.parametrize(("d", "size"), [(7, 3), (6, 6), (6, 2)])
+def test_views_that_hold_all_pairs_equally_often(d, size):
+    """The Fano plane, the whole domain, and the pairs themselves, where the error is the direct method's."""
+    fano = [(0, 1, 2), (0, 3, 4), (0, 5, 6), (1, 3, 5), (1, 4, 6), (2, 3, 6), (2, 4, 5)]
+    views = fano if d == 7 else covering_tables(d, list(combinations(range(d), 2)), size)
+    found = total(st.marginals(f"2^{d}", 2), views) / (2 * len(list(combinations(range(d), 2))))
+    published = view_error(d, size, len(views))
+    assert found <= published * (1 + 1e-9)
+    if size == d:
+        assert found == pytest.approx(published)
+    if size == 2:
+        assert published == direct_error(d, 2)
+
+
+@pytest.mark.parametrize("wrong", [(5, 1, 3), (5, 6, 3), (5, 2, 0), (-1, 2, 3)])
+def test_views_that_cannot_be_are_refused(wrong):
+    with pytest.raises(ValueError, match="whole number from"):
+        view_error(*wrong)
 
 
 def test_the_total_needs_nothing_else():

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from stratagem.workloads import check
 from stratagem.workloads.workload import MATRIX_LIMIT
 
-BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+BRANCHINGS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 """Branchings that are tried."""
 ROUNDS = 60
 """Descent steps of a start for the budgets."""
