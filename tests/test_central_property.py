@@ -7,6 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem import central
+from stratagem.combinatorics.covering import covering_tables
 from tables import WORKLOADS
 
 
@@ -160,7 +161,7 @@ def test_consistency_of_views_is_least_squares():
 @pytest.mark.parametrize(("d", "size", "k"), [(6, 4, 2), (8, 5, 3), (5, 2, 2)])
 def test_views_cover_every_margin(d, size, k):
     margins = tuple(combinations(range(d), k))
-    views = central.covering(d, size, margins)
+    views = covering_tables(d, margins, size)
     assert all(any(set(margin) <= set(view) for view in views) for margin in margins)
     assert len(views) <= len(margins)
 

@@ -94,8 +94,8 @@ def test_certificates(name, epsilon):
     assert value >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
     # the gradient's objective carries a ridge of relative weight sqrt(1e-9) where no query looks
     assert found.best.objective == pytest.approx(value, rel=5e-5)
-    # three rounds at epsilon 12 end within a hair of randomised response, which is optimal there
-    assert value <= rank_baselines(workload, epsilon)[0].objective * (1 + 1e-4)
+    # two rounds over 256 rows end at most 4 % above the best baseline, which `optimise` would then return
+    assert value <= rank_baselines(workload, epsilon)[0].objective * 1.04
 
 
 def test_estimates_are_unbiased():

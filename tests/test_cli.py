@@ -158,7 +158,9 @@ def test_compare_json_and_plot(capsys, tmp_path):
         "worst_case_variance",
         "sample_complexity",
         "epsilon",
+        "delta",
         "outputs",
+        "report",
     }
     assert all(set(row) == keys for row in data["mechanisms"])
     assert (tmp_path / "out.svg").read_text().startswith("<?xml")

@@ -44,7 +44,6 @@ def test_each_place_is_the_comparison_made_there(budgets):
     for row in alone.rows:
         if row.mechanism != "optimised":
             assert row == there[row.mechanism]
-    assert alone.fewest_users == pytest.approx(budgets.comparisons[1].fewest_users, rel=1e-3)
 
 
 @pytest.mark.parametrize("objective", ["average", "worst-case", "worst-query"])

@@ -10,10 +10,14 @@ import numpy as np
 
 from stratagem.baselines.setting import Setting
 from stratagem.central.basis import haar, parities
-from stratagem.central.hierarchy import BRANCHINGS, Hierarchy, best_budgets
+from stratagem.central.cube import MOST, cube_tables
+from stratagem.central.grid import GridHierarchy
+from stratagem.central.hierarchy import Hierarchy
 from stratagem.central.neighbour import Neighbours
-from stratagem.central.pure import Pure, measure
-from stratagem.central.view import covering, tables
+from stratagem.central.pure import Pure, geometric_variance, measure
+from stratagem.central.tree import BRANCHINGS, Tree, best_budgets
+from stratagem.central.view import tables
+from stratagem.combinatorics.covering import covering_tables
 from stratagem.workloads import Workload
 
 LONGEST = 4
@@ -47,11 +51,13 @@ def candidates(task: Task) -> Iterator[Candidate]:
     yield "laplace", "histogram", measure(np.eye(n), task.epsilon, task.neighbours, noise="laplace")
     yield from task.spent("geometric", "histogram", np.eye(n))
     yield from _workload_itself(task)
-    if len(task.setting.sizes) == 1 and n > 1:
+    if n > 1:
         yield from _hierarchies(task)
+    if len(task.setting.sizes) == 1 and n > 1:
         yield from task.spent("privelet", "", haar(n))
     if len(task.setting.sizes) > 1:
         yield from _views(task)
+        yield from _cube(task)
     if set(task.setting.sizes) == {2}:
         yield from _parities(task)
 
@@ -66,18 +72,25 @@ def _workload_itself(task: Task) -> Iterator[Candidate]:
 
 def _hierarchies(task: Task) -> Iterator[Candidate]:
     """Yield trees of every branching, and the best of them with the budgets that suit the workload best."""
-    n, V, totals = task.setting.domain_size, task.setting.gram, {}
-    for branching in (b for b in BRANCHINGS if b == 2 or b < n):
-        tree = Hierarchy(n, branching)
-        for candidate in task.spent("hierarchical", f"branching {branching}", tree.queries()):
+    V, totals = task.setting.gram, {}
+    for tree in _trees(task.setting.sizes):
+        for candidate in task.spent("hierarchical", f"branching {tree.branching}", tree.queries()):
             totals[tree] = candidate[2].total_variance(V)
             yield candidate
-    best = min(totals, key=lambda tree: totals[tree])
-    if len(best.widths) > 1:
+    best = min(totals, key=lambda tree: totals[tree], default=None)
+    if best is not None and len(best.widths) > 1:
         budgets = best_budgets(best, V)
         words = " ".join(f"{budget:.2g}" for budget in budgets[::-1])
         parameters = f"branching {best.branching}, budgets {words}"
         yield from task.spent("hierarchical", parameters, best.queries(), best.shares(budgets))
+
+
+def _trees(sizes: tuple[int, ...]) -> Iterator[Tree]:
+    """Yield the trees that have more levels than the histogram, and for one attribute the binary one anyway."""
+    if len(sizes) == 1:
+        yield from (Hierarchy(sizes[0], b) for b in BRANCHINGS if b == 2 or b < sizes[0])
+    else:
+        yield from (GridHierarchy(sizes, b) for b in BRANCHINGS if b < max(sizes))
 
 
 def _views(task: Task) -> Iterator[Candidate]:
@@ -87,10 +100,18 @@ def _views(task: Task) -> Iterator[Candidate]:
     if len(K) <= LONGEST * task.setting.domain_size:
         yield from task.spent("marginals", f"{len(margins)} tables", K)
     for size in range(max(map(len, margins)) + 1, len(sizes)):
-        views = covering(len(sizes), size, margins)
+        views = covering_tables(len(sizes), margins, size)
         K = tables(sizes, views)
         if len(K) <= LONGEST * task.setting.domain_size:
             yield from task.spent("views", f"{len(views)} of {size} attributes", K)
+
+
+def _cube(task: Task) -> Iterator[Candidate]:
+    """Yield the tables that are chosen with the noise that they will get."""
+    sizes, person = task.setting.sizes, 1 if task.neighbours == "add-remove" else 2
+    if len(sizes) <= MOST:
+        chosen = cube_tables(task.setting, lambda s: geometric_variance(task.epsilon / (person * s)))
+        yield from task.spent("data cube", f"{len(chosen)} tables", tables(sizes, chosen))
 
 
 def _parities(task: Task) -> Iterator[Candidate]:

@@ -18,7 +18,7 @@ from stratagem.workloads import Workload
 
 HEADINGS = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")
 LARGEST = 1024
-"""User types up to which optimised queries take a minute or two."""
+"""User types up to which a comparison takes about a minute."""
 CONSTANT = 1e-12
 """Share of V below which the queries do not tell user types apart."""
 
@@ -34,6 +34,18 @@ class Row:
     worst_variance: float
     """Variance of the query that is answered worst."""
     measurement: Measurement
+
+    def record(self) -> dict[str, object]:
+        """Return the row as named values."""
+        return {
+            "mechanism": self.mechanism,
+            "parameters": self.parameters,
+            "average_variance": self.average_variance,
+            "worst_variance": self.worst_variance,
+            "queries": len(self.measurement.queries),
+            "epsilon": self.measurement.epsilon,
+            "delta": self.measurement.delta,
+        }
 
     def cells(self) -> tuple[str, ...]:
         """Return the row as text, in the order of HEADINGS."""

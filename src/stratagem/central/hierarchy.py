@@ -1,4 +1,4 @@
-"""Hierarchies over one ordered attribute: their nodes, their budgets, and answers without inference."""
+"""Hierarchies over one ordered attribute: their nodes, and answers without inference."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize, root_scalar
+from scipy.optimize import root_scalar
 
 from stratagem.baselines.hierarchical import level_widths
 from stratagem.central.measurement import Measurement
+from stratagem.central.tree import Tree, check_queries
 from stratagem.workloads import check
-
-BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
-"""Branchings that are tried."""
-ROUNDS = 60
-"""Descent steps of a start for the budgets."""
 
 
 @dataclass(frozen=True)
-class Hierarchy:
+class Hierarchy(Tree):
     """The B-ary tree over n values without its root: counts of 1, B, B^2, ... neighbouring values.
 
     The root is left out because the levels below add up to it. Any n: a level's last node may be short. One
@@ -62,19 +58,9 @@ class Hierarchy:
 
     def queries(self) -> np.ndarray:
         """Return the nodes as queries K (k x n) of zeros and ones."""
+        check_queries(len(self.spans), self.domain_size)
         u, (first, last) = np.arange(self.domain_size), self.spans.T[:, :, None]
         return ((first <= u) & (u <= last)).astype(np.int64)
-
-    def shares(self, budgets: np.ndarray) -> np.ndarray:
-        """Return the share of every node (k,) from the budgets of the levels (h,), leaves first.
-
-        Raises:
-            ValueError: unless there is a nonnegative budget for each level and not all are zero.
-        """
-        w = np.asarray(budgets, dtype=float)
-        if w.shape != (len(self.widths),) or (w < 0).any() or not 0 < w.sum() < math.inf:
-            raise ValueError(f"Budgets have shape {w.shape}; give each of {len(self.widths)} levels a part.")
-        return (w / w.sum())[self.levels]
 
     def geometric_budgets(self) -> np.ndarray:
         """Return budgets that grow by the third root of B from a level to the one below (h,)."""
@@ -100,36 +86,6 @@ class Hierarchy:
         below_root = self.levels == len(self.widths) - 1
         held = V[parent, np.minimum(parent + width, self.domain_size) - 1]
         return V[first, last] - np.where(below_root, 0.0, held)
-
-
-def best_budgets(tree: Hierarchy, V: np.ndarray) -> np.ndarray:
-    """Return budgets of the levels (h,), leaves first, that minimise the total variance of a workload.
-
-    L-BFGS over the logarithms from even and tilted budgets; the leaves keep at least 1e-6 of the largest.
-    """
-    K, levels = tree.queries().astype(float), tree.levels
-    blocks = np.stack([K[levels == level].T @ K[levels == level] for level in range(len(tree.widths))])
-    scale = np.trace(V)
-
-    def value(logs: np.ndarray) -> tuple[float, np.ndarray]:
-        w = np.exp(logs - logs.max())
-        inverted = np.linalg.inv(np.tensordot(w**2, blocks, 1))
-        f, total = (inverted * V).sum() / scale, w.sum()
-        slope = -2 * w**2 * np.tensordot(blocks, inverted @ V @ inverted, 2) / scale
-        return math.log(f) + 2 * math.log(total), slope / f + 2 * w / total
-
-    h = len(tree.widths)
-    starts = [np.zeros(h), -np.arange(h) / 2.0, np.arange(h) / 2.0]
-    starts += [np.where(np.arange(h) % k == 0, 0.0, -2.0) for k in (2, 3) if k < h]
-    limits = [(-14.0, 0.0)] * h
-    rounds = {"maxiter": ROUNDS}
-    found = [
-        minimize(value, start - start.max(), jac=True, method="L-BFGS-B", bounds=limits, options=rounds)
-        for start in starts
-    ]
-    logs = min(found, key=lambda one: one.fun).x
-    w = np.exp(logs - logs.max())
-    return w / w.sum()
 
 
 def published_variance(domain_size: int, branching: int) -> float:

@@ -44,6 +44,24 @@ def fourier_error(attributes: int, order: int) -> float:
     return float(sum(comb(d, j) for j in range(k + 1)) ** 2)
 
 
+def view_error(attributes: int, size: int, views: int) -> float:
+    """Return w 2^l d (d - 1)/(l (l - 1)): the same error of a pair read from w views of l attributes each.
+
+    A pair lies in w l (l - 1)/(d (d - 1)) views on average, whose tables of it are averaged; that is exact if
+    every pair lies in equally many. Least squares are never worse then: they use overlaps in one attribute too.
+
+    Raises:
+        ValueError: unless 2 <= size <= attributes and there is a view.
+
+    Reference:
+        Qardaji, Yang, Li, "PriView", SIGMOD 2014.
+    """
+    d, _ = _checked(attributes, 0)
+    held = check.integer(size, "the size of the views", 2, d, "give the attributes of a view")
+    w = check.integer(views, "the number of views", 1, 2**40, "give the views that share the budget")
+    return w * 2.0**held * d * (d - 1) / (held * (held - 1))
+
+
 def _checked(attributes: int, order: int) -> tuple[int, int]:
     d = check.integer(attributes, "the number of attributes", 0, 500, "give the binary attributes")
     return d, check.integer(order, "the order", 0, d, "give the attributes of a table")

@@ -9,17 +9,20 @@ from scipy.spatial.distance import pdist
 
 Neighbours = Literal["add-remove", "replace"]
 """Whether one person more or less, or one person with another value."""
+EQUAL = 1 - 1e-14
+"""Part of the two longest columns together from which a distance is as long as both, up to rounding."""
 
 
-def check(neighbours: Neighbours) -> Neighbours:
+def check(neighbours: str) -> Neighbours:
     """Return the relation.
 
     Raises:
         ValueError: for any other than "add-remove" and "replace".
     """
-    if neighbours not in get_args(Neighbours):
-        raise ValueError(f"neighbours is {neighbours!r}; choose one of {', '.join(get_args(Neighbours))}.")
-    return neighbours
+    for relation in get_args(Neighbours):
+        if neighbours == relation:
+            return relation
+    raise ValueError(f"neighbours is {neighbours!r}; choose one of {', '.join(get_args(Neighbours))}.")
 
 
 def sensitivity(A: np.ndarray, neighbours: Neighbours, norm: Literal[1, 2]) -> float:
@@ -28,7 +31,12 @@ def sensitivity(A: np.ndarray, neighbours: Neighbours, norm: Literal[1, 2]) -> f
     Adding or removing a person of type u moves A x by the column A_u; replacing u by v moves it by A_u - A_v,
     as far as 2 on the histogram in the L1 norm, so that this relation protects more.
     """
+    lengths = np.linalg.norm(A, ord=norm, axis=0)
     if check(neighbours) == "add-remove":
-        return float(np.linalg.norm(A, ord=norm, axis=0).max())
+        return float(lengths.max())
+    longest = lengths.argmax()
+    largest = float(np.linalg.norm(A - A[:, [longest]], ord=norm, axis=0).max())
+    if largest >= np.sort(lengths)[-2:].sum() * EQUAL:
+        return largest
     metric = "cityblock" if norm == 1 else "euclidean"
     return float(pdist(A.T, metric).max(initial=0.0))

@@ -82,7 +82,7 @@ class GeometricMeasurement(Measurement):
     @property
     def variances(self) -> np.ndarray:
         """2 alpha/(1 - alpha)^2 for alpha = exp(-r) (k,)."""
-        return 0.5 / np.square(np.sinh(self.rates / 2))
+        return geometric_variance(self.rates)
 
     @property
     def epsilon(self) -> float:
@@ -153,6 +153,11 @@ def measure(
     )
 
 
+def geometric_variance(rates: np.ndarray) -> np.ndarray:
+    """Return 2 alpha/(1 - alpha)^2 = 1/(2 sinh^2(r/2)) for alpha = exp(-r) (k,)."""
+    return 0.5 / np.square(np.sinh(rates / 2))
+
+
 def geometric_noise(rates: np.ndarray, source: Source) -> np.ndarray:
     """Return independent whole numbers z (k,), Pr[z] in proportion to alpha_i^|z| with alpha_i >= exp(-rates_i)."""
     samplers = {rate: _sampler(rate) for rate in np.unique(rates)}
@@ -176,10 +181,13 @@ def _loss(K: np.ndarray, rates: np.ndarray, neighbours: Neighbours) -> float:
     return sensitivity(K * rates[:, None], neighbours, 1)
 
 
+def safe_ratio(rate: float) -> Fraction:
+    """Return alpha >= exp(-rate), below 1: two steps up make good the rounding of exp."""
+    return Fraction(math.nextafter(math.nextafter(math.exp(-rate), 1), 1))
+
+
 def _sampler(rate: float) -> TwoSided:
-    """Return noise of ratio alpha >= exp(-rate): two steps up make good the rounding of exp."""
-    alpha = math.nextafter(math.nextafter(math.exp(-rate), 1), 1)
-    return TwoSided(Fraction(alpha), max(1, math.ceil(math.log2(RARE / rate))), beyond=True)
+    return TwoSided(safe_ratio(rate), max(1, math.ceil(math.log2(RARE / rate))), beyond=True)
 
 
 def _noise(sampler: TwoSided, source: Source) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 
@@ -25,23 +24,3 @@ def tables(sizes: Sequence[int], views: Sequence[Attributes]) -> np.ndarray:
         cell = np.ravel_multi_index([values[a] for a in view], shape) if view else np.zeros_like(values[0])
         rows.append(np.arange(int(np.prod(shape)))[:, None] == cell)
     return np.vstack(rows).astype(np.int64)
-
-
-def covering(attributes: int, size: int, margins: Sequence[Attributes]) -> tuple[Attributes, ...]:
-    """Return sets of `size` attributes, each margin inside one of them, chosen greedily.
-
-    Each choice covers the most margins not covered yet, the first in lexicographic order where several do.
-    Margins of more than `size` attributes are views themselves.
-    """
-    left = {margin for margin in margins if len(margin) <= size}
-    views = [margin for margin in margins if len(margin) > size]
-    left = {margin for margin in left if not any(set(margin) <= set(view) for view in views)}
-    while left:
-        views.append(max(combinations(range(attributes), size), key=lambda v: _covered(v, left)))
-        left = {margin for margin in left if not set(margin) <= set(views[-1])}
-    return tuple(views)
-
-
-def _covered(view: Attributes, margins: set[Attributes]) -> int:
-    inside = set(view)
-    return sum(inside.issuperset(margin) for margin in margins)

@@ -16,6 +16,7 @@ from stratagem.cli import (
     aggregate,
     audit,
     bound,
+    central,
     compare,
     count,
     estimate,
@@ -41,6 +42,7 @@ app.command()(optimise.optimise)
 app.command()(tune.tune)
 app.command()(bound.bound)
 app.command()(compare.compare)
+app.command()(central.central)
 app.command()(simulate.simulate)
 app.command()(count.count)
 app.command()(export.export)

@@ -1,1 +1,1 @@
-"""Combinatorics: finite fields and geometries, difference families, block designs."""
+"""Combinatorics: finite fields and geometries, difference families, block designs, coverings."""

@@ -94,9 +94,13 @@ def _two_level(strategy: TwoLevelStrategy, bound: int) -> TwoLevelTable:
 
     Rounding leaves user type u short by some units. The sets {u: short by at least k}, each weighted by
     the step to the next k, make up for it, and rows without a set fill the weights up to 2^32.
+    Given rows without a set become rows of the full set, which need a weight E times smaller.
     """
     n, kept = strategy.size, strategy.theta > 0
-    patterns, shares = strategy.patterns[kept], strategy.theta[kept] / strategy.theta.sum()
+    constant = strategy.sizes[kept] == 0
+    patterns = np.where(constant[:, None], pack(np.ones((1, n), dtype=bool)), strategy.patterns[kept])
+    theta = np.where(constant, strategy.theta[kept] / strategy.ratio, strategy.theta[kept])
+    shares = theta / theta.sum()
     reserve = 1
     while True:
         weights = np.rint(shares * ((1 << WEIGHT_BITS) - reserve)).astype(np.int64)

@@ -1,0 +1,129 @@
+"""Data cubes: which tables to measure so that a workload is answered best, chosen greedily."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from stratagem.baselines.setting import NEEDED, Setting
+from stratagem.central.view import Attributes
+from stratagem.combinatorics.covering import covering_tables
+
+MOST = 10
+"""Attributes at most: a step looks at every set of attributes for every set."""
+BETTER = 1 - 1e-12
+"""Factor that a step must gain."""
+KNOWN = 0.5
+"""Whether a table tells of some functions: n/c_C >= 1 or nothing."""
+
+
+def cube_tables(
+    setting: Setting, noise: Callable[[np.ndarray], np.ndarray] = np.square
+) -> tuple[Attributes, ...]:
+    """Return the attribute sets of a data cube to measure, together never worse than the tables asked for.
+
+    Steps put a table in place of those inside it, add one or drop one, whichever lowers the total variance most,
+    until none does: from the tables asked for, from the whole domain and from coverings of every size. With
+    equal noise of variance noise(s) on s tables, tables C of c_C cells, the exact total of least squares is
+
+        noise(s) sum_S tr(P_S V) / sum_(C holds S) n/c_C
+
+    over the sets S of attributes, P_S the projection onto the functions of exactly the attributes S.
+
+    Args:
+        setting: At most 10 attributes, and the Gram matrix V of the workload.
+        noise: Variance of an answer when s tables share the budget, up to a factor; that of Laplace noise grows
+            with s^2.
+
+    Raises:
+        ValueError: for more attributes.
+
+    Reference:
+        Ding, Winslett, Han, Li, "Differentially private data cubes", SIGMOD 2011, who choose by the variance
+        of the one best table; here all tables that know something count.
+
+    Example:
+        >>> import stratagem as st
+        >>> W = st.marginals("a=10,b=10,c=2", 1)
+        >>> cube_tables(Setting(W.domain.sizes, W.gram()))
+        ((0,), (1, 2))
+    """
+    sizes, d = setting.sizes, len(setting.sizes)
+    if d > MOST:
+        raise ValueError(f"The domain has {d} attributes; data cubes are chosen among {MOST}: merge some.")
+    margins, whole = setting.margins, tuple(a for a in range(d) if sizes[a] > 1)
+    largest = max(map(len, margins), default=0)
+    if not largest:
+        return margins
+    starts = [margins, (whole,), *(covering_tables(d, margins, k) for k in range(largest + 1, d))]
+    cube = _Cube(setting, noise)
+    best = min((cube.descended(map(cube.code, start)) for start in starts), key=cube.variance)
+    return tuple(sorted(tuple(a for a in range(d) if code >> (d - 1 - a) & 1) for code in best))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cube:
+    """All sets of attributes, numbered with attribute 0 as the highest bit."""
+
+    setting: Setting
+    noise: Callable[[np.ndarray], np.ndarray]
+
+    @cached_property
+    def needed(self) -> np.ndarray:
+        """tr(P_S V) for every set S, zero where the queries do not need it."""
+        energies = self.setting.energies.ravel()
+        return np.where(energies > NEEDED * np.trace(self.setting.gram), energies, 0.0)
+
+    @cached_property
+    def inside(self) -> np.ndarray:
+        """Whether set S (column) lies inside set C (row)."""
+        codes = np.arange(len(self.needed))
+        return codes & ~codes[:, None] == 0
+
+    @cached_property
+    def told(self) -> np.ndarray:
+        """What table C (row) tells of the functions of exactly S (column): n/c_C if S lies inside C."""
+        cells = reduce(np.kron, (np.array([1, size]) for size in self.setting.sizes))
+        return self.inside * (self.setting.domain_size / cells)[:, None]
+
+    def code(self, attributes: Attributes) -> int:
+        """Return the number of a set."""
+        return sum(len(self.needed) >> (a + 1) for a in attributes)
+
+    def variance(self, tables: list[int]) -> float:
+        """Return the total variance when these tables are measured."""
+        return float(self._variances(self.told[tables].sum(axis=0)[None], np.array([len(tables)]))[0])
+
+    def descended(self, tables: Iterable[int]) -> list[int]:
+        """Return the tables after steps that each lower the variance most."""
+        now = list(tables)
+        value = self.variance(now)
+        while True:
+            step, reached = self._best_step(now)
+            if not reached < value * BETTER:
+                return now
+            now, value = step, reached
+
+    def _best_step(self, now: list[int]) -> tuple[list[int], float]:
+        told, absorbed = self.told[now].sum(axis=0), self.inside[:, now]
+        put = told + self.told - absorbed.astype(float) @ self.told[now]
+        dropped = told - self.told[now]
+        counts = np.concatenate([len(now) + 1 - absorbed.sum(axis=1), np.full(len(now), len(now) - 1)])
+        values = self._variances(np.vstack([put, dropped]), counts)
+        values[0] = np.inf  # the total alone
+        best = int(values.argmin())
+        if best < len(self.told):
+            step = [one for one, gone in zip(now, absorbed[best], strict=True) if not gone] + [best]
+        else:
+            step = [one for place, one in enumerate(now) if place != best - len(self.told)]
+        return step, float(values[best])
+
+    def _variances(self, told: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return the totals of table sets that tell `told` (k x 2^d) with `counts` tables (k,)."""
+        asked = self.needed > 0
+        with np.errstate(divide="ignore"):
+            shares = np.where(told[:, asked] > KNOWN, self.needed[asked] / told[:, asked], np.inf)
+        return np.where(counts > 0, self.noise(np.maximum(counts, 1)) * shares.sum(axis=1), np.inf)

@@ -1,0 +1,137 @@
+"""Private selection: the exponential mechanism over whole-number scores, drawn exactly."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem import privacy
+from stratagem.central.pure import SAFE, safe_ratio
+from stratagem.counts.noise import PRECISION, Source, below
+from stratagem.workloads import check
+
+SLOWEST = 1e-9
+"""Least rate, so that alpha is known to seven digits of 1 - alpha."""
+LARGEST = 2**62
+"""Scores stay below in absolute value."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The exponential mechanism: option o with probability in proportion to exp(rate q_o), q its score.
+
+    Guarantee:
+        epsilon-differential privacy, epsilon = 2 rate sensitivity; rate sensitivity alone if the scores are
+        monotone. One person must change each score by the sensitivity at most, and must, where the scores
+        are said to be monotone, not raise one and lower another. How long `select` takes depends on the data.
+
+    Reference:
+        McSherry, Talwar, FOCS 2007.
+    """
+
+    rate: float
+    """Budget of a score's unit."""
+    sensitivity: int
+    monotone: bool
+
+    @property
+    def epsilon(self) -> float:
+        """The largest loss: the option's own score and the others' move against it, unless they are monotone."""
+        return self.rate * self.sensitivity * (1 if self.monotone else 2)
+
+    def probabilities(self, scores: ArrayLike) -> np.ndarray:
+        """Return the probability of every option (k,).
+
+        Raises:
+            ValueError: unless the scores are whole numbers, at least one, below 2^62 in absolute value.
+        """
+        q = _checked(scores)
+        weights = np.exp(-self.rate * (q.max() - q).astype(float))
+        return weights / weights.sum()
+
+    def select(self, scores: ArrayLike, source: Source = secrets.token_bytes) -> int:
+        """Return an option, drawn without rounding: the chances are powers of one fraction alpha >= exp(-rate).
+
+        An option is proposed uniformly and kept with probability alpha^(max q - q_o), so that of k options at
+        most k tries are needed on average.
+
+        Raises:
+            ValueError: as `probabilities`.
+        """
+        q = _checked(scores)
+        behind: Sequence[int] = (q.max() - q).tolist()
+        while not self._kept(behind[option := below(len(behind), source)], source):
+            pass
+        return option
+
+    @cached_property
+    def _alpha(self) -> Fraction:
+        return safe_ratio(self.rate)
+
+    def _kept(self, exponent: int, source: Source) -> bool:
+        """Return true with probability alpha^exponent: a uniform real number, read until it decides."""
+        precision, u = PRECISION, int.from_bytes(source(PRECISION // 8), "big")
+        low, high = power_bounds(self._alpha, exponent, precision)
+        while low <= u < high:
+            u = u << precision | int.from_bytes(source(precision // 8), "big")
+            precision *= 2
+            low, high = power_bounds(self._alpha, exponent, precision)
+        return u < low
+
+
+def selection(epsilon: float, sensitivity: int = 1, monotone: bool = False) -> Selection:
+    """Return the exponential mechanism that spends a budget.
+
+    Args:
+        epsilon: Budget.
+        sensitivity: What one person changes a score by at most; multiply and round scores that are fractions.
+        monotone: Whether one person moves all scores in the same direction, as counts under "add-remove";
+            the rate is then twice as high.
+
+    Raises:
+        ValueError: for an epsilon that is not one, or a sensitivity that is not a whole number >= 1 or too
+            large for it.
+
+    Example:
+        >>> import math
+        >>> fair = selection(2 * math.log(3)).probabilities([5, 4])
+        >>> [round(float(p), 9) for p in fair]
+        [0.75, 0.25]
+    """
+    advice = "give what one person changes a score by"
+    unit = check.integer(sensitivity, "the sensitivity", 1, LARGEST, advice)
+    rate = privacy.check(epsilon) * SAFE / (unit if monotone else 2 * unit)
+    if rate < SLOWEST:
+        raise ValueError(f"Scores of sensitivity {unit} are too fine for epsilon {epsilon!r}: divide them.")
+    return Selection(rate, unit, bool(monotone))
+
+
+def power_bounds(alpha: Fraction, exponent: int, precision: int) -> tuple[int, int]:
+    """Return whole numbers low <= 2^precision alpha^exponent <= high, nearly always one apart."""
+    work = precision + 2 * exponent.bit_length() + 8
+    p, q = alpha.as_integer_ratio()
+    low, high = (p << work) // q, -((-p << work) // q)
+    below_power = above_power = 1 << work
+    while exponent:
+        if exponent & 1:
+            below_power, above_power = below_power * low >> work, -(-above_power * high >> work)
+        low, high, exponent = low * low >> work, -(-high * high >> work), exponent >> 1
+    extra = work - precision
+    return below_power >> extra, -(-above_power >> extra)
+
+
+def _checked(scores: ArrayLike) -> np.ndarray:
+    q = np.asarray(scores)
+    if q.ndim != 1 or not len(q) or q.dtype.kind not in "biuf" or not np.isfinite(q).all() or (q % 1).any():
+        raise ValueError(
+            f"Scores have shape {q.shape} and type {q.dtype}; give one whole number for each option."
+        )
+    if np.abs(q.astype(float)).max() >= LARGEST:
+        raise ValueError("A score exceeds 62 bits; give coarser scores.")
+    return q.astype(np.int64)

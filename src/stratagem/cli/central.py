@@ -1,0 +1,52 @@
+"""The command `central`: what a trusted curator would reach, to hold the local model's results against."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stratagem.cli.option import DOMAIN, EPSILON, JSON, ORDER, WIDTH, WORKLOAD, read_workload
+from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.progress import progress
+
+
+def central(
+    workload: WORKLOAD,
+    epsilon: EPSILON,
+    neighbours: Annotated[
+        str, typer.Option(help="add-remove or replace; replace is what the local model protects.")
+    ],
+    domain: DOMAIN = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Adds Gaussian noise of (epsilon, delta).", show_default=False)
+    ] = None,
+    order: ORDER = None,
+    width: WIDTH = None,
+    json: JSON = False,
+) -> None:
+    """Set the mechanisms of a trusted curator side by side, each tuned for a workload."""
+    from stratagem.central import compare
+    from stratagem.central.comparison import HEADINGS
+    from stratagem.central.neighbour import check
+
+    relation = check(neighbours)
+    asked = read_workload(workload, domain, order, width)
+    with progress("comparing"):
+        found = compare(asked, epsilon, relation, delta)
+    if json:
+        write_json(
+            {
+                "workload": workload,
+                "domain": str(asked.domain),
+                "epsilon": epsilon,
+                "delta": delta,
+                "neighbours": neighbours,
+                "mechanisms": [row.record() for row in found.rows],
+            }
+        )
+        return
+    promise = f"epsilon {epsilon:g}" if delta is None else f"epsilon {epsilon:g}, delta {delta:g}"
+    write(f"{workload} over domain {asked.domain}, {promise}, neighbours {neighbours}\n")
+    write_table(HEADINGS, (row.cells() for row in found.rows), words=2)
+    write("\nvariance: of a query's answer in squared counts, the same for all data; the curator is trusted")
