@@ -89,3 +89,13 @@ def test_a_query_that_no_view_answers_is_refused():
         st.estimate(halves, totals, st.histogram(N))
     coarse = st.explicit(np.kron(np.eye(2), np.ones(4)))
     assert st.estimate(halves, totals, coarse).answers.sum() == pytest.approx(X.sum())
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_quantiles_come_from_prefixes(protocol):
+    """With a million users per original one the median is certain; ten deviations away from it is a failure."""
+    randomiser = PROTOCOLS[protocol]
+    totals = randomiser.histogram(X * 10**6, np.random.default_rng(4))
+    median = st.estimate(randomiser, totals, st.histogram(N)).quantile(0.5)
+    truth = int(np.searchsorted(np.cumsum(X), X.sum() / 2))
+    assert (median.value, median.low, median.high) == (truth, truth, truth)

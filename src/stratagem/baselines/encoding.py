@@ -1,4 +1,4 @@
-"""Views through unary encodings: coarser pictures of the domain whose reports are too many for a matrix."""
+"""Views through encodings: coarser pictures of the domain whose reports are too many for a matrix."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from stratagem.baselines.local_hashing import local_hashing
 from stratagem.baselines.unary_encoding import optimised_unary_encoding, symmetric_unary_encoding
 from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.views import View, Views
@@ -13,8 +14,9 @@ from stratagem.strategies.views import View, Views
 ENCODINGS: Mapping[str, Callable[[int, float], Protocol]] = {
     "optimised": optimised_unary_encoding,
     "symmetric": symmetric_unary_encoding,
+    "hashing": local_hashing,
 }
-"""Oracles by name: one bit for every cell, of least variance (OUE), or flipped alike (SUE)."""
+"""Oracles by name: one bit for every cell, of least variance (OUE) or flipped alike (SUE), or a hash (OLH)."""
 
 
 def encode_view(views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str) -> Views:

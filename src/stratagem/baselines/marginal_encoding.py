@@ -18,7 +18,7 @@ from stratagem.strategies.views import Views
 def marginal_encoding(
     sizes: Sequence[int], epsilon: float, tables: Tables, encoding: str = "symmetric"
 ) -> Views:
-    """Draw one of the tables, report the user's cell of it by a unary encoding.
+    """Draw one of the tables, report the user's cell of it by an encoding.
 
     The estimate is the least-squares one, so that tables agree on what they share; the published MargRR
     leaves each table to itself, which is never more accurate on average.
@@ -27,7 +27,7 @@ def marginal_encoding(
         sizes: numbers of values of the attributes.
         epsilon: the budget.
         tables: attribute sets to draw from, all equally likely.
-        encoding: "symmetric" (SUE) or "optimised" (OUE).
+        encoding: "symmetric" (SUE), "optimised" (OUE) or "hashing" (OLH).
 
     Guarantee:
         epsilon-LDP: that of `encode_view`.
@@ -52,7 +52,7 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 
 MARGINAL_ENCODING = Baseline(
     "marginal-encoding",
-    "the cell of a random table by a unary encoding",
+    "the cell of a random table, as noisy bits or a noisy hash",
     "Cormode, Kulkarni, Srivastava 2018 (MargRR); Zhang et al. 2018 (CALM)",
     _candidates,
 )

@@ -1,4 +1,4 @@
-"""The hierarchical mechanism with unary encodings: TreeOUE with constrained inference."""
+"""The hierarchical mechanism with encodings: TreeOUE and TreeOLH with constrained inference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tree_encoding(
     encoding: str = "optimised",
     levels: ArrayLike | None = None,
 ) -> Views:
-    """Draw a level of a B-ary tree over the domain, report the user's node there by a unary encoding.
+    """Draw a level of a B-ary tree over the domain, report the user's node there by an encoding.
 
     Levels as in `hierarchical`. The estimate is the least-squares one with the root fixed to the number of
     users, so that every node is the sum of its children (constrained inference).
@@ -28,7 +28,7 @@ def tree_encoding(
         domain_size: number n of user types.
         epsilon: the budget.
         branching: B, from 2.
-        encoding: "optimised" (OUE) or "symmetric" (SUE).
+        encoding: "optimised" (OUE), "symmetric" (SUE) or "hashing" (OLH).
         levels: probabilities of the levels, leaves first, with sum 1; all equal by default.
 
     Guarantee:
@@ -58,7 +58,7 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 
 TREE_ENCODING = Baseline(
     "tree-encoding",
-    "a random level of a tree over the domain by a unary encoding",
-    "Cormode, Kulkarni, Srivastava 2019 (TreeOUE with consistency)",
+    "a random level of a tree over the domain, as noisy bits or a noisy hash",
+    "Cormode, Kulkarni, Srivastava 2019 (TreeOUE, TreeOLH with consistency)",
     _candidates,
 )
