@@ -149,7 +149,15 @@ def test_bound_takes_its_time_when_asked(capsys):
 
 def test_compare_json_and_plot(capsys, tmp_path):
     data = run_json(capsys, "compare", *SMALL, *FAST, "--plot", tmp_path / "out.svg")
-    assert set(data) == {"objective_kind", "prior", "mechanisms", "bounds"}
+    assert set(data) == {
+        "workload",
+        "domain",
+        "epsilon",
+        "objective_kind",
+        "prior",
+        "mechanisms",
+        "bounds",
+    }
     assert data["mechanisms"][0]["mechanism"] == "optimised"
     keys = {
         "mechanism",

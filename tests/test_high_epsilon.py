@@ -50,3 +50,36 @@ def test_squared_distances_lose_no_digits_where_points_are_near():
     B = np.concatenate([A + 1e-9 * rng.standard_normal(A.shape), rng.standard_normal((3, 5))])
     exact = np.square(A[:, None] - B).sum(axis=2)
     np.testing.assert_allclose(squared_distances(A, B), exact, rtol=1e-9)
+
+
+EXTREMES = {
+    "tiny epsilon, worst query": (st.histogram(3), 1e-6, {"objective": "worst-query"}),
+    "tiny epsilon, order one": (st.marginals("2^3", 1), 1e-6, {}),
+    "tiny epsilon, one query": (st.explicit(np.array([[1, 1, 0, 0.0]])), 1e-5, {}),
+    "huge epsilon, worst case": (
+        st.explicit(np.array([[0, 0, 0], [1, 0, 0.0]])),
+        300,
+        {"objective": "worst-case"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_the_ends_of_the_budget_have_answers(name):
+    """Where a search meets what double precision cannot hold, the best published strategy is the answer."""
+    workload, epsilon, options = EXTREMES[name]
+    solution = st.optimise(workload, epsilon, st.Auto(max_seconds=0.5), **options)
+    assert solution.objective >= solution.lower_bound * (1 - 1e-9)
+    assert solution.strategy.epsilon <= epsilon
+
+
+def test_variances_survive_a_prior_and_a_budget_that_leave_double_precision():
+    with pytest.raises(ValueError, match="double precision"):
+        st.optimise(st.histogram(4), 34, st.Auto(max_seconds=0.5), prior=[1, 1, 0, 0])
+
+
+def test_rows_of_tiny_sums_have_finite_variances():
+    """At epsilon 25 most reports of an unary encoding of 16 values have row sums below 1e-154."""
+    solution = st.tune(st.histogram(16), 25, "optimised-unary-encoding")
+    assert np.isfinite(solution.accuracy.per_type).all()
+    assert solution.accuracy.worst_case_variance == pytest.approx(0.9375, rel=1e-3)

@@ -93,7 +93,7 @@ def test_a_query_that_no_view_answers_is_refused():
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_quantiles_come_from_prefixes(protocol):
-    """With a million users per original one the median is certain; ten deviations away from it is a failure."""
+    """With over a billion users the error of a prefix is far below a cell, so that the median is certain."""
     randomiser = PROTOCOLS[protocol]
     totals = randomiser.histogram(X * 10**6, np.random.default_rng(4))
     median = st.estimate(randomiser, totals, st.histogram(N)).quantile(0.5)

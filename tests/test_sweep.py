@@ -137,6 +137,7 @@ def test_one_comparison_can_be_written_too(tmp_path, capsys):
     [
         (["--over", "epsilon"], "epsilon=0.5,1,2"),
         (["--over", "n=1,2"], "epsilon=0.5,1,2"),
+        (["--over", "domain=a=3,b=2"], "no names"),
         (["--over", "epsilon=1,x"], "no number"),
         (["--over", "epsilon=1,-2"], "epsilon is -2"),
         (["-o", "out.xlsx"], ".csv, .json"),

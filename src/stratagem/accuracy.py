@@ -101,8 +101,8 @@ def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None 
     F = factor(workload.gram())
     B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
     inverse, own = inverse_row_sums(strategy, prior), np.square(F).sum(axis=1)
-    per_type = strategy.backward(_squared_norms(strategy, B) * inverse**2) - own
-    if (per_type < CANCELLED * own).any():
+    per_type = strategy.backward(_squared_norms(strategy, B, inverse)) - own
+    if not (per_type >= CANCELLED * own).all():
         per_type = _distances_by_type(strategy, inverse[:, None] * strategy.forward(B), F)
     return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
 
@@ -183,10 +183,14 @@ def spread(
     counts: np.ndarray,
     prior: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return R diag(counts) R^T (n x n) for counts of reports (m,), `inverse` as in `supporting_inverse`."""
-    weights = counts * inverse_row_sums(strategy, prior) ** 2
-    weighted_rows = apply_inverse(inverse, weighted_gram(strategy, weights), prior)
-    return apply_inverse(inverse, weighted_rows.T, prior)
+    """Return R diag(counts) R^T (n x n) for counts of reports (m,), `inverse` as in `supporting_inverse`.
+
+    R^T = D^-1 Q M^+ is formed first: rows of Q are nearly constant at small epsilon, and products of two of
+    them would lose the digits that M^+ magnifies.
+    """
+    rows = strategy.forward(apply_inverse(inverse, np.eye(strategy.domain_size), prior))
+    rows *= (np.sqrt(counts) * inverse_row_sums(strategy, prior))[:, None]
+    return rows.T @ rows
 
 
 def quadratic_forms(workload: Workload, C: np.ndarray) -> np.ndarray:
@@ -219,18 +223,14 @@ def _distances_by_query(strategy: Strategy, A: np.ndarray, F: np.ndarray, x: np.
     return sum((x[u] * (q @ np.square(A - F[u])) for u, q in columns), np.zeros(F.shape[1]))
 
 
-def _squared_norms(strategy: Strategy, B: np.ndarray) -> np.ndarray:
-    """Return ||e_y^T Q B||^2 for every report y (m,), never holding all of Q B (m x r)."""
+def _squared_norms(strategy: Strategy, B: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return ||scale_y e_y^T Q B||^2 for every report y (m,), never holding all of Q B (m x r)."""
     width = max(1, BLOCK // strategy.outputs)
     blocks = (B[:, first : first + width] for first in range(0, B.shape[1], width))
     return sum(
-        (np.square(strategy.forward(block)).sum(axis=1) for block in blocks), np.zeros(strategy.outputs)
+        (np.square(scale[:, None] * strategy.forward(block)).sum(axis=1) for block in blocks),
+        np.zeros(strategy.outputs),
     )
-
-
-def weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
-    """Return Q^T diag(weights) Q (n x n)."""
-    return strategy.backward(weights[:, None] * strategy.forward(np.eye(strategy.domain_size)))
 
 
 def supporting_inverse(

@@ -60,7 +60,7 @@ class Comparison:
     rows: tuple[Row, ...]
     bounds: Bounds
     fewest_users: float
-    """No epsilon-LDP strategy needs fewer users for worst-case normalised variance 0.01."""
+    """No epsilon-LDP strategy (delta = 0) needs fewer users for worst-case normalised variance 0.01."""
 
     @staticmethod
     def of(solution: Solution) -> Comparison:

@@ -48,7 +48,7 @@ class Sweep:
         """Return the users that every mechanism needs along the axis, None where it does not apply.
 
         For worst-case normalised variance 0.01 (McKenna et al., VLDB 2020, Corollary 5.3). The strategy found
-        comes first, the others by what they need at the end, the bound last.
+        comes first, the others by their objective at the last place where they apply, the bound last.
         """
         by_place = [{row.mechanism: row.sample_complexity for row in one.rows} for one in self.comparisons]
         names = {name: None for place in reversed(by_place) for name in place if name != OPTIMISED}

@@ -44,6 +44,9 @@ as long as everything before, within these limits."""
 UNBEATEN = "a published mechanism, and nothing that was found is better"
 """The reason for a baseline."""
 
+BREAKDOWN = (UnsupportedWorkloadError, FloatingPointError)
+"""What a search raises where double precision cannot hold its strategies."""
+
 ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
 
 
@@ -73,7 +76,8 @@ def optimise(
 
     Raises:
         ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one,
-            or the solver does not know the objective.
+            the solver does not know the objective, or a prior and epsilon leave no strategy that double
+            precision can evaluate.
         ArithmeticError: if a result contradicts a bound or its privacy budget, which would be a fault here.
 
     Example:
@@ -94,7 +98,7 @@ def optimise(
     if isinstance(solver, Auto | None) and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
     else:
-        found = search(chosen, problem, on_step)
+        found = _found(chosen, problem, on_step)
     best = _best(aim, problem, chosen, found, fallback)
     if best.status not in (*ENDED_BY_HAND, Status.SETTLED):
         wanted = chosen.limits.gap or CERTIFIED
@@ -172,7 +176,20 @@ def _most(solver: Solver | Auto | None) -> int | None:
 def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback:
     """Return the best baseline of at most so many outputs; the best of all strategies if none has so few."""
     finite = [_Fallback(one, one.strategy) for one in baselines if isinstance(one.strategy, Strategy)]
+    if not finite:
+        raise ValueError(
+            "no strategy answers these queries in double precision under this prior and epsilon: use a smaller "
+            "epsilon, or a prior without zeros"
+        )
     return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
+
+
+def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search:
+    """Return what a search finds, nothing if it meets strategies that double precision cannot evaluate."""
+    try:
+        return search(solver, problem, on_step)
+    except BREAKDOWN:
+        return Search()
 
 
 def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
@@ -191,11 +208,11 @@ def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, fallb
     )
     if found.best is None:
         return published
-    strategy = solver.finish(problem, found.best)
     prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
+        strategy = solver.finish(problem, found.best)
         accuracy = evaluate(problem.workload, strategy, prior)
-    except UnsupportedWorkloadError:  # too few outputs to answer the workload
+    except BREAKDOWN:  # or too few outputs to answer the workload
         return published
     value = aim.measure(accuracy, strategy, prior)
     if value > baseline.objective:

@@ -29,7 +29,7 @@ def tune(
     """Return a published mechanism at its best on a workload, with its exact variances and the bounds.
 
     A protocol is written out as a matrix where it has few enough reports, so that it can be saved and run; it
-    then answers with the best linear estimator instead of its published one, which is never worse on average.
+    then answers with the best linear estimator instead of its published one, never worse on the average objective.
     `objective` and `prior` as in `optimise`.
 
     Guarantee:

@@ -10,6 +10,7 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.randomised_response import truthful
 from stratagem.baselines.setting import Setting
+from stratagem.privacy import MINIMUM
 from stratagem.strategies.matrix import MatrixStrategy
 
 
@@ -22,7 +23,7 @@ def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy
         epsilon-LDP: the ratios of the d independent reports multiply to exp(epsilon).
 
     Raises:
-        ValueError: for no attributes.
+        ValueError: for no attributes, or a share epsilon/d that is out of range.
 
     Reference:
         Fanti, Pihur, Erlingsson, PETS 2016, as InpEM of Cormode, Kulkarni, Srivastava, SIGMOD 2018.
@@ -37,7 +38,7 @@ def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
-    if sum(a > 1 for a in setting.sizes) > 1:
+    if sum(a > 1 for a in setting.sizes) > 1 and epsilon / len(setting.sizes) >= MINIMUM:
         yield "", independent_response(setting.sizes, epsilon)
 
 

@@ -95,9 +95,10 @@ def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
     if request.prior is not None:
         raise ValueError("a prior was given with --over, which compares without one: leave one of them out")
     axis, _, places = over.partition("=")
-    if axis not in AXES or not places:
+    if axis not in AXES or not places or "=" in places:
         raise ValueError(
-            f"--over {over} was given, but it is epsilon=0.5,1,2 or domain=16,32,64: write one of these"
+            f"--over {over} was given, but it is epsilon=0.5,1,2 or domain=16,32,64 (or 2^4,2^5,2^6, no names): "
+            "write one of these"
         )
     options = {"objective": request.objective}
     if axis == "epsilon":
@@ -116,17 +117,21 @@ def _number(text: str) -> float:
 
 def _described(request: Request) -> dict[str, object]:
     return {
+        "workload": request.name,
         "objective_kind": request.objective,
         "prior": None if request.prior_file is None else str(request.prior_file),
     }
 
 
 def _data(comparison: Comparison) -> dict[str, object]:
-    return {"mechanisms": comparison.records(), "bounds": bounds_data(comparison.bounds)}
+    return {
+        "domain": str(comparison.workload.domain),
+        "epsilon": comparison.epsilon,
+        "mechanisms": comparison.records(),
+        "bounds": bounds_data(comparison.bounds),
+    }
 
 
 def _line_data(line: Sweep) -> dict[str, object]:
-    comparisons = [
-        {"domain": str(one.workload.domain), "epsilon": one.epsilon} | _data(one) for one in line.comparisons
-    ]
+    comparisons = [_data(one) for one in line.comparisons]
     return {"axis": line.axis, "complete": line.complete, "comparisons": comparisons}

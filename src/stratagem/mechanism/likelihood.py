@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.accuracy import weighted_gram
 from stratagem.mechanism.simplex import duality_gap
 from stratagem.mechanism.working_set import sparse_minimum
 from stratagem.strategies import Strategy
@@ -32,7 +31,7 @@ def most_likely(strategy: Strategy, counts: np.ndarray, gap: float = GAP) -> np.
         slope = likelihood_slope(strategy, counts, z)
         if duality_gap(slope, z) <= gap:
             break
-        curvature = weighted_gram(strategy, _per_report(counts, strategy.forward(z) ** 2))
+        curvature = _weighted_gram(strategy, _per_report(counts, strategy.forward(z) ** 2))
         target = sparse_minimum(curvature, z, slope, gap / 10)
         z = _along(strategy, counts, z, target - z, float(slope @ (target - z)), gap / 10)
     return z
@@ -64,3 +63,8 @@ def _along(
 def _per_report(counts: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return counts / values (m,), zero for reports that nobody made."""
     return np.divide(counts, values, out=np.zeros_like(counts), where=counts > 0)
+
+
+def _weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
+    """Return Q^T diag(weights) Q (n x n)."""
+    return strategy.backward(weights[:, None] * strategy.forward(np.eye(strategy.domain_size)))

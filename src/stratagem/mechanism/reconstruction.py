@@ -148,8 +148,13 @@ class Reconstruction(ABC):
 
     @cached_property
     def _floor(self) -> np.ndarray:
-        """(N/E) (sum_u p_u E[s s^T | u] - p p^T), n x n: no data vector has a smaller covariance."""
+        """(N/E) (sum_u p_u E[s s^T | u] - p p^T), n x n: no data vector has a smaller covariance.
+
+        That is pure privacy's promise; with a delta there is none.
+        """
         p = self.shares
+        if self.randomiser.delta > 0:
+            return np.zeros((len(p), len(p)))
         return self.users * math.exp(-self.randomiser.epsilon) * (self.least_spread - np.outer(p, p))
 
     def _sampled(self, moments: np.ndarray) -> np.ndarray:

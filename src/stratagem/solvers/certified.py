@@ -224,6 +224,8 @@ class Certified(Solver):
     def _undervalued(self, tools: Tools, design: Design) -> np.ndarray:
         """Return new patterns of positive score, the best first."""
         n = design.patterns.shape[1]
+        if not np.isfinite(design.p).all():
+            raise FloatingPointError("the weights of a design left double precision")
         count = int(np.clip(16 * n, 256, 2048))
         drawn = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
         shaken = design.patterns[drawn] ^ (tools.rng.random((len(drawn), n)) < 1.0 / n)

@@ -133,6 +133,12 @@ def padding(m: int, n: int) -> int:
 
 
 def masses(patterns: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Return prior(T) of every pattern (m,), a block at a time."""
+    """Return prior(T) of every pattern (m,), a block at a time.
+
+    Raises:
+        FloatingPointError: if there are no patterns, because all weights left double precision.
+    """
+    if not len(patterns):
+        raise FloatingPointError("no pattern of a design has a weight that double precision can hold")
     step = max(1, CHUNK // len(prior))
     return np.concatenate([patterns[y : y + step] @ prior for y in range(0, len(patterns), step)])
