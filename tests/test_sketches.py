@@ -95,6 +95,13 @@ def test_measured_epsilon_keeps_the_budget(epsilon):
     assert_private(hadamard_count_mean_sketch(30, epsilon, 8, 9), epsilon)
 
 
+def test_rappor_keeps_budgets_that_rounding_exceeds(rng):
+    for epsilon in [1e-6, *rng.uniform(1e-6, 1, 75), *np.exp(rng.uniform(np.log(1e-6), 0, 75))]:
+        measured = rappor(12, epsilon, 8, 2, 4).epsilon
+        assert measured <= epsilon
+        assert measured == pytest.approx(epsilon, rel=1e-7)
+
+
 def test_rappor_published_numbers():
     """p = 3/4, q = 1/4 and two hashes: at most 4 bits differ, epsilon = 4 log 3 = 2 log 9."""
     filters = rappor(50, 1.0, 128, 2, 8).filters

@@ -1,5 +1,6 @@
 """Oracles that support sets: four probabilities give every variance."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -148,6 +149,69 @@ def test_a_set_is_reconstructed_best_by_the_published_estimator():
         assert evaluate(W, oracle).per_type == pytest.approx(evaluate(W, oracle.dense()).per_type)
 
 
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 1.0])
+@pytest.mark.parametrize("n", [2, 3, 40])
+def test_a_set_of_known_size_says_the_total_whatever_the_budget(n, epsilon):
+    """Its values' scores sum to one, so that the variance is zero and L(Q) = n."""
+    accuracy = evaluate(st.total(n), subset_selection(n, epsilon))
+    assert accuracy.objective == pytest.approx(n, rel=1e-14)
+    assert accuracy.per_type == pytest.approx(np.zeros(n), abs=1e-12)
+
+
+@pytest.mark.parametrize("workload", [st.total(2), st.histogram(2)], ids=["total", "histogram"])
+def test_no_set_is_listed_below_the_bound_of_the_smallest_budget(workload):
+    comparison = st.compare(workload, 1e-6)
+    (listed,) = (row for row in comparison.rows if row.mechanism == "subset-selection")
+    assert listed.objective >= comparison.bounds.best * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_moments_of_the_smallest_budget_are_those_of_fractions(name):
+    """E[s^T B s] against sums over two values, in exact arithmetic from p, q and how often pairs are in S."""
+    n, oracle = 5, ORACLES[name](5, 1e-6)
+    B = np.array([[(i * j) % 3 - 1 for j in range(n)] for i in range(n)])
+    B = B + B.T
+    exact = [float(moment(oracle, B, u)) for u in range(n)]
+    assert oracle.second_moments(B) == pytest.approx(exact, rel=1e-8)
+    assert oracle.second_moments(np.ones((n, n))) == pytest.approx(
+        [float(moment(oracle, np.ones((n, n), dtype=int), u)) for u in range(n)], rel=1e-8
+    )
+    x = np.array([4, 0, 1, 2, 7])
+    assert (oracle.spread(x) * B).sum() == pytest.approx(float(x @ exact), rel=1e-8)
+    mean = oracle.mean_moment(float(B.sum()), float(np.trace(B)))
+    assert mean == pytest.approx(float(np.mean([moment(oracle, B, u) for u in range(n)])), rel=1e-8)
+
+
+def moment(oracle, B: np.ndarray, u: int) -> Fraction:
+    """E[s^T B s | u] in fractions."""
+    n, p = oracle.domain_size, Fraction(oracle.own)
+    if isinstance(oracle, SubsetSelection):
+        k = oracle.k
+        q = (k - p) / (n - 1)
+        own = p * (k - 1) / (n - 1)
+        other = (k - 1) * (k - 2 * p) / ((n - 1) * (n - 2))
+    else:
+        q = Fraction(1, oracle.g) if isinstance(oracle, LocalHashing) else Fraction(oracle.other)
+        own, other = p * q, q * q
+    total = Fraction(0)
+    for i, j in product(range(n), repeat=2):
+        mean = (p if i == u else q, p if j == u else q)
+        both = mean[0] if i == j else own if u in (i, j) else other
+        total += int(B[i, j]) * (both - q * (mean[0] + mean[1]) + q * q)
+    return total / (p - q) ** 2
+
+
+@pytest.mark.parametrize("name", ["optimised-unary-encoding", "thresholded-histogram-encoding"])
+def test_a_matrix_that_underflows_is_refused(name):
+    """At epsilon 150 some reports have less than 1e-229 and no variance, or zero; at 30 all is well."""
+    with pytest.raises(ValueError, match="reports are too improbable") as refusal:
+        st.tune(st.histogram(8), 150, name)
+    assert "\n" not in str(refusal.value)
+    tuned = st.tune(st.histogram(8), 30, name)
+    assert tuned.strategy.epsilon <= 30
+    assert np.isfinite(tuned.accuracy.per_type).all()
+
+
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
@@ -157,6 +221,7 @@ def test_a_set_is_reconstructed_best_by_the_published_estimator():
         (lambda: UnaryEncoding(4, 1.0, 0.5), "0 < q < p < 1"),
         (lambda: UnaryEncoding(4, float("nan"), 0.5), "0 < q < p < 1"),
         (lambda: UnaryEncoding(40, 0.5, 0.2).dense(), "2\\^40 reports"),
+        (lambda: UnaryEncoding(8, 0.5, 1e-50).dense(), "too improbable"),
         (lambda: UnaryEncoding(9, 0.5, 0.2).collect(np.zeros((3, 1), dtype=np.uint8)), "rows of 2 bytes"),
         (lambda: UnaryEncoding(9, 0.5, 0.2).collect(np.zeros((3, 2))), "rows of 2 bytes"),
         (lambda: UnaryEncoding(9, 0.5, 0.2).collect(np.full((3, 2), 255, np.uint8)), "behind the last"),

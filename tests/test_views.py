@@ -48,6 +48,22 @@ def test_views_agree_with_their_matrix(views, rng):
     assert_exact(views, rng)
 
 
+def test_a_view_of_one_group_need_not_attain_the_bound():
+    """Only the second view, whose oracle has the smaller epsilon, tells types apart."""
+    one, all_ = np.zeros(3, dtype=int), np.arange(3)
+    views = Views((View(one, UnaryEncoding(2, 0.7, 0.2), 0.5), View(all_, UnaryEncoding(3, 0.5, 0.2), 0.5)))
+    assert views.dense().epsilon == pytest.approx(np.log(4))
+    assert views.epsilon == pytest.approx(np.log(28 / 3))
+
+
+def test_a_view_may_bring_a_probability_below_double_precision():
+    rare = UnaryEncoding(3, 0.5, 1e-76)
+    assert np.isfinite(rare.dense().epsilon)
+    views = Views((View(np.arange(3), rare, 0.01), View(np.arange(3), UnaryEncoding(3, 0.5, 0.2), 0.99)))
+    with pytest.raises(ValueError, match="reports are too improbable"):
+        views.dense()
+
+
 @pytest.mark.parametrize("name", ["margins", "free tree"])
 def test_reports_follow_the_matrix(name, rng):
     """False alarm 2e-6."""

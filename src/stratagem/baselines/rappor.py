@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.privacy import check, probability
-from stratagem.strategies.bloom import BloomFilters, differences
+from stratagem.privacy import probability, ratio
+from stratagem.strategies.bloom import BloomFilters, differences, loss
 from stratagem.workloads.check import integer
 
 HASHES = (1, 2)
@@ -48,7 +50,9 @@ def rappor(
     np.put_along_axis(filters, np.random.default_rng(seed).integers(0, b, (c, n, h)), True, axis=2)
     more = differences(filters)
     worst = max(1.0, float((more + more.transpose(0, 2, 1)).max()))
-    p = probability(np.exp(check(epsilon) * (1 - 1e-14) / worst))
+    p = probability(ratio(epsilon) ** (1 / worst))
+    while loss(more, p, 1 - p) > epsilon:
+        p = math.nextafter(p, 0.5)
     return BloomFilters(filters, p, 1 - p)
 
 

@@ -32,7 +32,8 @@ def optimised_unary_encoding(domain_size: int, epsilon: float) -> UnaryEncoding:
 def symmetric_unary_encoding(domain_size: int, epsilon: float) -> UnaryEncoding:
     """Send n bits, each flipped with probability 1/(e^(epsilon/2) + 1): basic RAPPOR, one time.
 
-    The variance of a count is N s/(s - 1)^2, s = e^(epsilon/2), whatever the data.
+    The variance of a count is N s/(s - 1)^2, s = e^(epsilon/2), whatever the data. Above an epsilon of about
+    73 p stays at 1 - 2^-53, the largest double below one, and q alone falls as epsilon allows.
 
     Guarantee:
         epsilon-LDP, measured from p and q as they are stored.

@@ -83,8 +83,7 @@ class BloomFilters(Protocol):
 
     @cached_property
     def _loss(self) -> float:
-        one, zero = math.log(self.p / self.q), math.log((1 - self.q) / (1 - self.p))
-        return max(float((one * more + zero * more.T).max()) for more in differences(self.filters))
+        return loss(differences(self.filters), self.p, self.q)
 
     @property
     def delta(self) -> float:
@@ -219,3 +218,9 @@ def differences(filters: np.ndarray) -> np.ndarray:
     """Return how many bits the filter of u sets that the one of v does not, for every cohort (C x n x n)."""
     F = filters.astype(float)
     return F.sum(axis=2)[:, :, None] - F @ F.transpose(0, 2, 1)
+
+
+def loss(more: np.ndarray, p: float, q: float) -> float:
+    """Return the privacy loss of bits that are one with probabilities p and q, for `differences` (C x n x n)."""
+    one, zero = math.log(p / q), math.log((1 - q) / (1 - p))
+    return max(float((one * block + zero * block.T).max()) for block in more)

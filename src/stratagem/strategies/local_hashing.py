@@ -9,7 +9,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from stratagem.strategies.matrix import check_counts, check_values
-from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 from stratagem.workloads.check import integer
 
 PRIME = 2**31 - 1
@@ -85,14 +85,9 @@ class LocalHashing(SupportOracle):
         return 1 / self.g
 
     @property
-    def own_pair(self) -> float:
-        """p/g: the hash of another value is independent."""
-        return self.p * self.other
-
-    @property
-    def other_pair(self) -> float:
-        """1/g^2."""
-        return self.other * self.other
+    def pairs(self) -> Pairs:
+        """Those of independent members, as the hashes of three values are."""
+        return independent(self.n, self.p, self.other)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw reports (N x 4), the coefficients a, b, c and the hash value, as 32-bit numbers."""

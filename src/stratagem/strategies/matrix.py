@@ -113,6 +113,22 @@ class MatrixStrategy(Strategy):
         return counts
 
 
+def written_out(matrix: np.ndarray) -> MatrixStrategy:
+    """Return the strategy of a protocol that may send every report whatever the type.
+
+    Raises:
+        ValueError: if the square of a probability is below the least normal double, 2e-308: variances divide
+            by squares of row sums, and smaller ones still become zero, so that epsilon would be infinite.
+    """
+    least = math.sqrt(np.finfo(float).tiny)
+    if matrix.min() < least:
+        raise ValueError(
+            f"Some reports are too improbable for double precision, less than {least:.1g}, so that no matrix "
+            "holds them; give a smaller epsilon or fewer values."
+        )
+    return MatrixStrategy(matrix)
+
+
 def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, np.ndarray]]:
     """Yield every user type that occurs with the places of its users, found by one radix sort."""
     order = np.argsort(values.astype(np.min_scalar_type(domain_size)), kind="stable")

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
-from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.support_oracle import Pairs, SupportOracle
 from stratagem.strategies.two_level import DENSE
 from stratagem.strategies.unary_encoding import LARGEST
 from stratagem.workloads.check import integer
@@ -25,8 +25,8 @@ BLOCK = 1 << 13
 class SubsetSelection(SupportOracle):
     """Report a set of k values that holds the own one with probability p, else uniformly random.
 
-    q = (k - p)/(n - 1); with the own value a further one is among k - 1 of n - 1, so a = p (k - 1)/(n - 1);
-    b = (p (k - 1)(k - 2) + (1 - p) k (k - 1))/((n - 1)(n - 2)).
+    q = (k - p)/(n - 1); k - 1 or k of the n - 1 other values are in the set, so of two others the first alone
+    is with probability (p (k - 1)(n - k) + (1 - p) k (n - 1 - k))/((n - 1)(n - 2)).
 
     Guarantee:
         epsilon = log(p (n - k)/((1 - p) k)), the ratio of the two probabilities that a set can have.
@@ -84,14 +84,12 @@ class SubsetSelection(SupportOracle):
         return (self.k - self.p) / (self.n - 1)
 
     @property
-    def own_pair(self) -> float:
-        """p (k - 1)/(n - 1)."""
-        return self.p * (self.k - 1) / (self.n - 1)
-
-    @property
-    def other_pair(self) -> float:
-        """(k - 1)(k - 2 p)/((n - 1)(n - 2)); with two values there are no such pairs, and any number will do."""
-        return (self.k - 1) * (self.k - 2 * self.p) / ((self.n - 1) * max(1, self.n - 2))
+    def pairs(self) -> Pairs:
+        """Those of a set of fixed size; with two values there are none apart from u, and any number will do."""
+        n, k, p = self.n, self.k, self.p
+        others = max(1, n - 2)
+        apart = (p * (k - 1) * (n - k) + (1 - p) * k * (others - k + 1)) / ((n - 1) * others)
+        return Pairs(apart, (k - 1) / others, 0.0, 0.0)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw reports, bit-packed as by `numpy.packbits` (N x ceil(n/8)).

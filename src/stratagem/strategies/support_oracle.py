@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -10,16 +11,35 @@ import numpy as np
 from stratagem.strategies.protocol import Protocol
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """How two values are in a random set S together, for different values u (the own one), i and j."""
+
+    apart: float
+    """h = Pr[i in S, j not in S | u]."""
+    gain: float
+    """l = (Pr[u, j in S | u] - Pr[i, j in S | u])/(p - q)."""
+    size_variance: float
+    """v = Var[|S| | u]."""
+    size_gain: float
+    """g = (Cov[|S|, u in S | u] - Cov[|S|, j in S | u])/(p - q)."""
+
+
+def independent(n: int, p: float, q: float) -> Pairs:
+    """Return the pairs of a set of pairwise independent members among n values."""
+    return Pairs(q * (1 - q), q, p * (1 - p) + (n - 1) * q * (1 - q), 1 - p - q)
+
+
 class SupportOracle(Protocol):
     """A report supports a set S of values: the user's own with probability p, every other with q < p.
 
-    The score s = (1_S - q)/(p - q) has mean e_u. With a = Pr[u, j in S | u] and b = Pr[i, j in S | u] for
-    different u, i, j its second moments are
+    The score s = (1_S - q)/d, d = p - q, has mean e_u. With c_u = e_u - 1/n its second moments are
 
-        (p - q)^2 E[s s^T | u] = (b - q^2) 11^T + (q - b) I + c (e_u 1^T + 1 e_u^T) + r e_u e_u^T,
+        E[s s^T | u] = z 11^T/n^2 + y (I - 11^T/n) + w (c_u 1^T + 1 c_u^T)/n + r c_u c_u^T,
 
-    c = a - b - q (p - q) and r = p - q - 2 (a - b). Totals are the number of reports, then for every value
-    the number of reports that support it.
+    z = 1 + v/d^2, y = h/d^2, w = 1 + g/d and r = (1 - 2 l)/d for the numbers h, l, v, g of `Pairs`: in these
+    directions nothing cancels when d is small. Totals are the number of reports, then for every value the
+    number of reports that support it.
 
     Reference:
         Wang, Blocki, Li, Jha, USENIX Security 2017, "pure" protocols, whose Theorem 2 is the diagonal.
@@ -37,13 +57,8 @@ class SupportOracle(Protocol):
 
     @property
     @abstractmethod
-    def own_pair(self) -> float:
-        """a = Pr[u and j in S | u]."""
-
-    @property
-    @abstractmethod
-    def other_pair(self) -> float:
-        """b = Pr[i and j in S | u] for different values i, j other than u."""
+    def pairs(self) -> Pairs:
+        """How the values in S depend on one another."""
 
     @abstractmethod
     def supports(self, reports: np.ndarray) -> np.ndarray:
@@ -67,25 +82,28 @@ class SupportOracle(Protocol):
 
     @final
     def second_moments(self, B: np.ndarray) -> np.ndarray:
-        """Return E[s^T B s | u] (n,) from p, q, a and b."""
-        everywhere, diagonal, cross, at_own = self._coefficients()
-        rows = B.sum(axis=1)
-        return everywhere * rows.sum() + diagonal * np.trace(B) + 2 * cross * rows + at_own * np.diag(B)
+        """Return E[s^T B s | u] (n,)."""
+        sums, between, mixed, own = self._coefficients()
+        n, rows = self.domain_size, B.sum(axis=1) / self.domain_size
+        mean = rows.sum() / n
+        even = sums * mean + between * (np.trace(B) - n * mean)
+        return even + 2 * mixed * (rows - mean) + own * (np.diag(B) - 2 * rows + mean)
 
     @final
     def mean_moment(self, total: float, trace: float) -> float:
         """Return the mean over u of E[s^T B s | u] for a matrix B with these sums of all and diagonal entries."""
-        everywhere, diagonal, cross, at_own = self._coefficients()
+        sums, between, _, own = self._coefficients()
         n = self.domain_size
-        return (everywhere + 2 * cross / n) * total + (diagonal + at_own / n) * trace
+        return sums * (total / n**2) + (between + own / n) * (trace - total / n)
 
     @final
     def spread(self, x: np.ndarray) -> np.ndarray:
         """Return sum_u x_u E[s s^T | u] (n x n)."""
-        everywhere, diagonal, cross, at_own = self._coefficients()
-        total = float(np.sum(x))
-        pairs = cross * np.add.outer(x, x) + everywhere * total
-        return pairs + np.diag(at_own * np.asarray(x) + diagonal * total)
+        sums, between, mixed, own = self._coefficients()
+        n, total = self.domain_size, float(np.sum(x))
+        everywhere = ((sums - 2 * mixed + own) / n - between) / n
+        spread = (mixed - own) / n * np.add.outer(x, x) + everywhere * total
+        return spread + np.diag(own * np.asarray(x) + between * total)
 
     @final
     def collect(self, reports: np.ndarray) -> np.ndarray:
@@ -99,7 +117,7 @@ class SupportOracle(Protocol):
         return (totals[1:] - self.other * totals[0]) / (self.own - self.other)
 
     def _coefficients(self) -> tuple[float, float, float, float]:
-        """Return the coefficients of 11^T, I, e_u 1^T + 1 e_u^T and e_u e_u^T in E[s s^T | u]."""
-        p, q, a, b = self.own, self.other, self.own_pair, self.other_pair
-        d = p - q
-        return (b - q * q) / d**2, (q - b) / d**2, (a - b - q * d) / d**2, (d - 2 * (a - b)) / d**2
+        """Return z, y, w and r."""
+        d, pairs = self.own - self.other, self.pairs
+        sums, mixed = 1 + pairs.size_variance / d**2, 1 + pairs.size_gain / d
+        return sums, pairs.apart / d**2, mixed, (1 - 2 * pairs.gain) / d

@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 
 from stratagem.strategies.bits import all_sets, bernoulli, check_packed, column_sums, put
-from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
-from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
+from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 from stratagem.strategies.two_level import DENSE
 from stratagem.workloads.check import integer
 
@@ -82,14 +82,9 @@ class UnaryEncoding(SupportOracle):
         return self.q
 
     @property
-    def own_pair(self) -> float:
-        """p q: bits are independent."""
-        return self.p * self.q
-
-    @property
-    def other_pair(self) -> float:
-        """q^2."""
-        return self.q * self.q
+    def pairs(self) -> Pairs:
+        """Those of independent bits."""
+        return independent(self.n, self.p, self.q)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw reports, bit-packed as by `numpy.packbits` (N x ceil(n/8))."""
@@ -116,7 +111,7 @@ class UnaryEncoding(SupportOracle):
         """Return the matrix of all 2^n reports, n <= 22.
 
         Raises:
-            ValueError: if it would hold more than 2^27 probabilities.
+            ValueError: if it would hold more than 2^27 probabilities, or one that underflows.
         """
         n, p, q = self.n, self.p, self.q
         if n > 30 or n << n > DENSE:
@@ -124,4 +119,4 @@ class UnaryEncoding(SupportOracle):
         bits = all_sets(n)
         ones = bits.sum(axis=1)[:, None]
         silent = q ** (ones - bits) * (1 - q) ** (n - 1 - (ones - bits))
-        return MatrixStrategy(silent * np.where(bits, p, 1 - p))
+        return written_out(silent * np.where(bits, p, 1 - p))

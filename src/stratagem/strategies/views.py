@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from stratagem.linalg import PseudoInverse, centre, pseudo_inverse
-from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
+from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.two_level import DENSE
 
@@ -47,7 +47,7 @@ class Views(Protocol):
     The default weight of a view is p_l over the mean square of its oracle's scores.
 
     Guarantee:
-        The view is drawn without looking at the type, so epsilon is the largest of the oracles'.
+        The view is drawn without looking at the type, so epsilon is at most the largest of the oracles'.
 
     Raises:
         ValueError: if there is no view, groups are no integers below their oracle's domain size or their
@@ -88,7 +88,7 @@ class Views(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """The largest epsilon of an oracle."""
+        """An upper bound: the largest of the oracles', of which some groups may have no types."""
         return max(view.oracle.epsilon for view in self.views)
 
     @property
@@ -211,13 +211,14 @@ class Views(Protocol):
         """Return the oracles' matrices, each with the probability of its view, one below the other.
 
         Raises:
-            ValueError: if an oracle has too many reports for a matrix, or all together have.
+            ValueError: if an oracle has too many reports for a matrix, or all together have, or a probability
+                underflows.
         """
         rows = [view.probability * view.oracle.dense().matrix[:, view.groups] for view in self.views]
         count = sum(map(len, rows))
         if count * self.domain_size > DENSE:
             raise ValueError(f"These views have {count} reports, too many for a matrix.")
-        return MatrixStrategy(np.vstack(rows))
+        return written_out(np.vstack(rows))
 
     @cached_property
     def _lengths(self) -> list[int]:
