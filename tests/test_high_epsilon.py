@@ -79,7 +79,8 @@ def test_variances_survive_a_prior_and_a_budget_that_leave_double_precision():
 
 
 def test_rows_of_tiny_sums_have_finite_variances():
-    """At epsilon 25 most reports of an unary encoding of 16 values have row sums below 1e-154."""
-    solution = st.tune(st.histogram(16), 25, "optimised-unary-encoding")
-    assert np.isfinite(solution.accuracy.per_type).all()
-    assert solution.accuracy.worst_case_variance == pytest.approx(0.9375, rel=1e-3)
+    """The inverse of a row sum of 8e-170 has no square in double precision; the row itself hardly matters."""
+    Q = np.vstack([st.randomised_response(8, 1.0).matrix, np.full((1, 8), 1e-170)])
+    found = st.evaluate(st.histogram(8), st.MatrixStrategy(Q))
+    expected = st.evaluate(st.histogram(8), st.randomised_response(8, 1.0))
+    np.testing.assert_allclose(found.per_type, expected.per_type, rtol=1e-12)
