@@ -81,7 +81,7 @@ def test_releases_are_whole_numbers_from_secure_noise():
     assert released.dtype == np.int64
 
 
-@pytest.mark.parametrize("rate", [1e-9, 1e-4, 0.3, 1.0, 7.7, 40.0])
+@pytest.mark.parametrize("rate", [1e-16, 1e-9, 1e-4, 0.3, 1.0, 7.7, 40.0])
 def test_ratios_are_rounded_to_the_safe_side(rate):
     with localcontext() as context:
         context.prec = 60

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from stratagem import privacy
+from stratagem.number import real
 
 SAFE = 1 + 1e-9
 """Factor on sigma that makes good the rounding of the calibration."""
@@ -68,5 +69,5 @@ def check_delta(delta: float) -> None:
     Raises:
         ValueError: unless 0 < delta < 1.
     """
-    if not 0 < delta < 1:
+    if not 0 < real(delta) < 1:
         raise ValueError(f"delta is {delta!r}; give a probability between 0 and 1, for example 1e-6.")

@@ -36,8 +36,8 @@ def tune(
         As `optimise`: the measured epsilon is at most `epsilon`.
 
     Raises:
-        ValueError: for an unknown mechanism, one that does not answer the queries, or one with too many
-            reports for a matrix; and as `optimise`.
+        ValueError: for an unknown mechanism, one that does not answer the queries or is not tried on domains
+            of their size, or one with too many reports for a matrix; and as `optimise`.
 
     Example:
         >>> import stratagem as st
@@ -46,15 +46,15 @@ def tune(
     """
     epsilon, began = check(epsilon), time.perf_counter()
     known = {baseline.name: baseline for baseline in BASELINES}
-    if mechanism not in known:
+    if not isinstance(mechanism, str) or mechanism not in known:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
     aim = named_objective(objective, workload, prior)
     setting = Setting(workload.domain.sizes, workload.gram())
     contender = tuned(known[mechanism], aim, setting, epsilon)
     if contender is None:
         raise ValueError(
-            f"{mechanism} was asked for, but does not answer these queries over domain {workload.domain}: "
-            "stratagem compare shows which mechanisms do"
+            f"{mechanism} was asked for, but does not answer these queries, or is not tried on domains of this "
+            f"size, over domain {workload.domain}: stratagem compare shows which mechanisms do"
         )
     strategy, contender = _finite(contender, aim)
     solution = Solution(

@@ -10,8 +10,9 @@ from stratagem.baselines.setting import Setting
 from stratagem.baselines.unary_encoding import symmetric_unary_encoding
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.two_level import DENSE
 from stratagem.strategies.views import View, Views
-from stratagem.workloads.check import integer
+from stratagem.workloads.check import entries, integer
 
 LARGEST = 512
 """User types up to which comparisons try sketches."""
@@ -29,7 +30,7 @@ def count_mean_sketch(
         epsilon-LDP: a symmetric unary encoding of the hashed value.
 
     Raises:
-        ValueError: unless m >= 2 and k >= 1 are whole numbers.
+        ValueError: as `hash_tables`.
 
     Reference:
         Apple Differential Privacy Team 2017, "Learning with privacy at scale" (CMS).
@@ -54,7 +55,7 @@ def hadamard_count_mean_sketch(
         epsilon-LDP: one bit of randomised response.
 
     Raises:
-        ValueError: unless m >= 2 is a power of two and k >= 1 a whole number.
+        ValueError: unless m >= 2 is a power of two; and as `hash_tables`.
 
     Reference:
         Apple Differential Privacy Team 2017, "Learning with privacy at scale" (HCMS).
@@ -72,11 +73,14 @@ def hash_tables(domain_size: int, width: int, hashes: int, seed: int) -> np.ndar
     """Return k random hash functions into m values (k x n), those of a seed.
 
     Raises:
-        ValueError: unless m >= 2 and k >= 1 are whole numbers.
+        ValueError: unless n >= 1, m >= 2, k >= 1 and the seed are whole numbers, and k n at most 2^27.
     """
     integer(width, "The width of the sketch", 2, 1 << 24, "Apple had 1024")
     integer(hashes, "The number of hash functions", 1, 1 << 24, "Apple had 65536")
-    return np.random.default_rng(seed).integers(0, width, (hashes, domain_size))
+    n = integer(domain_size, "The number of values", 1, 1 << 24, "name the size of the domain")
+    entries(hashes * n, DENSE, "The hash functions", "give fewer of them, or fewer values")
+    integer(seed, "The seed", 0, (1 << 64) - 1, "any of them will do")
+    return np.random.default_rng(seed).integers(0, width, (hashes, n))
 
 
 def count_mean_estimate(sketch: Views, totals: np.ndarray) -> np.ndarray:

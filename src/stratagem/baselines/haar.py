@@ -9,6 +9,7 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import energies
 from stratagem.baselines.setting import NEEDED, Setting
+from stratagem.number import numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.workloads import check
 
@@ -40,11 +41,16 @@ def haar(domain_size: int, epsilon: float, levels: ArrayLike | None = None) -> T
         >>> haar(8, 1.0).outputs
         14
     """
-    check.integer(domain_size, "the domain size", 2, 1 << 53, "a single value needs no mechanism")
+    domain_size = check.integer(
+        domain_size, "the domain size", 2, 1 << 53, "a single value needs no mechanism"
+    )
     height = (domain_size - 1).bit_length()
-    p = np.full(height, 1 / height) if levels is None else np.asarray(levels, dtype=float)
-    if p.shape != (height,) or not (p >= 0).all():
-        raise ValueError(f"{domain_size} values have {height} levels; give one probability for each.")
+    p = np.full(height, 1 / height) if levels is None else numbers(levels)
+    if p.shape != (height,) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"The levels have probabilities of shape {p.shape} and sum {p.sum():.6g}; {domain_size} values have "
+            f"{height} levels: give one probability for each, with sum 1."
+        )
     frequencies = np.arange(1, 1 << height)
     level = level_of(frequencies)
     shares = p[level - 1] / 2.0 ** (height - level)

@@ -9,6 +9,10 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.workloads.check import integer
+
+LARGEST = 1 << 14
+"""User types of the largest matrix."""
 
 
 def hadamard_response(domain_size: int, epsilon: float, blocks: int = 1) -> MatrixStrategy:
@@ -22,7 +26,7 @@ def hadamard_response(domain_size: int, epsilon: float, blocks: int = 1) -> Matr
         epsilon-LDP: all columns share the normaliser b/2 (E + 2B - 1), so a row holds two values of ratio E.
 
     Raises:
-        ValueError: if `blocks` is not a power of two between 1 and n.
+        ValueError: unless n is a whole number from 1 to 16,384 and `blocks` a power of two from 1 to n.
 
     Reference:
         Acharya, Sun, Zhang 2019, "Hadamard Response"; more than one block pays from epsilon = 1 upwards.
@@ -32,19 +36,19 @@ def hadamard_response(domain_size: int, epsilon: float, blocks: int = 1) -> Matr
 
 def patterned(domain_size: int, epsilon: float, blocks: int = 1) -> np.ndarray:
     """Return the (B b) x n matrix of Hadamard response."""
-    if blocks < 1 or blocks & (blocks - 1) or blocks > domain_size:
-        raise ValueError(
-            f"blocks is {blocks}; Hadamard response needs a power of two from 1 to {domain_size}."
-        )
+    n = integer(domain_size, "The number of values", 1, LARGEST, "the matrix holds 2 n^2 numbers or so")
+    blocks = integer(blocks, "The number of blocks", 1, n, "it is a power of two, near e^epsilon")
+    if blocks & (blocks - 1):
+        raise ValueError(f"blocks is {blocks}; Hadamard response needs a power of two from 1 to {n}.")
     E = ratio(epsilon)
-    b = 1 << int(np.ceil(np.log2(domain_size / blocks + 1)))
+    b = 1 << int(np.ceil(np.log2(n / blocks + 1)))
     high = hadamard(b)[:, 1:] > 0
-    Q = np.ones((blocks, b, domain_size))
+    Q = np.ones((blocks, b, n))
     for block in range(blocks):
-        members = slice(block * (b - 1), min((block + 1) * (b - 1), domain_size))
+        members = slice(block * (b - 1), min((block + 1) * (b - 1), n))
         owned = max(0, members.stop - members.start)
         Q[block, :, members][high[:, :owned]] = E
-    return Q.reshape(blocks * b, domain_size) / (b / 2 * (E + 2 * blocks - 1))
+    return Q.reshape(blocks * b, n) / (b / 2 * (E + 2 * blocks - 1))
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:

@@ -9,6 +9,7 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.tree import level_widths, screen
 from stratagem.baselines.view import TUNED, report_view
+from stratagem.number import numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.workloads import check
 
@@ -56,13 +57,16 @@ def node_views(
     Raises:
         ValueError: if `branching` is below 2 or `levels` are not probabilities of the levels.
     """
-    check.integer(branching, "the branching", 2, 1 << 53, "a tree needs at least 2 children for each node")
+    domain_size = check.integer(domain_size, "the domain size", 1, 1 << 24, "name the size of the domain")
+    branching = check.integer(
+        branching, "the branching", 2, 1 << 53, "a tree needs at least 2 children for each node"
+    )
     widths = level_widths(domain_size, branching)
-    p = np.full(len(widths), 1 / len(widths)) if levels is None else np.asarray(levels, dtype=float)
+    p = np.full(len(widths), 1 / len(widths)) if levels is None else numbers(levels)
     if p.shape != (len(widths),) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
         raise ValueError(
-            f"{domain_size} values in nodes of {branching} have {len(widths)} levels; give one probability "
-            "for each, with sum 1."
+            f"The levels have probabilities of shape {p.shape} and sum {p.sum():.6g}; {domain_size} values in "
+            f"nodes of {branching} have {len(widths)} levels: give one probability for each, with sum 1."
         )
     drawn = np.flatnonzero(p)
     return [np.arange(domain_size) // widths[level] for level in drawn], p[drawn] / p.sum()

@@ -8,11 +8,15 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
+from stratagem.number import real
 from stratagem.privacy import check
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace
 from stratagem.strategies.unary_encoding import UnaryEncoding
+from stratagem.workloads.check import integer
 
+LARGEST = 1 << 14
+"""User types of the largest domain of SHE."""
 SAFE = 1 + 1e-14
 """Factor on scales of noise that makes good their rounding."""
 
@@ -25,6 +29,9 @@ def summed_histogram_encoding(domain_size: int, epsilon: float) -> AdditiveNoise
     Guarantee:
         epsilon-LDP for real noise: two unit vectors are 2 apart in L1.
 
+    Raises:
+        ValueError: unless n is a whole number from 1 to 16,384.
+
     Reference:
         Wang, Blocki, Li, Jha, USENIX Security 2017, SHE; Dwork et al. 2006.
 
@@ -32,7 +39,8 @@ def summed_histogram_encoding(domain_size: int, epsilon: float) -> AdditiveNoise
         >>> round(summed_histogram_encoding(8, 1.0).variance, 6)
         8.0
     """
-    return AdditiveNoise(np.eye(domain_size), Laplace(2 / check(epsilon) * SAFE), total_known=False)
+    n = integer(domain_size, "The number of values", 1, LARGEST, "the aggregator's matrices hold n^2 numbers")
+    return AdditiveNoise(np.eye(n), Laplace(2 / check(epsilon) * SAFE), total_known=False)
 
 
 def thresholded_histogram_encoding(
@@ -47,7 +55,7 @@ def thresholded_histogram_encoding(
         Measured from p and q, strictly less than epsilon, which bounds the noisy vector before the threshold.
 
     Raises:
-        ValueError: if the threshold is not from 1/2 to 1.
+        ValueError: if the threshold is not from 1/2 to 1; and as `UnaryEncoding`.
 
     Reference:
         Wang, Blocki, Li, Jha, USENIX Security 2017, THE.
@@ -58,7 +66,7 @@ def thresholded_histogram_encoding(
     """
     epsilon = check(epsilon)
     threshold = best_threshold(epsilon) if threshold is None else threshold
-    if not 0.5 <= threshold <= 1:
+    if not 0.5 <= real(threshold) <= 1:
         raise ValueError(f"The threshold is {threshold!r}; between 0 and 1 give a number from 1/2 to 1.")
     return UnaryEncoding(domain_size, *_shares(threshold, epsilon))
 

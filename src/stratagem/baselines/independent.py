@@ -10,6 +10,7 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.randomised_response import truthful
 from stratagem.baselines.setting import Setting
+from stratagem.baselines.table import attribute_sizes
 from stratagem.privacy import MINIMUM
 from stratagem.strategies.matrix import MatrixStrategy
 
@@ -32,8 +33,7 @@ def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy
         >>> independent_response((2, 2), 2.0).matrix[0].round(3).tolist()  # 0.731, 0.269 for each bit
         [0.534, 0.197, 0.197, 0.072]
     """
-    if not sizes:
-        raise ValueError("No attributes were given; a domain has at least one attribute.")
+    sizes = attribute_sizes(sizes)
     return MatrixStrategy(reduce(np.kron, (truthful(a, epsilon / len(sizes)) for a in sizes)))
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.privacy import probability, ratio
-from stratagem.strategies.local_hashing import MOST, LocalHashing
+from stratagem.strategies.local_hashing import MOST, PRIME, LocalHashing
+from stratagem.workloads.check import integer
 
 
 def local_hashing(domain_size: int, epsilon: float, hash_values: int | None = None) -> LocalHashing:
@@ -20,7 +21,7 @@ def local_hashing(domain_size: int, epsilon: float, hash_values: int | None = No
         epsilon-LDP, measured from p as it is stored.
 
     Raises:
-        ValueError: if the number of hash values is not from 2 to 65,536.
+        ValueError: if the number of hash values is not from 2 to 65,536, or n not a whole number.
 
     Reference:
         Wang, Blocki, Li, Jha, USENIX Security 2017; g = 2 is the binary local hashing of Bassily, Smith 2015.
@@ -29,9 +30,10 @@ def local_hashing(domain_size: int, epsilon: float, hash_values: int | None = No
         >>> local_hashing(64, 1.0).g
         4
     """
-    E = ratio(epsilon)
-    g = best_hash_values(domain_size, epsilon) if hash_values is None else hash_values
-    return LocalHashing(domain_size, g, probability(E / max(1, g - 1)))
+    n = integer(domain_size, "The number of values", 1, PRIME, "name the size of the domain")
+    g = best_hash_values(n, epsilon) if hash_values is None else hash_values
+    g = integer(g, "The number of hash values g", 2, MOST, "the best is near e^epsilon + 1")
+    return LocalHashing(n, g, probability(ratio(epsilon) / (g - 1)))
 
 
 def best_hash_values(domain_size: int, epsilon: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import touching, widths
 from stratagem.baselines.setting import Setting
-from stratagem.baselines.table import table_cells
+from stratagem.baselines.table import attribute_sizes, table_cells
 from stratagem.baselines.view import report_view
 from stratagem.strategies.two_level import TwoLevelStrategy
 
@@ -82,11 +83,14 @@ def check_tables(sizes: Sequence[int], tables: Tables) -> None:
     Raises:
         ValueError: for no tables, or a table with a repeated or unknown attribute.
     """
-    d = len(sizes)
-    sound = (len(set(one)) == len(one) and set(one) <= set(range(d)) for one in tables)
-    if not tables or not all(sound):
+    d = len(attribute_sizes(sizes))
+    try:
+        given = [[index(i) for i in one] for one in tables]
+    except TypeError:
+        given = []
+    if not given or not all(len(set(one)) == len(one) and set(one) <= set(range(d)) for one in given):
         raise ValueError(
-            f"The tables are {list(map(tuple, tables))}; give at least one set of attributes numbered 0 to {d - 1}."
+            f"The tables are {given or tables!r}; give at least one set of attributes numbered 0 to {d - 1}."
         )
 
 

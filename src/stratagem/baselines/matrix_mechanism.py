@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.hierarchical import level_widths
 from stratagem.baselines.histogram_encoding import SAFE
 from stratagem.baselines.setting import NEEDED, Setting
+from stratagem.baselines.tree import level_widths
 from stratagem.gaussian import gaussian_noise
 from stratagem.linalg import centre, factor
+from stratagem.number import numbers
 from stratagem.privacy import check
 from stratagem.solvers.matrix_mechanism_l1 import least_l1
 from stratagem.solvers.matrix_mechanism_l2 import least_l2
@@ -24,6 +25,8 @@ from stratagem.strategies.noise import Laplace, Normal, Spherical, diameter
 Tuning = Callable[[Setting, float], Candidates]
 COMPARED = 1024
 """User types up to which comparisons try this mechanism, which takes seconds there and is far from the best."""
+HUGE = 1e75
+"""Size of queries from which, or from its inverse down, their squares' products leave double precision."""
 LARGEST = 128
 """User types up to which comparisons optimise the queries, which takes half a second there."""
 STEPS = 40
@@ -44,7 +47,7 @@ def local_laplace(queries: ArrayLike, epsilon: float) -> AdditiveNoise:
     Reference:
         Li, Hay, Rastogi, Miklau, McGregor, PODS 2010; in the local model Edmonds, Nikolov, Ullman, STOC 2020.
     """
-    A = np.asarray(queries, dtype=float)
+    A = _checked(queries)
     return AdditiveNoise(A, Laplace(_distance(A, "cityblock") / check(epsilon) * SAFE))
 
 
@@ -63,7 +66,7 @@ def local_spherical(queries: ArrayLike, epsilon: float) -> AdditiveNoise:
     Reference:
         Hardt, Talwar, STOC 2010; in the local model Edmonds, Nikolov, Ullman, STOC 2020.
     """
-    A = _spanned(np.asarray(queries, dtype=float))
+    A = _spanned(_checked(queries))
     return AdditiveNoise(A, Spherical(_distance(A, "euclidean") / check(epsilon) * SAFE))
 
 
@@ -79,24 +82,42 @@ def local_gaussian(queries: ArrayLike, epsilon: float, delta: float) -> Additive
     Reference:
         Balle, Wang, ICML 2018; in the local model Bassily, AISTATS 2019.
     """
-    A = np.asarray(queries, dtype=float)
+    A = _checked(queries)
     return AdditiveNoise(A, Normal(_distance(A, "euclidean") * gaussian_noise(epsilon, delta), delta))
 
 
-def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:
-    """Return the largest distance of two columns."""
-    if A.ndim != 2 or A.shape[1] < 2 or not np.isfinite(A).all() or not diameter(A, metric) > 0:
+def _checked(queries: ArrayLike) -> np.ndarray:
+    """Return queries A (k x n) as floats whose squares are floats too."""
+    A = numbers(queries)
+    if A.ndim != 2 or A.shape[1] < 2 or not np.isfinite(A).all() or not (A != A[:, :1]).any():
         raise ValueError(
             f"The queries have shape {A.shape}; give a finite k x n matrix whose columns differ, n at least 2."
         )
-    return diameter(A, metric)
+    largest = float(np.abs(A).max())
+    if not 1 / HUGE <= largest <= HUGE:
+        raise ValueError(
+            f"The largest query entry is {largest:g}; rescale the queries to between {1 / HUGE:g} and {HUGE:g}."
+        )
+    return A
+
+
+def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:
+    """Return the largest distance of two columns.
+
+    Raises:
+        ValueError: if it is lost in rounding.
+    """
+    distance = diameter(A, metric)
+    if not distance > 0:
+        raise ValueError(
+            f"The columns of the queries are {distance:g} apart; give a matrix whose columns differ."
+        )
+    return distance
 
 
 def _spanned(A: np.ndarray) -> np.ndarray:
     """Return the columns less their mean in an orthonormal basis of what they span: distances are kept."""
-    if A.ndim != 2 or not np.isfinite(A).all():
-        return A
-    return factor(centre(A.T @ A)).T if A.shape[1] > 1 else A
+    return factor(centre(A.T @ A)).T
 
 
 def _hierarchy(n: int, branching: int) -> np.ndarray:

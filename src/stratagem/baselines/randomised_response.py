@@ -8,6 +8,10 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.workloads.check import integer
+
+LARGEST = 1 << 14
+"""User types of the largest matrix, 2 GiB."""
 
 
 def randomised_response(domain_size: int, epsilon: float) -> MatrixStrategy:
@@ -17,6 +21,9 @@ def randomised_response(domain_size: int, epsilon: float) -> MatrixStrategy:
 
     Guarantee:
         epsilon-LDP: each row holds the two probabilities, whose ratio is E = exp(epsilon).
+
+    Raises:
+        ValueError: unless n is a whole number from 1 to 16,384.
 
     Reference:
         Warner 1965; Kairouz, Bonawitz, Ramage 2016.
@@ -30,8 +37,9 @@ def randomised_response(domain_size: int, epsilon: float) -> MatrixStrategy:
 
 def truthful(domain_size: int, epsilon: float) -> np.ndarray:
     """Return the n x n matrix of randomised response, E on the diagonal before normalisation."""
+    n = integer(domain_size, "The number of values", 1, LARGEST, "the matrix holds n^2 numbers")
     E = ratio(epsilon)
-    return (np.ones((domain_size, domain_size)) + (E - 1) * np.eye(domain_size)) / (E + domain_size - 1)
+    return (np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:

@@ -8,6 +8,8 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.privacy import probability, ratio
 from stratagem.strategies.subset_selection import SubsetSelection
+from stratagem.strategies.unary_encoding import LARGEST
+from stratagem.workloads.check import integer
 
 
 def subset_selection(domain_size: int, epsilon: float, subset_size: int | None = None) -> SubsetSelection:
@@ -28,25 +30,26 @@ def subset_selection(domain_size: int, epsilon: float, subset_size: int | None =
         >>> subset_selection(64, 1.0).k
         17
     """
-    if subset_size is None:
-        subset_size = best_subset_size(domain_size, epsilon, np.eye(max(1, domain_size)))
-    k, n = subset_size, domain_size
-    return SubsetSelection(n, k, probability(ratio(epsilon) * k / max(1, n - k)))
+    n = integer(domain_size, "The number of values", 2, LARGEST, "name the size of the domain")
+    k = best_subset_size(n, epsilon, n, n) if subset_size is None else subset_size
+    k = integer(k, "The subset size k", 1, n - 1, "the best is near n/(e^epsilon + 1)")
+    return SubsetSelection(n, k, probability(ratio(epsilon) * k / (n - k)))
 
 
-def best_subset_size(domain_size: int, epsilon: float, gram: np.ndarray) -> int:
-    """Return the k of least mean variance for queries of Gram matrix V (n x n), by looking at all of them."""
-    total, trace = float(gram.sum()), float(np.trace(gram))
+def best_subset_size(domain_size: int, epsilon: float, total: float, trace: float) -> int:
+    """Return the k of least mean variance for a Gram matrix of this sum and trace, by looking at all of them."""
 
     def moment(k: int) -> float:
         return subset_selection(domain_size, epsilon, k).mean_moment(total, trace)
 
-    return min(range(1, max(2, domain_size)), key=moment)
+    return min(range(1, domain_size), key=moment)
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     if setting.domain_size > 1:
-        k = best_subset_size(setting.domain_size, epsilon, setting.gram)
+        k = best_subset_size(
+            setting.domain_size, epsilon, float(setting.gram.sum()), float(np.trace(setting.gram))
+        )
         yield f"{k} values", subset_selection(setting.domain_size, epsilon, k)
 
 

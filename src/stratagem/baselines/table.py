@@ -7,6 +7,27 @@ from math import prod
 
 import numpy as np
 
+from stratagem.workloads.check import integer
+
+
+def attribute_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers of values of the attributes.
+
+    Raises:
+        ValueError: unless they are whole numbers, at least one of them.
+    """
+    try:
+        given = tuple(sizes)
+    except TypeError:
+        given = ()
+    if not given:
+        raise ValueError(
+            f"The sizes of the attributes are {sizes!r}; give at least one, for example (2, 2, 3)."
+        )
+    return tuple(
+        integer(a, "The size of an attribute", 1, 1 << 24, "merge some of its values") for a in given
+    )
+
 
 def table_cells(sizes: Sequence[int], attributes: Sequence[int]) -> np.ndarray:
     """Return the cell of every user type (n,) in the table of these attributes, row-major."""

@@ -13,6 +13,7 @@ from stratagem.central.gaussian import measure_gaussian
 from stratagem.central.measurement import Measurement
 from stratagem.central.neighbour import Neighbours, check
 from stratagem.central.optimised import optimised, optimised_gaussian
+from stratagem.gaussian import check_delta
 from stratagem.linalg import centre
 from stratagem.workloads import Workload
 
@@ -99,6 +100,8 @@ def compare(
     """
     check(neighbours)
     privacy.check(epsilon)
+    if delta is not None:
+        check_delta(delta)
     if workload.domain_size > LARGEST:
         raise ValueError(
             f"The domain has {workload.domain_size} cells; comparisons go to {LARGEST}: merge some."

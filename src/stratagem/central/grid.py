@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.hierarchical import level_widths
+from stratagem.baselines.tree import level_widths
 from stratagem.central.tree import Tree, check_queries
 from stratagem.workloads import check
 

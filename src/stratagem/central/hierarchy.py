@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import root_scalar
 
-from stratagem.baselines.hierarchical import level_widths
+from stratagem.baselines.tree import level_widths
 from stratagem.central.measurement import Measurement
 from stratagem.central.tree import Tree, check_queries
 from stratagem.workloads import check

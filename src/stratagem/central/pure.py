@@ -19,8 +19,12 @@ from stratagem.strategies.matrix import check_counts
 
 SAFE = 1 - 1e-13
 """Budget kept when rates are computed in floating point."""
+SMALL = 1e-5
+"""Rates below are small enough for a series, whose error is rate^2/6 of 1 - alpha."""
 RARE = 64.0
 """Noise beyond this many scales is drawn in a second round."""
+SLOWEST = 1e-16
+"""Least rate of a release: 64 scales of its noise are below 2^60."""
 LARGEST = 2**62
 """Whole numbers stay below, noise included."""
 
@@ -98,8 +102,14 @@ class GeometricMeasurement(Measurement):
         """Return noisy whole-number answers (k,) of a data vector x (n,).
 
         Raises:
-            ValueError: unless x holds n nonnegative whole numbers, few enough for 62-bit answers.
+            ValueError: unless x holds n nonnegative whole numbers, few enough for 62-bit answers, and all rates
+                are at least 1e-16.
         """
+        if (slowest := float(self.rates.min())) < SLOWEST:
+            raise ValueError(
+                f"A query has the rate {slowest:.1e}, whose noise exceeds 62 bits; from {SLOWEST:g} on it can be "
+                "drawn: give a larger epsilon, or coarser queries."
+            )
         counts = check_counts(np.asarray(x), self.domain_size)
         if float(np.abs(self.queries).max()) * float(counts.sum()) >= LARGEST / 2:
             raise ValueError("The answers exceed 62 bits: give fewer people, or coarser queries.")
@@ -182,7 +192,13 @@ def _loss(K: np.ndarray, rates: np.ndarray, neighbours: Neighbours) -> float:
 
 
 def safe_ratio(rate: float) -> Fraction:
-    """Return alpha >= exp(-rate), below 1: two steps up make good the rounding of exp."""
+    """Return alpha >= exp(-rate), below 1: two steps up make good the rounding of exp.
+
+    Near 1, where these would be a share of 1 - alpha, it is 1 - rate + rate^2/2, which is above exp(-rate).
+    """
+    if rate < SMALL:
+        exact = Fraction(rate)
+        return 1 - exact + exact * exact / 2
     return Fraction(math.nextafter(math.nextafter(math.exp(-rate), 1), 1))
 
 

@@ -13,6 +13,7 @@ from stratagem import privacy
 from stratagem.central.neighbour import Neighbours, check
 from stratagem.central.pure import SAFE, geometric_noise
 from stratagem.counts.noise import Source
+from stratagem.number import real
 from stratagem.strategies.matrix import check_counts
 
 
@@ -80,7 +81,7 @@ def stability_histogram(epsilon: float, delta: float, neighbours: Neighbours) ->
         >>> stability_histogram(1.0, 1e-6, "add-remove").threshold
         15
     """
-    if not 0 < delta < 0.5:
+    if not 0 < real(delta) < 0.5:
         raise ValueError(f"delta is {delta!r}; give a number between 0 and 1/2, for example 1e-9.")
     rate = privacy.check(epsilon) * SAFE / _cells(check(neighbours))
     threshold = 1 + max(0, math.floor(-(math.log(delta) + math.log1p(math.exp(-rate))) / rate))

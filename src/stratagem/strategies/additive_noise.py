@@ -9,6 +9,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from stratagem.linalg import PseudoInverse, RegularInverse, centre, inverse
+from stratagem.number import numbers
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.noise import Noise
 from stratagem.strategies.protocol import Protocol
@@ -44,7 +45,7 @@ class AdditiveNoise(Protocol):
 
     def __post_init__(self) -> None:
         """Check and freeze the queries."""
-        A = np.array(self.queries, dtype=float)
+        A = numbers(self.queries)
         if A.ndim != 2 or 0 in A.shape or not np.isfinite(A).all():
             raise ValueError(f"Queries are a finite k x n matrix; this array has shape {A.shape}.")
         A.flags.writeable = False

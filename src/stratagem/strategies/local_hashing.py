@@ -8,6 +8,7 @@ from typing import NoReturn, final
 
 import numpy as np
 
+from stratagem.number import real
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 from stratagem.workloads.check import integer
@@ -54,7 +55,7 @@ class LocalHashing(SupportOracle):
         """Check the numbers."""
         n = integer(self.n, "The number of values", 1, PRIME, "name the size of the domain")
         g = integer(self.g, "The number of hash values g", 2, MOST, "the best is near e^epsilon + 1")
-        if not 1 / g < self.p < 1:
+        if not 1 / g < real(self.p) < 1:
             raise ValueError(f"The hash is told truly with probability {self.p!r}; give 1/g < p < 1.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "g", g)

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from stratagem.number import numbers
 from stratagem.strategies.strategy import Strategy, weighted_row_sums
 
 BLOCK = 1 << 22
@@ -33,7 +34,7 @@ class MatrixStrategy(Strategy):
 
     def __post_init__(self) -> None:
         """Check and freeze the matrix."""
-        Q = np.array(self.matrix, dtype=float)
+        Q = numbers(self.matrix)
         if Q.ndim != 2 or 0 in Q.shape:
             raise ValueError(f"A strategy matrix needs reports x user types; this array has shape {Q.shape}.")
         if not np.isfinite(Q).all() or (Q < 0).any():

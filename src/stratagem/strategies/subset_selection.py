@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.number import real
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle
@@ -53,7 +54,7 @@ class SubsetSelection(SupportOracle):
         """Check the numbers."""
         n = integer(self.n, "The number of values", 2, LARGEST, "name the size of the domain")
         k = integer(self.k, "The subset size k", 1, n - 1, "the best is near n/(e^epsilon + 1)")
-        if not k / n < self.p < 1:
+        if not k / n < real(self.p) < 1:
             raise ValueError(f"The own value is in the set with probability {self.p!r}; give k/n < p < 1.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "k", k)

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.number import real
 from stratagem.strategies.bits import all_sets, bernoulli, check_packed, column_sums, put
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
@@ -49,7 +50,7 @@ class UnaryEncoding(SupportOracle):
         """Check the numbers."""
         n = integer(self.n, "The number of values", 1, LARGEST, "name the size of the domain")
         object.__setattr__(self, "n", n)
-        if not 0 < self.q < self.p < 1:
+        if not 0 < real(self.q) < real(self.p) < 1:
             raise ValueError(
                 f"A bit is one with probabilities p = {self.p!r} and q = {self.q!r}; give 0 < q < p < 1."
             )

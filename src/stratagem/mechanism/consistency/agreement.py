@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from stratagem.mechanism.consistency.number import scalar
 from stratagem.mechanism.consistency.table import MarginalTable, shared_sizes
+from stratagem.number import scalar
 
 
 def consistent_marginals(

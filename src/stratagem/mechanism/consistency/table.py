@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.mechanism.consistency.number import finite, positive
+from stratagem.number import finite, positive
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.mechanism.consistency.number import finite, numbers, scalar
+from stratagem.number import finite, numbers, scalar
 from stratagem.workloads import check
 
 ADVICE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 
 import numpy as np
@@ -22,11 +23,24 @@ def finite(values: ArrayLike, what: str) -> np.ndarray:
 
 def numbers(values: ArrayLike) -> np.ndarray:
     """Return real numbers as floats of any shape, a single nan for anything else."""
+    found = array(values)
+    return found.astype(float) if found.dtype.kind in "biuf" else np.array(np.nan)
+
+
+def array(values: ArrayLike) -> np.ndarray:
+    """Return values as an array, a single nan where its rows would have different lengths."""
     try:
-        array = np.asarray(values)
+        return np.asarray(values)
     except ValueError:
         return np.array(np.nan)
-    return array.astype(float) if array.dtype.kind in "iuf" else np.array(np.nan)
+
+
+def real(value: object) -> float:
+    """Return one real number as a float, nan for anything else: no comparison with it holds."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def scalar(value: object, what: str) -> float:
@@ -35,9 +49,10 @@ def scalar(value: object, what: str) -> float:
     Raises:
         ValueError: for anything else.
     """
-    if isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value)):
-        return float(value)
-    raise ValueError(f"{what} is {value!r}, but must be one finite number: give for example 1000.0")
+    number = real(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{what} is {value!r}, but must be one finite number: give for example 1000.0")
+    return number
 
 
 def positive(value: object, what: str) -> float:
