@@ -13,7 +13,9 @@ from tables import WORKLOADS, assert_certified, assert_private
 def test_it_picks_the_certified_solver_and_says_why(name):
     solution = st.optimise(WORKLOADS[name](16), 1.0, solver=st.Auto(gap=0.05))
     assert_certified(solution, 1.0)
-    if solution.status is st.Status.SETTLED:
+    settled = name in ("histogram", "parity")  # a design attains their bound
+    assert (solution.status is st.Status.SETTLED) == settled
+    if settled:
         assert solution.gap == pytest.approx(0, abs=1e-9)
     else:
         assert solution.solver == "Certified"

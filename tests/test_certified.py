@@ -11,7 +11,6 @@ from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.weighted import weighted_dual
 from stratagem.prior import uniform
 from stratagem.privacy import ratio
-from stratagem.ranking import rank_baselines
 from stratagem.solvers import Certified, Problem, ProjectedGradient, search
 from stratagem.solvers.design import Design
 from stratagem.solvers.patterns import all_patterns, distinct, gaussian_patterns, juntas
@@ -94,8 +93,23 @@ def test_certificates(name, epsilon):
     assert value >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
     # the gradient's objective carries a ridge of relative weight sqrt(1e-9) where no query looks
     assert found.best.objective == pytest.approx(value, rel=5e-5)
-    # two rounds over 256 rows end at most 4 % above the best baseline, which `optimise` would then return
-    assert value <= rank_baselines(workload, epsilon)[0].objective * 1.04
+    # three rounds at epsilon 12 end within a hair of randomised response, which is optimal there
+    assert value <= min(_classics(workload, epsilon)) * (1 + 1e-4)
+    # what is tuned for the workload may beat so short a search, but never what is returned
+    solution = st.optimise(workload, epsilon, st.Certified(outputs=256, max_steps=2))
+    few = (one for one in solution.baselines if one.strategy.outputs and one.strategy.outputs <= 256)
+    assert solution.objective <= next(few).objective
+
+
+def _classics(workload, epsilon):
+    """Objectives of the mechanisms that need no tuning to a workload."""
+    n = workload.domain_size
+    yield objective(workload, st.randomised_response(n, epsilon))
+    for blocks in (1, 2, 4, 8, 16):
+        yield objective(workload, st.hadamard_response(n, epsilon, min(blocks, n)))
+    for branching in (2, 4, 8, 16):
+        for oracle in ("hadamard", "randomised"):
+            yield objective(workload, st.hierarchical(n, epsilon, branching, oracle))
 
 
 def test_estimates_are_unbiased():

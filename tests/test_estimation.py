@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.baselines import BASELINES
 from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.postprocessing import METHODS
 from stratagem.simulation import draw, estimate_data
-from tables import WORKLOADS, finite
+from tables import FINITE, WORKLOADS, finite
 from test_simulation import delays
 
 REPETITIONS = 2000
@@ -50,7 +49,7 @@ def repeated(believed: st.Strategy, W: st.Workload, counts: np.ndarray, **option
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_expected_counts_give_the_true_answers_and_the_true_variances(name, baseline, epsilon):
     """Answers and variances are linear in the counts, so this is unbiasedness, without any sampling."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from commands import run
 from stratagem.bounds.least_favourable import _value, least_favourable_prior
-from stratagem.cli import main
 from stratagem.linalg import centre
 from stratagem.objective import Average, WorstCase, WorstQuery, named_objective
 from stratagem.prior import check_prior
@@ -281,19 +281,12 @@ def test_no_baseline_within_the_outputs_asked_for_is_better(outputs):
     assert outputs == 8 or solution.objective <= min(one.objective for one in solution.baselines)
 
 
-def command(capsys, *arguments):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stopped.value.code or 0), out, err
-
-
 SMALL = ("optimise", "prefix", "--domain", "8", "--epsilon", "1", "--json")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_command_line_takes_an_objective(capsys, kind):
-    status, out, _ = command(capsys, *SMALL, "--objective", kind, "--solver", "certified")
+    status, out, _ = run(capsys, *SMALL, "--objective", kind, "--solver", "certified")
     data = json.loads(out)
     assert (status, data["objective_kind"]) == (0, kind)
     assert data["gap"] == pytest.approx(data["objective"] / data["lower_bound"] - 1)
@@ -309,7 +302,7 @@ def test_the_command_line_reads_a_prior_and_saves_it_with_the_strategy(capsys, t
     else:
         np.savetxt(path, counts[None] if suffix == ".csv" else counts, delimiter=",")
     saved = tmp_path / "s.npz"
-    status, out, _ = command(capsys, *SMALL, "--prior", path, "-o", saved)
+    status, out, _ = run(capsys, *SMALL, "--prior", path, "-o", saved)
     assert status == 0
     stored, p = load(saved), counts / counts.sum()
     np.testing.assert_allclose(stored.prior, p)
@@ -319,7 +312,7 @@ def test_the_command_line_reads_a_prior_and_saves_it_with_the_strategy(capsys, t
 
 def test_a_wrong_prior_file_is_one_sentence(capsys, tmp_path):
     np.save(tmp_path / "p.npy", np.ones(5))
-    status, out, err = command(capsys, *SMALL, "--prior", tmp_path / "p.npy")
+    status, out, err = run(capsys, *SMALL, "--prior", tmp_path / "p.npy")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "must hold 8 numbers" in err
     assert "p.npy" in err

@@ -7,10 +7,9 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.baselines import BASELINES
 from stratagem.solvers import Problem, search
 from stratagem.solvers.feasible import merged
-from tables import WORKLOADS, assert_private, finite, golden
+from tables import FINITE, WORKLOADS, assert_private, finite, golden
 
 PUBLISHED = st.ProjectedGradient()
 
@@ -72,7 +71,7 @@ def test_the_same_seed_gives_the_same_strategy(projection, momentum):
     assert first.shape != other.shape or not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: b.name)
+@pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
 def test_warm_starts_improve_on_every_baseline(baseline):
     workload = st.all_range(24)
     for start in finite(baseline, st.histogram(24), 1.0):

@@ -49,7 +49,16 @@ def test_mechanisms_know_nothing_of_solvers():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-LAYERS = ["combinatorics", "workloads", "strategies", "accuracy", "bounds", "solvers", "solution"]
+LAYERS = [
+    "combinatorics",
+    "workloads",
+    "strategies",
+    "accuracy",
+    "bounds",
+    "solvers",
+    "baselines",
+    "solution",
+]
 """Rooms from the bottom up; none may import from a room above it."""
 
 

@@ -48,6 +48,8 @@ BREAKDOWN = (UnsupportedWorkloadError, FloatingPointError)
 """What a search raises where double precision cannot hold its strategies."""
 
 ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
+FINAL = (*ENDED_BY_HAND, Status.SETTLED)
+"""How a search ends without a word about bounds that are still to be tightened."""
 
 
 def optimise(
@@ -100,7 +102,7 @@ def optimise(
     else:
         found = _found(chosen, problem, on_step)
     best = _best(aim, problem, chosen, found, fallback)
-    if best.status not in (*ENDED_BY_HAND, Status.SETTLED):
+    if best.status not in FINAL:
         wanted = chosen.limits.gap or CERTIFIED
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
@@ -201,7 +203,7 @@ def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
 def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback) -> _Best:
     """Return what the search found, or the best baseline where that is no worse."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
-    ended = found.status if found.status in (*ENDED_BY_HAND, Status.SETTLED) else late
+    ended = found.status if found.status in FINAL else late
     baseline = fallback.contender
     published = _Best(
         fallback.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
@@ -229,7 +231,7 @@ def _mixture(found: Search) -> np.ndarray | None:
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:
     """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
-    if wanted == 0 or status in (*ENDED_BY_HAND, Status.SETTLED):
+    if wanted == 0 or status in FINAL:
         return status
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 

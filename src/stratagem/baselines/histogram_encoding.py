@@ -94,8 +94,9 @@ def _summed(setting: Setting, epsilon: float) -> Candidates:
 
 
 def _thresholded(setting: Setting, epsilon: float) -> Candidates:
-    oracle = thresholded_histogram_encoding(setting.domain_size, epsilon)
-    yield f"threshold {best_threshold(epsilon):.3f}", oracle
+    threshold = best_threshold(epsilon)
+    oracle = thresholded_histogram_encoding(setting.domain_size, epsilon, threshold)
+    yield f"threshold {threshold:.3f}", oracle
 
 
 SUMMED_HISTOGRAM_ENCODING = Baseline(
