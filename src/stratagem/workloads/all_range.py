@@ -51,6 +51,11 @@ class AllRange(Workload):
         """None is known: the ends of the attribute differ from its middle."""
         return None
 
+    @property
+    def spectrum(self) -> None:
+        """None: the values have an order."""
+        return None
+
     def _gram(self) -> Array:
         n = self.domain.size
         left = np.arange(n, dtype=np.float64)[:, None]

@@ -56,6 +56,11 @@ class Explicit(Workload):
         """None: the rows are not searched for one."""
         return None
 
+    @property
+    def spectrum(self) -> None:
+        """None: the rows are not searched for one."""
+        return None
+
     def _gram(self) -> Array:
         return self.rows.T @ self.rows
 

@@ -1,5 +1,6 @@
 """The histogram: one query for each cell."""
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -31,6 +33,13 @@ class Identity(Workload):
     def symmetry(self) -> tuple[int, ...]:
         """All translations of the domain."""
         return self.domain.sizes
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """1/n for every character."""
+        sizes = self.domain.sizes
+        level = 2.0 ** -math.log2(self.domain.size)
+        return Spectrum(sizes, by_size(sizes), len(sizes), lambda kind: level)
 
     def _gram(self) -> Array:
         return np.eye(self.domain.size)

@@ -10,6 +10,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.spectrum import Spectrum, Type, by_size
 from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, translates
 from stratagem.workloads.workload import Array, Workload
 
@@ -54,6 +55,28 @@ class Marginals(Workload):
     def symmetry(self) -> tuple[int, ...]:
         """All translations of the domain."""
         return self.domain.sizes
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """Sum over the tables that hold all attributes touched of 1/cells.
+
+        With l of the group's attributes touched that is prod_g a_g^-l_g sum_k e_(k - |l|)(1/a_i of the others).
+        """
+        sizes, orders, groups = self.domain.sizes, self.orders, by_size(self.domain.sizes)
+
+        def value(kind: Type) -> float:
+            touched, tables = sum(kind), np.ones(1)
+            if touched > orders[-1]:
+                return 0.0
+            for group, count in zip(groups, kind, strict=True):
+                a, others = sizes[group[0]], len(group) - count
+                terms = [
+                    comb(others, k) * float(a) ** -(k + count) for k in range(min(others, orders[-1]) + 1)
+                ]
+                tables = np.convolve(tables, terms)[: orders[-1] + 1]
+            return float(sum(tables[k - touched] for k in orders if 0 <= k - touched < len(tables)))
+
+        return Spectrum(sizes, groups, orders[-1], value)
 
     def gram_row(self) -> Array:
         """Return V[u, 0] for all cells u, shape (n,); V[u, v] is its value at u - v."""

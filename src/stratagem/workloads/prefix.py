@@ -41,6 +41,11 @@ class Prefix(Workload):
         """None is known: the first value is in all prefixes, the last in one."""
         return None
 
+    @property
+    def spectrum(self) -> None:
+        """None: the values have an order."""
+        return None
+
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)
         return np.minimum.outer(left, left)

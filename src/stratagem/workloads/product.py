@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.spectrum import Spectrum, combined
 from stratagem.workloads.tensor import apply_along
 from stratagem.workloads.workload import Array, Workload
 
@@ -46,6 +47,13 @@ class Product(Workload):
         """The translations of all factors, when every factor has its own."""
         known = all(factor.symmetry is not None for factor in self.factors)
         return self.domain.sizes if known else None
+
+    @property
+    def spectrum(self) -> Spectrum | None:
+        """The product over the factors; equal factors of one attribute each are interchangeable."""
+        found = [factor.spectrum for factor in self.factors]
+        known = [one for one in found if one is not None]
+        return combined(known) if len(known) == len(found) else None
 
     def _gram(self) -> Array:
         gram = np.ones((1, 1))

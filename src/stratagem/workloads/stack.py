@@ -7,6 +7,7 @@ import numpy as np
 
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.product import workloads
+from stratagem.workloads.spectrum import Spectrum, common
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -46,6 +47,18 @@ class Stack(Workload):
     def symmetry(self) -> tuple[int, ...] | None:
         """The translations of the domain, when every part has them."""
         return self.domain.sizes if all(part.symmetry is not None for part in self.parts) else None
+
+    @property
+    def spectrum(self) -> Spectrum | None:
+        """The sum over the parts, by groups of attributes that are interchangeable in all of them."""
+        found = [part.spectrum for part in self.parts]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        groups = common([one.groups for one in known])
+        parts = [one.refined(groups) for one in known]
+        order = max(one.order for one in known)
+        return Spectrum(self.domain.sizes, groups, order, lambda kind: sum(one.value(kind) for one in parts))
 
     def _gram(self) -> Array:
         gram = self.parts[0].gram()

@@ -7,6 +7,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -31,6 +32,12 @@ class Total(Workload):
     def symmetry(self) -> tuple[int, ...]:
         """All translations of the domain."""
         return self.domain.sizes
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """1 for the constant, 0 for all other characters."""
+        sizes = self.domain.sizes
+        return Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind)))
 
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))

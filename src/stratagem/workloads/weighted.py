@@ -1,12 +1,13 @@
 """A workload whose queries count more, or less."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import final
 
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.product import workloads
+from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import Array, Workload
 
 SMALLEST, LARGEST = 1e-75, 1e75  # the square stays far from the ends of float64
@@ -44,6 +45,12 @@ class Weighted(Workload):
     def symmetry(self) -> tuple[int, ...] | None:
         """Unchanged."""
         return self.workload.symmetry
+
+    @property
+    def spectrum(self) -> Spectrum | None:
+        """That of the workload times weight^2."""
+        inner, square = self.workload.spectrum, self.weight**2
+        return inner and replace(inner, value=lambda kind: square * inner.value(kind))
 
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()

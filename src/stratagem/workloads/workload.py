@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.spectrum import Spectrum
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,14 @@ class Workload(ABC):
 
         The group acts on the cells coordinate by coordinate, so V[u, v] depends on u - v alone;
         None when no such group is known.
+        """
+
+    @property
+    @abstractmethod
+    def spectrum(self) -> Spectrum | None:
+        """The eigenvalues of V/n by the attributes touched, where permuting an attribute's values leaves V as it is.
+
+        None where values of some attribute have an order, or where this is not known.
         """
 
     @abstractmethod
