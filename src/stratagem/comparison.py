@@ -154,7 +154,7 @@ def _fewest(solution: Solution) -> float:
     """
     aim, variance = solution.aim, solution.lower_bound
     if isinstance(aim, Average):
-        variance = max(0.0, variance - aim.offset) / solution.workload.domain_size
+        variance = max(0.0, variance - aim.offset) / solution.workload.scale
     return variance / (solution.workload.queries * ALPHA)
 
 

@@ -106,7 +106,9 @@ class Average(Objective):
 
     @property
     def offset(self) -> float:
-        """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n."""
+        """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n; per user type where L is."""
+        if self.prior is None:
+            return self.workload.mean_square * self.workload.scale
         return self.workload.domain_size * float(self.shares @ np.diag(self.workload.gram()))
 
     def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:

@@ -14,13 +14,15 @@ from stratagem.bounds import Bounds
 from stratagem.objective import Average, Minimax, Near, Objective, named_objective
 from stratagem.prior import uniform
 from stratagem.privacy import check
-from stratagem.ranking import Contender, rank_baselines
+from stratagem.ranking import Contender, rank_baselines, rank_invariant
 from stratagem.solution import Solution
 from stratagem.solvers import (
     Auto,
     Callback,
     Certified,
     Choice,
+    Junta,
+    Orbit,
     Problem,
     ProjectedGradient,
     Search,
@@ -30,7 +32,7 @@ from stratagem.solvers import (
 )
 from stratagem.solvers.saddle import Saddle, Standing
 from stratagem.solvers.solver import excess
-from stratagem.strategies import Strategy
+from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.support import support
 from stratagem.workloads import Workload
 
@@ -94,15 +96,16 @@ def optimise(
     dual = aim.dual(epsilon)
     bounds = aim.bounds(epsilon, dual)
     problem = Problem(workload, epsilon, bounds.best, aim.prior, dual)
-    baselines = rank_baselines(workload, epsilon, aim)
     chosen, reason = _choice(solver, aim, problem)
+    invariant = isinstance(chosen, Junta | Orbit)
+    baselines = (rank_invariant if invariant else rank_baselines)(workload, epsilon, aim)
     fallback = _fitting(baselines, _most(solver))
-    if isinstance(solver, Auto | None) and _settled(fallback, bounds, _most(solver)):
+    if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
     else:
         found = _found(chosen, problem, on_step)
     best = _best(aim, problem, chosen, found, fallback)
-    if best.status not in FINAL:
+    if best.status not in FINAL and isinstance(best.strategy, Strategy):
         wanted = chosen.limits.gap or CERTIFIED
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
@@ -132,7 +135,7 @@ def optimise(
 class _Best:
     """The strategy to return, who made it and what it is worth."""
 
-    strategy: Strategy
+    strategy: Strategy | InvariantStrategy
     prior: np.ndarray | None
     """The prior of its reconstruction."""
     accuracy: Accuracy
@@ -145,7 +148,7 @@ class _Fallback(NamedTuple):
     """A baseline that has finitely many outputs, as a solution must."""
 
     contender: Contender
-    strategy: Strategy
+    strategy: Strategy | InvariantStrategy
 
 
 def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
@@ -175,9 +178,18 @@ def _most(solver: Solver | Auto | None) -> int | None:
     return None
 
 
-def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback:
-    """Return the best baseline of at most so many outputs; the best of all strategies if none has so few."""
-    finite = [_Fallback(one, one.strategy) for one in baselines if isinstance(one.strategy, Strategy)]
+def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | None:
+    """Return the best baseline of at most so many outputs; the best of all strategies if none has so few.
+
+    None where no published mechanism was set up, as on domains too large for their tables.
+    """
+    finite = [
+        _Fallback(one, one.strategy)
+        for one in baselines
+        if isinstance(one.strategy, Strategy | InvariantStrategy)
+    ]
+    if not baselines:
+        return None
     if not finite:
         raise ValueError(
             "no strategy answers these queries in double precision under this prior and epsilon: use a smaller "
@@ -200,25 +212,36 @@ def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
     return fits and excess(fallback.contender.objective, bounds.best) <= ROUNDING
 
 
-def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback) -> _Best:
+def _best(
+    aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback | None
+) -> _Best:
     """Return what the search found, or the best baseline where that is no worse."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
     ended = found.status if found.status in FINAL else late
+    searched = _searched(aim, problem, solver, found)
+    if fallback is None:
+        if searched is None:
+            raise ValueError("the search ended before it found a strategy: give it more time, or other queries")
+        return searched
     baseline = fallback.contender
-    published = _Best(
-        fallback.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
-    )
+    if searched is None or searched.objective > baseline.objective:
+        return _Best(
+            fallback.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
+        )
+    return searched
+
+
+def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -> _Best | None:
+    """Return what the search found, None where that is nothing or cannot answer the workload."""
     if found.best is None:
-        return published
+        return None
     prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
         strategy = solver.finish(problem, found.best)
         accuracy = evaluate(problem.workload, strategy, prior)
     except BREAKDOWN:  # or too few outputs to answer the workload
-        return published
+        return None
     value = aim.measure(accuracy, strategy, prior)
-    if value > baseline.objective:
-        return published
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
 
 
@@ -245,7 +268,7 @@ def certify(solution: Solution) -> None:
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if measured > solution.epsilon:
         raise ArithmeticError(f"The strategy measures epsilon {measured!r}, above {solution.epsilon!r}.")
-    room = ROUNDING * max(bounds.best, solution.workload.frobenius_squared / solution.workload.domain_size)
+    room = ROUNDING * max(bounds.best, solution.workload.mean_square)
     if solution.objective < bounds.best - room:
         raise ArithmeticError(
             f"The objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}."

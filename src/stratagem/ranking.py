@@ -14,6 +14,10 @@ from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
 
 
+RANKED = 512
+"""User types up to which a search by symmetry is held against every published mechanism: half a minute."""
+
+
 @dataclass(frozen=True, eq=False)
 class Contender:
     """A published mechanism, tuned for a workload and epsilon."""
@@ -54,6 +58,24 @@ def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = N
     ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
     assert ranked, "randomised response supports every workload"
     return tuple(ranked)
+
+
+def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
+    """Return the baselines that a search by symmetry is held against, least objective first.
+
+    All of them as long as their tables are small; on larger domains those whose reports are translates of
+    patterns on a few attributes, none for ordered values.
+    """
+    if workload.domain_size <= RANKED:
+        return rank_baselines(workload, epsilon, aim)
+    aim = Average(workload) if aim is None else aim
+    spectrum = workload.spectrum
+    published = [] if spectrum is None else published_juntas(spectrum, epsilon)
+    found = [
+        Contender(name, parameters, strategy, aim.value(strategy, aim.prior), workload)
+        for name, parameters, strategy in published
+    ]
+    return tuple(sorted(found, key=lambda contender: contender.objective))
 
 
 def tuned(baseline: Baseline, aim: Objective, setting: Setting, epsilon: float) -> Contender | None:

@@ -7,10 +7,20 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from stratagem.solvers.certified import Certified
+from stratagem.solvers.junta import Junta
+from stratagem.solvers.orbit import Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Problem, Solver
+from stratagem.workloads import Workload
+from stratagem.workloads.check import count_text
 
+ALIKE, ORDERED = 256, 1024
+"""User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
+PLACED, LOOKED_AT = 12, 6
+"""Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
+DENSE = 23_170
+"""User types of the largest Gram matrix."""
 LONGEST = 1800.0
 """Seconds that a search may take where none are given."""
 PRODUCT = 1e-10
@@ -58,6 +68,10 @@ class Auto:
     def select(self, problem: Problem) -> Choice:
         """Return the solver that fits the problem and the reason in a few words."""
         n, seconds = problem.workload.domain_size, self.max_seconds or LONGEST
+        if self.outputs is None and problem.prior is None:
+            symmetric = self._symmetric(problem.workload)
+            if symmetric is not None:
+                return symmetric
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap)
         if self.outputs is not None:
             reason = f"two-level rows polished by the gradient fit {self.outputs} outputs for {n} user types"
@@ -76,6 +90,31 @@ class Auto:
             )
         few = Certified(affordable, self.seed, max_seconds=seconds, gap=self.gap, polish=False)
         return Choice(few, f"{seconds:g} s are enough for {affordable} two-level rows over {n} user types")
+
+    def _symmetric(self, workload: Workload) -> Choice | None:
+        """Return the solver that the workload's symmetry allows, None where a dense one fits better."""
+        sizes, spectrum = workload.domain.sizes, workload.spectrum
+        limits = {"seed": self.seed, "gap": self.gap}
+        if self.max_seconds is not None:
+            limits["max_seconds"] = self.max_seconds
+        n = workload.domain_size
+        if spectrum is not None and len(sizes) > 1 and n >= ALIKE:
+            if len(sizes) <= PLACED or spectrum.order <= LOOKED_AT:
+                groups = len(spectrum.groups)
+                return Choice(
+                    Junta(**limits),
+                    f"the queries only ask which values are equal, so patterns on a few of {len(sizes)} attributes "
+                    f"({groups} {'kind' if groups == 1 else 'kinds'}) are placed and translated at random",
+                )
+        if len(sizes) == 1 and n >= ORDERED:
+            return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
+        if n > DENSE:
+            raise ValueError(
+                f"the queries over {count_text(n)} user types have no symmetry that is known, and without one "
+                f"at most {DENSE} types fit: ask for marginals, parities or ranges of one attribute, or use "
+                "coarser values"
+            )
+        return None
 
 
 def _affordable(solver: Certified, n: int, seconds: float) -> int:
