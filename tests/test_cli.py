@@ -208,7 +208,7 @@ MISTAKES = BUDGETS | {
         ("bound", "ages-by-sex", "--domain", "9", "--epsilon", "1"),
         "fixes its domain",
     ),
-    "domain too large": (("bound", "histogram", "--domain", "2^40", "--epsilon", "1"), "limit"),
+    "domain too large": (("bound", "histogram", "--domain", "2^1100", "--epsilon", "1"), "fewer attributes"),
     "order too large": (("bound", "marginals", "--domain", "2^3", "--order", "9", "--epsilon", "1"), "order"),
     "option that is not taken": (("bound", *SMALL, "--width", "2"), "width"),
     "absent matrix": (("bound", "absent.npy", "--epsilon", "1"), "cannot be read"),

@@ -1,16 +1,19 @@
-"""Lower bounds on every epsilon-LDP strategy's objective, each a function (workload, epsilon) -> number."""
+"""Lower bounds on the objective of every epsilon-LDP strategy."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds.closed import closed
+from stratagem.bounds.delsarte import delsarte
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
 from stratagem.bounds.integer import integer
+from stratagem.bounds.nuclear import norms
 from stratagem.bounds.pricing import pricing
 from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
@@ -19,15 +22,20 @@ from stratagem.bounds.weighted import WeightedDual, weighted
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.workloads import Workload
+from stratagem.workloads.domain import MAX_SIZE
+from stratagem.workloads.norms import Norms
+from stratagem.workloads.spectrum import Spectrum
 
 __all__ = [
     "Bounds",
     "closed",
+    "delsarte",
     "exact",
     "integer",
     "lower_bounds",
     "pricing",
     "sdp",
+    "spectral_bounds",
     "svd",
     "tighten",
     "weighted",
@@ -46,12 +54,16 @@ SAFETY = 1e-10
 
 @dataclass(frozen=True)
 class Bounds:
-    """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy."""
+    """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy.
+
+    On L(Q)/n instead where nobody can count the domain, n > 2^53 (`domain.countable`).
+    """
 
     svd: float | None
-    """None under a prior, as `integer`."""
+    """None under a prior, as `integer` and `delsarte`."""
     closed: float
     integer: float | None
+    """None beyond n = 2^53, where whole pattern sizes are all sizes."""
     weighted: float | None = None
     """None where the domain is too large to compute it unasked."""
     pricing: float | None = None
@@ -61,6 +73,8 @@ class Bounds:
     """The optimum itself, less 1e-7 of it."""
     pairwise: float | None = None
     """The bound on a largest variance from two user types alone; None for the average case."""
+    delsarte: float | None = None
+    """None without a spectrum (see `Workload.spectrum`), or with too many types of characters."""
 
     def known(self) -> dict[str, float]:
         """Return the bounds that were computed, by name."""
@@ -83,11 +97,13 @@ def lower_bounds(
 ) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
-    Under a prior over the user types, those that know it: all but svd and integer. See `tighten` for the
-    others. Whoever has the weighted bound already passes it on.
+    Under a prior over the user types, those that know it: all but svd, integer and delsarte. See `tighten`
+    for the others. Whoever has the weighted bound already passes it on. Beyond 4096 user types no Gram matrix
+    is built for marginals, parities and ranges; beyond 2^53 the bounds are on L/n, per user type.
 
     Raises:
-        ValueError: if epsilon is out of range or the prior is none (see `check_prior`).
+        ValueError: if epsilon is out of range, the prior is none (see `check_prior`), the domain is too large
+            for a Gram matrix that is needed, or a bound is above the largest float64.
 
     Example:
         >>> import stratagem as st
@@ -95,18 +111,63 @@ def lower_bounds(
         181.891
     """
     epsilon, n = check(epsilon), workload.domain.size
-    down = 1 - SAFETY
     p = None if prior is None else check_prior(prior, n)
+    bounds = _of_all_sizes(workload, epsilon, p)
     known = dual.value if dual else None
     if known is None and n <= WEIGHTED_LIMIT:
         known = weighted(workload, epsilon, prior=p)
     small = n <= EXACT
     few_patterns = not small and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
-    return Bounds(
-        svd=svd(workload, epsilon) * down if p is None else None,
-        closed=closed(workload, epsilon, p) * down,
-        integer=integer(workload, epsilon) * down if p is None else None,
-        weighted=None if known is None else known * down,
+    return replace(
+        bounds,
+        weighted=None if known is None else known * (1 - SAFETY),
         pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=p) if few_patterns else None,
         exact=exact(workload, epsilon, prior=p) if small else None,
+    )
+
+
+def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
+    """Return the bounds svd, closed, integer and delsarte on L(Q)/n, per user type, for domains of any size.
+
+    Raises:
+        ValueError: if epsilon is out of range or the queries touch too many sets of attributes.
+
+    Example:
+        >>> import stratagem as st
+        >>> bounds = spectral_bounds(st.marginals("2^1000", 3).spectrum, 1.0)
+        >>> bounds.name, round(bounds.best / bounds.closed, 3)
+        ('delsarte', 1.142)
+    """
+    epsilon = check(epsilon)
+    bounds = _by_norms(Norms.of(spectrum), math.prod(spectrum.sizes), epsilon)
+    found = delsarte(spectrum, epsilon)
+    return bounds if found is None else replace(bounds, delsarte=found * (1 - SAFETY))
+
+
+def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Bounds:
+    """Return the bounds that need a spectrum or norms alone, on L(Q) where n can be counted."""
+    n, spectrum = workload.domain.size, workload.spectrum if prior is None else None
+    if spectrum is not None:
+        shares = spectral_bounds(spectrum, epsilon)
+    else:
+        shares = _by_norms(norms(workload, prior), n, epsilon)
+    unit = n if workload.domain.countable else 1
+    if prior is not None:
+        shares = replace(shares, svd=None, integer=None)
+    scaled = {name: unit * share for name, share in shares.known().items()}
+    if not all(map(math.isfinite, scaled.values())):
+        raise ValueError(
+            f"the bounds for the domain {workload.domain} exceed the largest float64, even per user type: "
+            "use fewer attributes or a larger epsilon"
+        )
+    return replace(shares, **scaled)
+
+
+def _by_norms(known: Norms, n: int, epsilon: float) -> Bounds:
+    """Return the bounds on L(Q)/n that the norms of a workload give."""
+    down = 1 - SAFETY
+    return Bounds(
+        svd=svd(known, epsilon) * down,
+        closed=closed(known, epsilon) * down,
+        integer=integer(known, n, epsilon) * down if n <= MAX_SIZE else None,
     )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 
-from stratagem.bounds.nuclear import centred_nuclear_norm, total_term
-from stratagem.workloads import Workload
+from stratagem.workloads.norms import Norms
 
 
-def integer(workload: Workload, epsilon: float) -> float:
-    """Return ||W 1||^2/n + (sum_i sigma_i(W P))^2 / (n max_k g(k) - 1) <= L(Q).
+def integer(norms: Norms, n: int, epsilon: float) -> float:
+    """Return ||W 1||^2/n^2 + (sum_i sigma_i(W P))^2/n / (n max_k g(k) - 1) <= L(Q)/n.
 
     g(k) = (k E^2 + n - k)/(k E + n - k)^2 is ||s||^2/(1^T s)^2 for a pattern s with k entries E, so
     tr M <= n max_k g(k) over the whole numbers k; attained by subset selection on histograms.
     """
-    return total_term(workload) + spread(workload.domain.size, epsilon) * centred_nuclear_norm(workload) ** 2
+    return norms.total + spread(n, epsilon) * norms.centred**2
 
 
 def spread(n: int, epsilon: float) -> float:

@@ -6,23 +6,33 @@ import numpy as np
 
 from stratagem.linalg import centre, eigenvalues
 from stratagem.workloads import Workload
+from stratagem.workloads.norms import Norms
 
 NOISE = 1e-12
 """Share of tr V below which what is left of a workload beside the total is rounding."""
 
 
-def nuclear_norm(workload: Workload) -> float:
-    """Return sum_i sigma_i(W), the trace of V^(1/2)."""
-    return float(np.sqrt(eigenvalues(workload.gram())).sum())
+def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
+    """Return ||W 1||^2/n^2 and the nuclear norms of W and W P, both over n^(1/2).
 
-
-def centred_nuclear_norm(workload: Workload, prior: np.ndarray | None = None) -> float:
-    """Return sum_i sigma_i(W (I - p 1^T) diag(n p)^(1/2)), which is sum_i sigma_i(W P) for p = 1/n."""
-    V = centre(workload.gram(), prior)
+    Under a prior p (n,): p^T V p, and W (I - p 1^T) diag(n p)^(1/2) in place of W P. Two eigendecompositions
+    where the workload does not know them in closed form.
+    """
+    known = workload.norms if prior is None else None
+    if known is not None:
+        return known
+    V, n = workload.gram(), workload.domain.size
+    centred = centre(V, prior)
     if prior is not None:
-        root = np.sqrt(len(prior) * prior)
-        V = root[:, None] * V * root
-    return float(np.sqrt(eigenvalues(V)).sum())
+        root = np.sqrt(n * prior)
+        centred = root[:, None] * centred * root
+    total = float(V.mean() if prior is None else prior @ V @ prior)
+    return Norms(total, _root_trace(V), _root_trace(centred))
+
+
+def _root_trace(V: np.ndarray) -> float:
+    """Return tr (V/n)^(1/2) of a positive semidefinite V (n x n)."""
+    return float(np.sqrt(eigenvalues(V) / len(V)).sum())
 
 
 def total_alone(V: np.ndarray) -> bool:

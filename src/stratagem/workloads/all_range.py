@@ -8,7 +8,11 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms, all_range_norms, short_range_norms
 from stratagem.workloads.workload import Array, Workload
+
+DECOMPOSED = 4096
+"""Values up to which an eigendecomposition gives the norms of short ranges in seconds, nothing lost."""
 
 
 @final
@@ -55,6 +59,14 @@ class AllRange(Workload):
     def spectrum(self) -> None:
         """None: the values have an order."""
         return None
+
+    @property
+    def norms(self) -> Norms | None:
+        """In closed form for all ranges, from below for short ones of many values; None for those of few."""
+        n = self.domain.size
+        if self.width == n:
+            return all_range_norms(n)
+        return short_range_norms(n, self.width) if n > DECOMPOSED else None
 
     def _gram(self) -> Array:
         n = self.domain.size

@@ -61,6 +61,11 @@ class Explicit(Workload):
         """None: the rows are not searched for one."""
         return None
 
+    @property
+    def norms(self) -> None:
+        """None: the rows may be any."""
+        return None
+
     def _gram(self) -> Array:
         return self.rows.T @ self.rows
 

@@ -1,6 +1,5 @@
 """The histogram: one query for each cell."""
 
-import math
 from dataclasses import dataclass
 from typing import final
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
@@ -38,8 +38,13 @@ class Identity(Workload):
     def spectrum(self) -> Spectrum:
         """1/n for every character."""
         sizes = self.domain.sizes
-        level = 2.0 ** -math.log2(self.domain.size)
+        level = 1 / check.as_float(self.domain.size, "the number of cells")
         return Spectrum(sizes, by_size(sizes), len(sizes), lambda kind: level)
+
+    @property
+    def norms(self) -> Norms:
+        """By the eigenvalues."""
+        return Norms.of(self.spectrum)
 
     def _gram(self) -> Array:
         return np.eye(self.domain.size)

@@ -10,6 +10,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
 from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, translates
 from stratagem.workloads.workload import Array, Workload
@@ -77,6 +78,11 @@ class Marginals(Workload):
             return float(sum(tables[k - touched] for k in orders if 0 <= k - touched < len(tables)))
 
         return Spectrum(sizes, groups, orders[-1], value)
+
+    @property
+    def norms(self) -> Norms:
+        """By the eigenvalues."""
+        return Norms.of(self.spectrum)
 
     def gram_row(self) -> Array:
         """Return V[u, 0] for all cells u, shape (n,); V[u, v] is its value at u - v."""

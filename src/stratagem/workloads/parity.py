@@ -7,6 +7,7 @@ import numpy as np
 
 from stratagem.workloads import check, fourier
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.tensor import apply_along, axis_vectors, elementary_symmetric, translates
 from stratagem.workloads.workload import Array, Workload
@@ -55,6 +56,11 @@ class Parity(Workload):
         """1 for characters that touch at most `order` attributes."""
         sizes = self.domain.sizes
         return Spectrum(sizes, by_size(sizes), self.order, lambda kind: float(sum(kind) <= self.order))
+
+    @property
+    def norms(self) -> Norms:
+        """By the eigenvalues."""
+        return Norms.of(self.spectrum)
 
     def gram_row(self) -> Array:
         """Return V[u, 0] for all cells u, shape (n,); V[u, v] is its value at u - v."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms, prefix_norms
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -45,6 +46,11 @@ class Prefix(Workload):
     def spectrum(self) -> None:
         """None: the values have an order."""
         return None
+
+    @property
+    def norms(self) -> Norms:
+        """In closed form at any n."""
+        return prefix_norms(self.domain.size)
 
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.spectrum import Spectrum, combined
 from stratagem.workloads.tensor import apply_along
 from stratagem.workloads.workload import Array, Workload
@@ -54,6 +55,12 @@ class Product(Workload):
         found = [factor.spectrum for factor in self.factors]
         known = [one for one in found if one is not None]
         return combined(known) if len(known) == len(found) else None
+
+    @property
+    def norms(self) -> Norms | None:
+        """By the eigenvalues, if they are known."""
+        spectrum = self.spectrum
+        return spectrum and Norms.of(spectrum)
 
     def _gram(self) -> Array:
         gram = np.ones((1, 1))

@@ -10,6 +10,8 @@ from math import comb, prod
 
 import numpy as np
 
+from stratagem.workloads import check
+
 Type = tuple[int, ...]
 """How many attributes of each group a character touches."""
 
@@ -57,7 +59,8 @@ class Spectrum:
     @cached_property
     def multiplicities(self) -> np.ndarray:
         """How many characters have each type (t,), as floats."""
-        return np.array([float(self.multiplicity(kind)) for kind in self.types])
+        counts = (self.multiplicity(kind) for kind in self.types)
+        return np.array([check.as_float(count, "the number of characters of a type") for count in counts])
 
     def multiplicity(self, kind: Type) -> int:
         """Return how many characters have a type."""

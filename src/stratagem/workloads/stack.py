@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum, common
 from stratagem.workloads.workload import Array, Workload
@@ -59,6 +60,12 @@ class Stack(Workload):
         parts = [one.refined(groups) for one in known]
         order = max(one.order for one in known)
         return Spectrum(self.domain.sizes, groups, order, lambda kind: sum(one.value(kind) for one in parts))
+
+    @property
+    def norms(self) -> Norms | None:
+        """By the eigenvalues, if they are known."""
+        spectrum = self.spectrum
+        return spectrum and Norms.of(spectrum)
 
     def _gram(self) -> Array:
         gram = self.parts[0].gram()

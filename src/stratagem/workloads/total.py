@@ -7,6 +7,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
@@ -38,6 +39,11 @@ class Total(Workload):
         """1 for the constant, 0 for all other characters."""
         sizes = self.domain.sizes
         return Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind)))
+
+    @property
+    def norms(self) -> Norms:
+        """By the eigenvalues."""
+        return Norms.of(self.spectrum)
 
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import final
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import Array, Workload
@@ -51,6 +52,12 @@ class Weighted(Workload):
         """That of the workload times weight^2."""
         inner, square = self.workload.spectrum, self.weight**2
         return inner and replace(inner, value=lambda kind: square * inner.value(kind))
+
+    @property
+    def norms(self) -> Norms | None:
+        """Those of the workload times |weight|."""
+        inner = self.workload.norms
+        return inner and inner.scaled(self.weight)
 
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()

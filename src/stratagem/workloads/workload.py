@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.norms import Norms
 from stratagem.workloads.spectrum import Spectrum
 
 Array = NDArray[np.float64]
@@ -54,6 +55,14 @@ class Workload(ABC):
         """The eigenvalues of V/n by the attributes touched, where permuting an attribute's values leaves V as it is.
 
         None where values of some attribute have an order, or where this is not known.
+        """
+
+    @property
+    @abstractmethod
+    def norms(self) -> Norms | None:
+        """The total and the nuclear norms of W where they are known without an eigendecomposition, else None.
+
+        The nuclear norms may be from below.
         """
 
     @abstractmethod
