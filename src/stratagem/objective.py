@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, evaluate, objective, per_query_variance
-from stratagem.bounds import WEIGHTED_LIMIT, Bounds, lower_bounds, tighten
+from stratagem.bounds import Bounds, lower_bounds, tighten, weighed
 from stratagem.bounds.least_favourable import least_favourable_prior, least_favourable_queries
 from stratagem.bounds.nuclear import total_alone
 from stratagem.bounds.pairwise import pairwise_queries, pairwise_types
@@ -83,7 +83,7 @@ class Objective(ABC):
     @final
     def dual(self, epsilon: float) -> WeightedDual | None:
         """Return the weighted bound of the average case; None for the others and where it takes too long."""
-        if self.kind != Average.kind or self.workload.domain_size > WEIGHTED_LIMIT:
+        if self.kind != Average.kind or not weighed(self.workload):
             return None
         return weighted_dual(self.workload, epsilon, prior=self.prior)
 

@@ -38,11 +38,13 @@ __all__ = [
     "spectral_bounds",
     "svd",
     "tighten",
+    "weighed",
     "weighted",
 ]
 
-WEIGHTED_LIMIT = 4096
-"""Domain size up to which the weighted bound, half a dozen eigendecompositions, is computed unasked."""
+WEIGHTED_LIMIT, WEIGHTED_BESIDE = 4096, 1024
+"""Domain sizes up to which the weighted bound, half a dozen eigendecompositions, is computed unasked: the second
+where the others are known in closed form."""
 
 PRICED_LIMIT, PATTERN_SIZE = 20, 2.5
 """Domain size and pattern size n/(1 + E) up to which the pricing bound takes about a second: there it is
@@ -114,7 +116,7 @@ def lower_bounds(
     p = None if prior is None else check_prior(prior, n)
     bounds = _of_all_sizes(workload, epsilon, p)
     known = dual.value if dual else None
-    if known is None and n <= WEIGHTED_LIMIT:
+    if known is None and weighed(workload):
         known = weighted(workload, epsilon, prior=p)
     small = n <= EXACT
     few_patterns = not small and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
@@ -124,6 +126,11 @@ def lower_bounds(
         pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=p) if few_patterns else None,
         exact=exact(workload, epsilon, prior=p) if small else None,
     )
+
+
+def weighed(workload: Workload) -> bool:
+    """Return whether the weighted bound is computed unasked: it forms V, and hardly beats a closed form there."""
+    return workload.domain_size <= (WEIGHTED_LIMIT if workload.norms is None else WEIGHTED_BESIDE)
 
 
 def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
