@@ -221,7 +221,9 @@ def _best(
     searched = _searched(aim, problem, solver, found)
     if fallback is None:
         if searched is None:
-            raise ValueError("the search ended before it found a strategy: give it more time, or other queries")
+            raise ValueError(
+                "the search ended before it found a strategy: give it more time, or other queries"
+            )
         return searched
     baseline = fallback.contender
     if searched is None or searched.objective > baseline.objective:
