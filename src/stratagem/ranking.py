@@ -70,12 +70,13 @@ def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = N
         return rank_baselines(workload, epsilon, aim)
     aim = Average(workload) if aim is None else aim
     spectrum = workload.spectrum
-    published = [] if spectrum is None else published_juntas(spectrum, epsilon)
-    found = [
-        Contender(name, parameters, strategy, aim.value(strategy, aim.prior), workload)
-        for name, parameters, strategy in published
-    ]
-    return tuple(sorted(found, key=lambda contender: contender.objective))
+    published = {} if spectrum is None else published_juntas(spectrum, epsilon)
+    best: dict[str, Contender] = {}
+    for title, strategy in published.items():
+        name, _, parameters = title.partition(", ")
+        found = Contender(name, parameters, strategy, aim.value(strategy, aim.prior), workload)
+        best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
+    return tuple(sorted(best.values(), key=lambda contender: contender.objective))
 
 
 def tuned(baseline: Baseline, aim: Objective, setting: Setting, epsilon: float) -> Contender | None:

@@ -98,14 +98,13 @@ class Auto:
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds
         n = workload.domain_size
-        if spectrum is not None and len(sizes) > 1 and n >= ALIKE:
-            if len(sizes) <= PLACED or spectrum.order <= LOOKED_AT:
-                groups = len(spectrum.groups)
-                return Choice(
-                    Junta(**limits),
-                    f"the queries only ask which values are equal, so patterns on a few of {len(sizes)} attributes "
-                    f"({groups} {'kind' if groups == 1 else 'kinds'}) are placed and translated at random",
-                )
+        few = spectrum is not None and (len(sizes) <= PLACED or spectrum.order <= LOOKED_AT)
+        if few and len(sizes) > 1 and n >= ALIKE:
+            return Choice(
+                Junta(**limits),
+                f"values only count as equal or not, so patterns on a few of {len(sizes)} attributes serve all, "
+                "placed and translated at random",
+            )
         if len(sizes) == 1 and n >= ORDERED:
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
         if n > DENSE:
