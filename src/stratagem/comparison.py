@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.objective import Average
 from stratagem.optimisation import optimise
-from stratagem.ranking import Contender
+from stratagem.ranking import RANKED, Contender, rank_baselines
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.solver import excess
+from stratagem.strategies import InvariantStrategy
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ OPTIMISED = "optimised"
 """Name of the strategy that was found, among those of the baselines."""
 ALPHA = 0.01
 """Normalised variance at which sample complexities are stated."""
+COMPARED = 2048
+"""User types up to which a comparison sets up every published mechanism: minutes."""
 HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "report")
 
 
@@ -127,7 +130,8 @@ def compare(
     """Optimise a strategy and set it beside every baseline, each tuned to its best, and every bound.
 
     `objective` and `prior` as in `optimise`: the baselines are tuned and the bounds computed for them too.
-    A baseline that cannot answer the workload is left out.
+    A baseline that cannot answer the workload is left out; beyond 2048 user types all are whose tables grow
+    with the domain.
 
     Raises:
         ValueError: as `optimise`.
@@ -138,7 +142,10 @@ def compare(
         >>> comparison.rows[0].mechanism
         'optimised'
     """
-    return Comparison.of(optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior))
+    solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
+    if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, InvariantStrategy):
+        solution = replace(solution, baselines=rank_baselines(workload, solution.epsilon, solution.aim))
+    return Comparison.of(solution)
 
 
 def number_text(value: float) -> str:
