@@ -136,6 +136,23 @@ def test_bound_json(capsys):
     assert data["best"] == pytest.approx(st.lower_bounds(st.prefix(8), 1.0).best)
 
 
+def test_bound_of_a_domain_that_nobody_can_count(capsys):
+    command = ["bound", "marginals", "--order", "3", "--domain", "2^100", "--epsilon", "1"]
+    data = run_json(capsys, *command)
+    assert list(data) == ["svd", "closed", "delsarte", "best", "per_type"]
+    assert data["per_type"] is True
+    assert data["best"] / data["closed"] == pytest.approx(1.0228, abs=1e-4)
+    status, out, err = run(capsys, *command)
+    assert (status, len(out.splitlines())) == (0, 3)
+    assert "per user type" in err
+
+
+def test_bound_of_a_long_attribute(capsys):
+    data = run_json(capsys, "bound", "prefix", "--domain", "65536", "--epsilon", "1")
+    assert list(data) == ["svd", "closed", "integer", "best"]
+    assert data["closed"] / 65536**2 == pytest.approx(53.25, abs=0.02)
+
+
 def test_bound_takes_its_time_when_asked(capsys):
     command = ["bound", "prefix", "--domain", "24", "--epsilon", "4"]
     status, out, err = run(capsys, *command, "--seconds", "5", "--json")

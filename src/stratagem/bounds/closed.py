@@ -17,4 +17,5 @@ def closed(norms: Norms, epsilon: float) -> float:
     at most kappa - 1 = (E - 1)^2/(4E) is left on 1^perp, where Cauchy-Schwarz for the nuclear norm ends it.
     A prior replaces ||s||^2 by sum_u p_u s_u^2 <= kappa (p^T s)^2: the weighted bound with weights p.
     """
-    return norms.total + (norms.centred / math.sinh(epsilon / 2)) ** 2
+    spread = norms.centred / math.sinh(epsilon / 2)
+    return norms.total + spread * spread

@@ -19,6 +19,8 @@ WHOLE = 1 << 10
 """Domain size up to which every whole pattern size is a constraint of the search."""
 POINTS = 200
 """Pattern sizes that are constraints of it beyond that."""
+NOISE = 1e-13
+"""Most that rounding changes a mean of characters by."""
 ROUNDS = 3
 """How often classes of translations are chosen where there are too many of them."""
 
@@ -132,16 +134,19 @@ class Dual:
         return f * (1 - f) / (1 + self.c * f) ** 2, (np.minimum(f, 1 - f) / (1 + self.c * f)) ** 2
 
     def value(self, columns: np.ndarray, p: float, weights: np.ndarray) -> float:
-        """Return S^2/h at multipliers made feasible: w >= 0, and p so large that all prices are."""
+        """Return S^2/h at multipliers made feasible: w >= 0, and p so large that all prices are.
+
+        Prices that rounding makes too large are exact for a p larger by less than what h is given.
+        """
         w = np.where(weights > 0, weights, 0.0)
         w, p = (w, p) if np.isfinite(w).all() and math.isfinite(p) else (np.zeros_like(w), 1.0)
-        shares = columns @ w
-        p = max(p, 0.0, float(shares.max(initial=0.0)))
-        scale = p + float(w.sum())
+        shares, added = columns @ w, float(w.sum())
+        p = float(max(p, shares.max(initial=0.0)))
+        scale = p + added
         if scale == 0:
             return 0.0
         total = float(self.gains @ np.sqrt(np.maximum(p - shares, 0.0) / scale))
-        return total * (total / self.height(p / scale, float(w.sum()) / scale))
+        return total * (total / self.height((p + NOISE * added) / scale, added / scale))
 
     def height(self, p: float, total: float) -> float:
         """Return h: over f it grows up to p/((1 + E) p - 2 W), at most 1/2, and falls from there."""

@@ -13,7 +13,7 @@ def integer(norms: Norms, n: int, epsilon: float) -> float:
     g(k) = (k E^2 + n - k)/(k E + n - k)^2 is ||s||^2/(1^T s)^2 for a pattern s with k entries E, so
     tr M <= n max_k g(k) over the whole numbers k; attained by subset selection on histograms.
     """
-    return norms.total + spread(n, epsilon) * norms.centred**2
+    return norms.total + spread(n, epsilon) * norms.centred * norms.centred
 
 
 def spread(n: int, epsilon: float) -> float:

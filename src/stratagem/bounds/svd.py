@@ -15,4 +15,4 @@ def svd(norms: Norms, epsilon: float) -> float:
     Reference:
         McKenna, Maity, Mazumdar, Miklau, VLDB 2020, Theorem 5.6.
     """
-    return norms.whole**2 / math.exp(epsilon)
+    return norms.whole * norms.whole / math.exp(epsilon)
