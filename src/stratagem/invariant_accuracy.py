@@ -168,16 +168,17 @@ def _by_type(
     """Yield the eigenvalues of V/n, summed over equals, with those of M, for the types of the strategy."""
     fine = spectrum.refined(common([spectrum.groups, strategy.groups]))
     demands: dict[Type, float] = {}
+    found: dict[Type, np.ndarray] = {}
     for kind, v, many in zip(fine.types, fine.values, fine.multiplicities, strict=True):
         touched = [i for group, count in zip(fine.groups, kind, strict=True) for i in group[:count]]
-        coarse, demand = _type(strategy, touched), float(v * many)
-        m = strategy.eigenvalues(coarse) if coarse not in demands and demand > 0 else np.ones(1)
-        _supported(m, [workload.domain.attributes[i] for i in touched])
-        demands[coarse] = demands.get(coarse, 0.0) + demand
-    for kind, demand in demands.items():
-        if demand > 0:
-            m = strategy.eigenvalues(kind)
-            yield demand / m.size, m
+        coarse = _type(strategy, touched)
+        if v * many > 0:
+            demands[coarse] = demands.get(coarse, 0.0) + float(v * many)
+            names = [workload.domain.attributes[i] for i in touched]
+            found[coarse] = (
+                found[coarse] if coarse in found else _supported(strategy.eigenvalues(coarse), names)
+            )
+    yield from ((demand / found[kind].size, found[kind]) for kind, demand in demands.items())
 
 
 def _by_character(
@@ -236,16 +237,12 @@ def _eigenvalues(strategy: InvariantStrategy) -> np.ndarray:
 def _eigenvalues_at(strategy: InvariantStrategy, touched: Sequence[int]) -> np.ndarray:
     """Return M's eigenvalues at the characters that touch exactly these attributes, one axis for each, rising."""
     if isinstance(strategy, JuntaStrategy):
-        return _risen(strategy, touched)
+        m = strategy.eigenvalues(_type(strategy, touched))
+        return m.transpose(
+            np.argsort([i for group in strategy.groups for i in sorted(set(group) & set(touched))])
+        )
     place = tuple(slice(1, None) if i in touched else 0 for i in range(len(strategy.sizes)))
     return _unwindowed(strategy).eigenvalues[place]
-
-
-def _risen(strategy: JuntaStrategy, touched: Sequence[int]) -> np.ndarray:
-    """Return the eigenvalues of a type with axes in rising order of these attributes."""
-    m = strategy.eigenvalues(_type(strategy, touched))
-    by_group = [i for group in strategy.groups for i in sorted(set(group) & set(touched))]
-    return m.transpose(np.argsort(by_group)) if m.ndim == len(by_group) else m
 
 
 def _type(strategy: InvariantStrategy, touched: Sequence[int]) -> Type:

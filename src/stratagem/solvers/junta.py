@@ -39,6 +39,8 @@ NEW = 64
 """Most new patterns of a signature in a round."""
 UNDERVALUED = 1e-7
 """Worth above that of the mixture, relative to it, from which a pattern enters the pool."""
+ROUGH, FINAL = 1e-6, 1e-9
+"""How far weights may be from the best ones while patterns are searched for, and at the end."""
 FAINT = 1e-9
 """Weight below which a pattern is dropped."""
 
@@ -150,13 +152,13 @@ def _lightened(problem: Problem, state: Mixture) -> Mixture:
     outputs = np.cumsum([float(state.pool.signatures[b].outputs) for b in order])
     keep = order[(state.weights[order] > FAINT) & (outputs <= OUTPUTS)]
     kept = replace(state, pool=state.pool.chosen(keep), weights=state.weights[keep])
-    return _weighed(problem, kept)
+    return _weighed(problem, kept, FINAL)
 
 
-def _weighed(problem: Problem, state: Mixture) -> Mixture:
+def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixture:
     """Return the state with the best weights of its pool."""
     characters = state.signatures[0].characters
-    best = simplex_weights(state.pool.energies, characters.costs, state.weights)
+    best = simplex_weights(state.pool.energies, characters.costs, state.weights, tolerance)
     n = problem.workload.domain_size
     share = float(characters.spectrum.values[0]) + best.value
     return replace(state, objective=share * (n if n <= COUNTABLE else 1), weights=best.weights)
