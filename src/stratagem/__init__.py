@@ -62,7 +62,11 @@ if TYPE_CHECKING:
     from stratagem.solution import Solution
     from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
     from stratagem.strategies import (
+        InvariantStrategy,
+        JuntaStrategy,
         MatrixStrategy,
+        OrbitStrategy,
+        Pattern,
         Protocol,
         Strategy,
         TwoLevelStrategy,
@@ -136,6 +140,10 @@ _HOMES = {
     "stratagem.solution": ("Solution",),
     "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
     "stratagem.strategies": (
+        "InvariantStrategy",
+        "JuntaStrategy",
+        "OrbitStrategy",
+        "Pattern",
         "MatrixStrategy",
         "Protocol",
         "Strategy",
@@ -176,9 +184,13 @@ __all__ = [
     "Comparison",
     "Domain",
     "Estimate",
+    "InvariantStrategy",
+    "JuntaStrategy",
     "MarginalTable",
     "MatrixStrategy",
     "Mechanism",
+    "OrbitStrategy",
+    "Pattern",
     "ProjectedGradient",
     "Protocol",
     "Simulation",

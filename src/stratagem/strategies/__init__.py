@@ -2,9 +2,13 @@
 
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.bloom import BloomFilters
+from stratagem.strategies.invariant import InvariantStrategy
+from stratagem.strategies.junta import JuntaStrategy
 from stratagem.strategies.local_hashing import LocalHashing
 from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
+from stratagem.strategies.orbit import OrbitStrategy
+from stratagem.strategies.pattern import Pattern
 from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.subset_selection import SubsetSelection
@@ -19,11 +23,15 @@ Randomiser = Strategy | Protocol
 __all__ = [
     "AdditiveNoise",
     "BloomFilters",
+    "InvariantStrategy",
+    "JuntaStrategy",
     "Laplace",
     "LocalHashing",
     "MatrixStrategy",
     "Noise",
     "Normal",
+    "OrbitStrategy",
+    "Pattern",
     "Protocol",
     "Randomiser",
     "Spherical",

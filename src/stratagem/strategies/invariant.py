@@ -1,0 +1,258 @@
+"""The interface of an invariant strategy: all translates of a few base patterns, on a domain of any size."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from collections.abc import Iterator
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.pattern import Pattern
+
+OUTPUTS = 1 << 53
+"""Most reports: whole numbers up to here are exact in every language."""
+DENSE = 1 << 25
+"""Entries of the largest matrix that is written out."""
+WEIGHT_ERROR = 1e-12
+"""Largest distance of the sum of weights from one."""
+
+
+class InvariantStrategy(ABC):
+    """Reports (b, placement, shift g) with Pr[. | u] = w_b/placements_b x_b(u_placed - g), x_b = s_b/(1^T s_b).
+
+    A pattern b is a set T_b of cells of a few axes, s_b = 1 + (E - 1) 1_(T_b). Every axis is placed on an
+    attribute of its group, no attribute twice, all placements equally likely, and g runs through all
+    translations of the axes' cycles. Summed over g every x_b is 1 for each user type: columns sum to one by
+    construction, and the information matrix is diagonal in the characters of the group.
+    Attribute i has values 0, ..., sizes[i] - 1 on a cycle of cycles[i] >= sizes[i] points.
+
+    Outputs count patterns first, then placements (mixed radix over the axes, the first most significant; a
+    digit is the rank of an attribute among those of its group that earlier axes left), then shifts in
+    row-major order.
+    """
+
+    sizes: tuple[int, ...]
+    """Attribute sizes a1, ..., ad of the domain."""
+    cycles: tuple[int, ...]
+    """Lengths of the cycles that the attributes lie on."""
+    groups: tuple[tuple[int, ...], ...]
+    """A partition of the attributes; those of a group have one cycle."""
+    patterns: tuple[Pattern, ...]
+    weights: np.ndarray
+    """w (B,): the probability that a report comes from each pattern."""
+    ratio: float
+    """E, the ratio of the two probabilities of a report."""
+
+    @final
+    @property
+    def domain_size(self) -> int:
+        """Number n of user types, exact at any size."""
+        return math.prod(self.sizes)
+
+    @final
+    @property
+    def outputs(self) -> int:
+        """Number m of possible reports."""
+        return int(self.offsets[-1])
+
+    @final
+    @property
+    def epsilon(self) -> float:
+        """Measured privacy loss: log E if a pattern occurs, for each has cells inside and outside.
+
+        Guarantee:
+            A report has two probabilities, of ratio E, whatever the patterns and weights.
+        """
+        return math.log(self.ratio) if (self.weights > 0).any() else 0.0
+
+    @final
+    @property
+    def delta(self) -> float:
+        """Zero: epsilon holds for every report."""
+        return 0.0
+
+    @final
+    @property
+    def report(self) -> str:
+        """What one user sends, in a few words."""
+        return f"1 of {self.outputs}"
+
+    @final
+    @cached_property
+    def placements(self) -> tuple[int, ...]:
+        """In how many ways the axes of each pattern can be placed."""
+        return tuple(math.prod(self._radices(pattern)) for pattern in self.patterns)
+
+    @final
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The first output of each pattern, and the number of all."""
+        offsets = [0]
+        for pattern, placements in zip(self.patterns, self.placements, strict=True):
+            offsets.append(offsets[-1] + placements * pattern.cells)
+        return tuple(offsets)
+
+    @final
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw one output (N,) for each user: cells (N,) or coordinates (N, d). For simulation only."""
+        coordinates = self.coordinates(values)
+        outputs = np.empty(len(coordinates), dtype=np.int64)
+        chosen = rng.choice(len(self.weights), len(coordinates), p=self.weights / self.weights.sum())
+        order = np.argsort(chosen, kind="stable")
+        ends = np.cumsum(np.bincount(chosen, minlength=len(self.weights)))
+        for b, users in enumerate(np.split(order, ends[:-1])):
+            if len(users):
+                outputs[users] = self.offsets[b] + self._draw(b, coordinates, users, rng)
+        return outputs
+
+    @final
+    def coordinates(self, values: np.ndarray) -> np.ndarray:
+        """Return user types as coordinates (N, d): given so, or as cells (N,) of a domain that can be counted.
+
+        Raises:
+            ValueError: for values outside the domain.
+        """
+        given = np.asarray(values)
+        whole, many = given.dtype.kind in "iub", len(self.sizes)
+        cells = whole and given.ndim == 1 and self.domain_size <= OUTPUTS
+        if cells and ((given >= 0) & (given < self.domain_size)).all():
+            return np.stack(np.unravel_index(given, self.sizes), axis=1)
+        rows = whole and given.ndim == 2 and given.shape[1] == many
+        if rows and ((given >= 0) & (given < np.array(self.sizes))).all():
+            return given
+        raise ValueError(
+            f"user types were given as {given.dtype} of shape {given.shape}, but must be whole numbers, one value "
+            f"from 0 to size - 1 for each of {len(self.sizes)} attributes: give an array (users, attributes)"
+        )
+
+    @final
+    def decoded(self, b: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the attributes (N, axes) and shifts (N, axes) of outputs of pattern b, less its offset."""
+        pattern = self.patterns[b]
+        placement, shift = np.divmod(np.asarray(local, dtype=np.int64), pattern.cells)
+        shifts = np.stack(np.unravel_index(shift, pattern.sizes), axis=1)
+        digits = []
+        for radix in reversed(self._radices(pattern)):
+            placement, digit = np.divmod(placement, radix)
+            digits.append(digit)
+        return self._attributes(pattern, digits[::-1]), shifts
+
+    @final
+    def by_pattern(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each pattern b that occurs with the places of its outputs."""
+        owner = np.searchsorted(np.array(self.offsets[1:]), outputs, side="right")
+        order = np.argsort(owner, kind="stable")
+        ends = np.cumsum(np.bincount(owner, minlength=len(self.patterns)))
+        for b, places in enumerate(np.split(order, ends[:-1])):
+            if len(places):
+                yield b, places
+
+    @final
+    def dense(self) -> MatrixStrategy:
+        """Return the same strategy as a matrix (m x n).
+
+        Raises:
+            ValueError: if it would hold more than 2^25 probabilities.
+        """
+        if self.outputs * self.domain_size > DENSE:
+            raise ValueError(
+                f"a matrix of {self.outputs} outputs over the domain of {len(self.sizes)} attributes is too large: "
+                "save it as a bundle, *.ldp.json"
+            )
+        cells = self.coordinates(np.arange(self.domain_size))
+        rows = [self._rows(b, cells) for b in range(len(self.patterns))]
+        return MatrixStrategy(np.concatenate(rows))
+
+    def _rows(self, b: int, cells: np.ndarray) -> np.ndarray:
+        """Return the rows (placements * shifts, n) of a pattern."""
+        pattern, count = self.patterns[b], self.placements[b]
+        attributes, shifts = self.decoded(b, np.arange(count * pattern.cells))
+        moved = (cells.T[attributes] - shifts[:, :, None]) % np.array(pattern.sizes)[:, None]
+        x = pattern.levels(self.ratio)
+        return x[tuple(np.moveaxis(moved, 1, 0))] * (self.weights[b] / count)
+
+    def _draw(
+        self, b: int, coordinates: np.ndarray, users: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw outputs of pattern b, less its offset, by rejection: as many rounds for every user type."""
+        pattern = self.patterns[b]
+        inside, sizes = pattern.inside.ravel(), np.array(pattern.sizes)
+        local, waiting = np.empty(len(users), dtype=np.int64), np.arange(len(users))
+        while len(waiting):
+            drawn = rng.integers(0, self.placements[b] * pattern.cells, len(waiting))
+            attributes, shifts = self.decoded(b, drawn)
+            moved = (coordinates[users[waiting, None], attributes] - shifts) % sizes
+            kept = inside[np.ravel_multi_index(tuple(moved.T), pattern.sizes)]
+            kept |= rng.random(len(waiting)) * self.ratio < 1
+            local[waiting[kept]] = drawn[kept]
+            waiting = waiting[~kept]
+        return local
+
+    def _radices(self, pattern: Pattern) -> list[int]:
+        """Return how many attributes each axis may still choose from."""
+        left = [len(group) for group in self.groups]
+        radices = []
+        for group in pattern.axes:
+            radices.append(left[group])
+            left[group] -= 1
+        return radices
+
+    def _attributes(self, pattern: Pattern, digits: list[np.ndarray]) -> np.ndarray:
+        """Return the attributes (N, axes) that ranks among those left stand for."""
+        places = np.stack(digits, axis=1)
+        attributes = np.empty_like(places)
+        for t, group in enumerate(pattern.axes):
+            earlier = np.sort(places[:, [s for s in range(t) if pattern.axes[s] == group]], axis=1)
+            for taken in earlier.T:
+                places[:, t] += places[:, t] >= taken
+            attributes[:, t] = np.array(self.groups[group])[places[:, t]]
+        return attributes
+
+
+def checked(strategy: InvariantStrategy) -> np.ndarray:
+    """Return the weights of a strategy as a read-only array, after checking all its parts.
+
+    Raises:
+        ValueError: if shapes or sizes disagree, weights are no probabilities, or E is not above 1.
+    """
+    weights = np.array(strategy.weights, dtype=float)
+    if weights.shape != (len(strategy.patterns),) or not len(weights):
+        raise ValueError(
+            f"{len(strategy.patterns)} patterns were given {weights.size} weights: give each pattern one weight"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or abs(weights.sum() - 1) > WEIGHT_ERROR:
+        raise ValueError(
+            "the weights of patterns must be nonnegative and sum to one: divide them by their sum"
+        )
+    if not (strategy.ratio > 1 and math.isfinite(strategy.ratio)):
+        raise ValueError(f"the ratio of the two levels is {strategy.ratio!r}: give exp(epsilon), above 1")
+    members = sorted(i for group in strategy.groups for i in group)
+    if members != list(range(len(strategy.sizes))) or not all(strategy.groups):
+        raise ValueError("the groups do not hold every attribute once: give a partition of the attributes")
+    if len(strategy.cycles) != len(strategy.sizes) or any(
+        cycle < size for cycle, size in zip(strategy.cycles, strategy.sizes, strict=True)
+    ):
+        raise ValueError("an attribute has more values than its cycle has points: give a longer cycle")
+    for pattern in strategy.patterns:
+        _check_pattern(strategy, pattern)
+    if strategy.outputs > OUTPUTS:
+        raise ValueError(
+            f"the patterns have {strategy.outputs} translates and placements, above 2^53: use fewer axes or patterns"
+        )
+    weights.flags.writeable = False
+    return weights
+
+
+def _check_pattern(strategy: InvariantStrategy, pattern: Pattern) -> None:
+    for group, size in zip(pattern.axes, pattern.sizes, strict=True):
+        known = 0 <= group < len(strategy.groups)
+        if not known or any(strategy.cycles[i] != size for i in strategy.groups[group]):
+            raise ValueError(
+                f"an axis of {size} cells was given for group {group}: give each the cycle of its group's attributes"
+            )
+    if any(pattern.axes.count(group) > len(strategy.groups[group]) for group in set(pattern.axes)):
+        raise ValueError("a pattern takes more attributes from a group than it has: use fewer axes")

@@ -1,0 +1,84 @@
+"""Patterns that look at a few attributes, placed on them at random: nothing is as large as the domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations, permutations, product
+from math import comb, factorial, prod
+from typing import final
+
+import numpy as np
+
+from stratagem.strategies.invariant import InvariantStrategy, checked
+from stratagem.strategies.pattern import Pattern
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JuntaStrategy(InvariantStrategy):
+    """Mixture of juntas: a report is a pattern b, the attributes it was placed on, and a translate.
+
+    M has the eigenvalue sum_b w_b E[|x_b^(chi)|^2] at a character chi, the expectation over placements. With
+    E_A the energy of x_b at characters that touch exactly the axes A, each attribute set of type l (so many
+    attributes of each group) meets A with probability 1/prod_g C(|g|, l_g).
+
+    Raises:
+        ValueError: as `checked`.
+
+    Reference:
+        Marginal Hadamard mechanisms (Cormode, Kulkarni, Srivastava, SIGMOD 2018) are the case of one character.
+    """
+
+    sizes: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+    patterns: tuple[Pattern, ...]
+    weights: np.ndarray
+    ratio: float
+    cycles: tuple[int, ...] = field(init=False)
+    """As long as the attributes."""
+
+    def __post_init__(self) -> None:
+        """Check all parts."""
+        object.__setattr__(self, "cycles", tuple(self.sizes))
+        object.__setattr__(self, "weights", checked(self))
+
+    def eigenvalues(self, kind: tuple[int, ...]) -> np.ndarray:
+        """Return M's eigenvalues at the characters of a type: one axis of a - 1 frequencies per attribute.
+
+        Axes come in the order of the groups; the array is symmetric in those of one group.
+        """
+        touched = [group for group, count in enumerate(kind) for _ in range(count)]
+        total = np.zeros([self.sizes[self.groups[group][0]] - 1 for group in touched])
+        for energies, weight in zip(self._energies, self.weights, strict=True):
+            if weight > 0:
+                total += weight * energies_of_type(energies[0], energies[1], self.groups, kind)
+        return total
+
+    @cached_property
+    def _energies(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        """The axes of every pattern and its energies at all characters of the axes."""
+        return [(pattern.axes, pattern.energies(self.ratio)) for pattern in self.patterns]
+
+
+def energies_of_type(
+    axes: tuple[int, ...], energies: np.ndarray, groups: tuple[tuple[int, ...], ...], kind: tuple[int, ...]
+) -> np.ndarray:
+    """Return the energy at each character of a type, averaged over the placements of a pattern's axes.
+
+    `energies` are |x^(chi)|^2 at the characters of the axes; the result has one axis of a - 1 frequencies per
+    attribute that the type touches, in the order of groups; zero where the pattern has too few axes.
+    """
+    sides = [[t for t, group in enumerate(axes) if group == g] for g in range(len(groups))]
+    if any(count > len(side) for side, count in zip(sides, kind, strict=True)):
+        return np.zeros(())
+    total: np.ndarray = np.zeros(())
+    orders, starts = prod(map(factorial, kind)), np.cumsum([0, *kind])
+    for chosen in product(*(combinations(side, count) for side, count in zip(sides, kind, strict=True))):
+        touched = [t for side in chosen for t in side]
+        part = energies[tuple(slice(1, None) if t in touched else 0 for t in range(len(axes)))]
+        part = part.transpose(np.argsort(np.argsort(touched)))  # from rising axes to the order of groups
+        for shuffled in product(*(permutations(range(count)) for count in kind)):
+            order = [int(starts[g]) + i for g, one in enumerate(shuffled) for i in one]
+            total = total + part.transpose(order) / orders
+    return total / prod(comb(len(group), count) for group, count in zip(groups, kind, strict=True))

@@ -1,0 +1,57 @@
+"""All translates of patterns over the whole domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.strategies.invariant import InvariantStrategy, checked
+from stratagem.strategies.pattern import Pattern
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OrbitStrategy(InvariantStrategy):
+    """Mixture of orbits: a report is a pattern b and one of its translates on Z_N1 x ... x Z_Nd.
+
+    Q[(b, g), u] = w_b x_b(u - g). With cycles as long as the attributes the information matrix M is invariant,
+    with eigenvalue sum_b w_b |x_b^(chi)|^2 at a character chi. On longer cycles the domain is a window: the
+    first a_i points of each cycle.
+
+    Raises:
+        ValueError: as `checked`.
+    """
+
+    sizes: tuple[int, ...]
+    cycles: tuple[int, ...]
+    patterns: tuple[Pattern, ...]
+    """Each with one axis for every attribute, in order."""
+    weights: np.ndarray
+    ratio: float
+    groups: tuple[tuple[int, ...], ...] = field(init=False)
+    """Every attribute alone."""
+
+    def __post_init__(self) -> None:
+        """Check all parts."""
+        object.__setattr__(self, "groups", tuple((i,) for i in range(len(self.sizes))))
+        object.__setattr__(self, "weights", checked(self))
+        if any(pattern.axes != tuple(range(len(self.sizes))) for pattern in self.patterns):
+            raise ValueError(
+                "a pattern of an orbit does not have every attribute as an axis: use JuntaStrategy"
+            )
+
+    @property
+    def window(self) -> bool:
+        """Whether the domain is a part of the cycles."""
+        return self.cycles != self.sizes
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """sum_b w_b |x_b^(chi)|^2 at all characters of the cycles, shape `cycles`."""
+        total = np.zeros(self.cycles)
+        for pattern, weight in zip(self.patterns, self.weights, strict=True):
+            total += weight * pattern.energies(self.ratio)
+        return total
