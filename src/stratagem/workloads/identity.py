@@ -41,6 +41,10 @@ class Identity(Workload):
         level = 2.0 ** -math.log2(self.domain.size)
         return Spectrum(sizes, by_size(sizes), len(sizes), lambda kind: level)
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return np.eye(self.domain.size)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import final
 
 import numpy as np
@@ -54,6 +55,10 @@ class Product(Workload):
         found = [factor.spectrum for factor in self.factors]
         known = [one for one in found if one is not None]
         return combined(known) if len(known) == len(found) else None
+
+    def translation_spectrum(self) -> Array:
+        """Return the outer product of the factors' eigenvalues."""
+        return reduce(np.multiply.outer, [factor.translation_spectrum() for factor in self.factors])
 
     def _gram(self) -> Array:
         gram = np.ones((1, 1))

@@ -60,6 +60,10 @@ class Stack(Workload):
         order = max(one.order for one in known)
         return Spectrum(self.domain.sizes, groups, order, lambda kind: sum(one.value(kind) for one in parts))
 
+    def translation_spectrum(self) -> Array:
+        """Return the sum over the parts."""
+        return np.sum([part.translation_spectrum() for part in self.parts], axis=0)
+
     def _gram(self) -> Array:
         gram = self.parts[0].gram()
         for part in self.parts[1:]:

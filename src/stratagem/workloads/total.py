@@ -39,6 +39,10 @@ class Total(Workload):
         sizes = self.domain.sizes
         return Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind)))
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))
 

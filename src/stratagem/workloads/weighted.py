@@ -52,6 +52,10 @@ class Weighted(Workload):
         inner, square = self.workload.spectrum, self.weight**2
         return inner and replace(inner, value=lambda kind: square * inner.value(kind))
 
+    def translation_spectrum(self) -> Array:
+        """Return that of the workload times weight^2."""
+        return self.weight**2 * self.workload.translation_spectrum()
+
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()
 
