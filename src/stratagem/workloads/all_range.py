@@ -8,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.fourier import averaged
 from stratagem.workloads.norms import Norms, all_range_norms, short_range_norms
 from stratagem.workloads.workload import Array, Workload
 
@@ -67,6 +68,13 @@ class AllRange(Workload):
         if self.width == n:
             return all_range_norms(n)
         return short_range_norms(n, self.width) if n > DECOMPOSED else None
+
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of the average: a range of length l holds l - k pairs u, u + k."""
+        length = np.arange(1, self.domain.size + 1)
+        ranges = np.where(length <= self.width, self.domain.size + 1.0 - length, 0.0)
+        longer = np.cumsum(ranges[::-1])[::-1]
+        return averaged(np.cumsum(longer[::-1])[::-1])
 
     def _gram(self) -> Array:
         n = self.domain.size

@@ -66,6 +66,13 @@ class Explicit(Workload):
         """None: the rows may be any."""
         return None
 
+    def translation_spectrum(self) -> Array:
+        """Return the sum of the rows' power spectra over n."""
+        total = np.zeros(self.domain.sizes)
+        for row in self.rows:
+            total += np.square(np.abs(np.fft.fftn(row.reshape(self.domain.sizes))))
+        return total / self.domain.size
+
     def _gram(self) -> Array:
         return self.rows.T @ self.rows
 

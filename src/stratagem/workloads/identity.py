@@ -46,6 +46,10 @@ class Identity(Workload):
         """By the eigenvalues."""
         return Norms.of(self.spectrum)
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return np.eye(self.domain.size)
 

@@ -93,6 +93,10 @@ class Marginals(Workload):
             row += e[k]
         return row.reshape(-1)
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)
 

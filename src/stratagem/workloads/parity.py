@@ -70,6 +70,10 @@ class Parity(Workload):
             row += e
         return row.reshape(-1)
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import final
 
 import numpy as np
@@ -61,6 +62,10 @@ class Product(Workload):
         """By the eigenvalues, if they are known."""
         spectrum = self.spectrum
         return spectrum and Norms.of(spectrum)
+
+    def translation_spectrum(self) -> Array:
+        """Return the outer product of the factors' eigenvalues."""
+        return reduce(np.multiply.outer, [factor.translation_spectrum() for factor in self.factors])
 
     def _gram(self) -> Array:
         gram = np.ones((1, 1))

@@ -67,6 +67,10 @@ class Stack(Workload):
         spectrum = self.spectrum
         return spectrum and Norms.of(spectrum)
 
+    def translation_spectrum(self) -> Array:
+        """Return the sum over the parts."""
+        return np.sum([part.translation_spectrum() for part in self.parts], axis=0)
+
     def _gram(self) -> Array:
         gram = self.parts[0].gram()
         for part in self.parts[1:]:

@@ -45,6 +45,10 @@ class Total(Workload):
         """By the eigenvalues."""
         return Norms.of(self.spectrum)
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))
 

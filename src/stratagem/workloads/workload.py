@@ -66,6 +66,14 @@ class Workload(ABC):
         """
 
     @abstractmethod
+    def translation_spectrum(self) -> Array:
+        """Return chi^* V chi / n for every character chi of Z_a1 x ... x Z_ad, shape (a1, ..., ad), O(n log n).
+
+        These are the eigenvalues of the average of V over all translations of the domain, so of V itself
+        where `symmetry` says so, in the order of `numpy.fft.fftn`.
+        """
+
+    @abstractmethod
     def _gram(self) -> Array: ...
 
     @abstractmethod
