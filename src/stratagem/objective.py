@@ -19,7 +19,7 @@ from stratagem.bounds.pairwise import pairwise_queries, pairwise_types
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.linalg import factor
 from stratagem.prior import check_prior, uniform
-from stratagem.strategies import Randomiser
+from stratagem.strategies import Randomiser, Strategy
 from stratagem.workloads import Workload, explicit
 
 QUERIES = 1 << 22
@@ -113,7 +113,8 @@ class Average(Objective):
 
     def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
-        return objective(self.workload, strategy, self.factor, prior)
+        F = self.factor if isinstance(strategy, Strategy) else None
+        return objective(self.workload, strategy, F, prior)
 
     def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
         """Return L(Q)."""

@@ -6,12 +6,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from stratagem.catalogue import HEADER, entry
-from stratagem.solvers import Auto, Certified, ProjectedGradient, Solver
+from stratagem.solvers import Auto, Certified, Junta, Orbit, ProjectedGradient, Solver
 from stratagem.table import build, naming, nearest
 
 SOLVERS: dict[str, type[Solver] | type[Auto]] = {
     "Auto": Auto,
     "Certified": Certified,
+    "Junta": Junta,
+    "Orbit": Orbit,
     "ProjectedGradient": ProjectedGradient,
 }
 

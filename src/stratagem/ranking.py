@@ -10,6 +10,7 @@ import numpy as np
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.baselines import BASELINES, Baseline, Setting
 from stratagem.objective import Average, Objective
+from stratagem.solvers.published_junta import published_juntas
 from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
 

@@ -13,7 +13,7 @@ from stratagem.bounds import Bounds
 from stratagem.objective import Objective
 from stratagem.ranking import Contender
 from stratagem.solvers.solver import Status, Step, excess
-from stratagem.strategies import Strategy
+from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.workloads import Workload
 from stratagem.workloads.check import count_text
 
@@ -29,7 +29,7 @@ class Solution:
     """What was asked for: the workload and how the variances of its answers add up."""
     epsilon: float
     """The budget that was asked for; `strategy.epsilon` is what was measured."""
-    strategy: Strategy
+    strategy: Strategy | InvariantStrategy
     accuracy: Accuracy
     """Exact variances of the strategy on the workload."""
     objective: float

@@ -15,8 +15,10 @@ from stratagem.accuracy.dense import (
     spread,
     supporting_inverse,
 )
+from stratagem.accuracy.junta import junta_accuracy
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
-from stratagem.strategies import Randomiser
+from stratagem.accuracy.orbit import orbit_accuracy, orbit_objective
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Randomiser
 from stratagem.workloads import Workload
 
 __all__ = [
@@ -52,6 +54,8 @@ def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None 
         >>> round(accuracy.objective, 4)
         224.9176
     """
+    if isinstance(strategy, InvariantStrategy):
+        return _invariant_accuracy(workload, strategy, prior)
     return dense_accuracy(workload, strategy, prior)
 
 
@@ -65,4 +69,20 @@ def objective(
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
+    if isinstance(strategy, OrbitStrategy) and prior is None:
+        return orbit_objective(workload, strategy)
+    if isinstance(strategy, InvariantStrategy):
+        return _invariant_accuracy(workload, strategy, prior).objective
     return dense_objective(workload, strategy, F, prior)
+
+
+def _invariant_accuracy(
+    workload: Workload, strategy: InvariantStrategy, prior: np.ndarray | None
+) -> Accuracy:
+    """Return the accuracy by characters; under a prior, which breaks the symmetry, by the matrix."""
+    if prior is not None:
+        return dense_accuracy(workload, strategy.dense(), prior)
+    if isinstance(strategy, OrbitStrategy):
+        return orbit_accuracy(workload, strategy)
+    assert isinstance(strategy, JuntaStrategy), "orbits and juntas are all there are"
+    return junta_accuracy(workload, strategy)

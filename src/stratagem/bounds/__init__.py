@@ -58,7 +58,7 @@ SAFETY = 1e-10
 class Bounds:
     """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy.
 
-    On L(Q)/n instead where nobody can count the domain, n > 2^53 (`domain.countable`).
+    On L(Q)/n instead where nobody can count the domain, n > 2^53 (`workload.counted`).
     """
 
     svd: float | None
@@ -158,7 +158,7 @@ def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) 
         shares = spectral_bounds(spectrum, epsilon)
     else:
         shares = _by_norms(norms(workload, prior), n, epsilon)
-    unit = n if workload.domain.countable else 1
+    unit = workload.scale
     if prior is not None:
         shares = replace(shares, svd=None, integer=None)
     scaled = {name: unit * share for name, share in shares.known().items()}

@@ -2,6 +2,8 @@
 
 from stratagem.solvers.auto import Auto, Choice
 from stratagem.solvers.certified import Certified
+from stratagem.solvers.junta import Junta
+from stratagem.solvers.orbit import Orbit
 from stratagem.solvers.projected_gradient import ProjectedGradient
 from stratagem.solvers.solver import Callback, Limits, Problem, Search, Solver, Status, Step, search
 
@@ -10,7 +12,9 @@ __all__ = [
     "Callback",
     "Certified",
     "Choice",
+    "Junta",
     "Limits",
+    "Orbit",
     "Problem",
     "ProjectedGradient",
     "Search",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.privacy import ratio
-from stratagem.published_junta import published_juntas
+from stratagem.solvers.published_junta import published_juntas
 from stratagem.solvers.character import Characters
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.pool import Pool, joined, pooled
@@ -21,8 +21,6 @@ from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.strategies.invariant import OUTPUTS
 
-COUNTABLE = 1 << 53
-"""Domain size up to which objectives are stated for all user types together."""
 EXHAUSTIVE, LISTED = 16, 1 << 22
 """Cells of a signature up to which all sets may be listed, and how many energies all of them may have."""
 ENTRIES, STARTS = 1 << 19, 256
@@ -159,9 +157,8 @@ def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixt
     """Return the state with the best weights of its pool."""
     characters = state.signatures[0].characters
     best = simplex_weights(state.pool.energies, characters.costs, state.weights, tolerance)
-    n = problem.workload.domain_size
     share = float(characters.spectrum.values[0]) + best.value
-    return replace(state, objective=share * (n if n <= COUNTABLE else 1), weights=best.weights)
+    return replace(state, objective=share * problem.workload.scale, weights=best.weights)
 
 
 def _published(problem: Problem, characters: Characters) -> Pool:

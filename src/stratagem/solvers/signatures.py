@@ -6,7 +6,7 @@ from math import comb, perm, prod
 
 import numpy as np
 
-from stratagem.published_junta import axes_of, maximal
+from stratagem.solvers.published_junta import axes_of, maximal
 from stratagem.solvers.character import Characters
 from stratagem.solvers.signature import Signature
 from stratagem.strategies.invariant import OUTPUTS
