@@ -62,10 +62,10 @@ def bound(
         with progress("tightening bounds"):
             bounds = aim.tightened(bounds, epsilon, Near(), GAP, limit)
     if json:
-        per_type = {} if asked.domain.countable else {"per_type": True}
+        per_type = {} if asked.counted else {"per_type": True}
         write_json({**bounds_data(bounds), **per_type})
         return
-    if not asked.domain.countable:
+    if not asked.counted:
         note("the domain is beyond 2^53 cells: bounds are per user type, on L/n")
     for name, value in bounds.known().items():
         write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")

@@ -63,11 +63,6 @@ class Domain:
         """The number of cells, prod(sizes)."""
         return math.prod(self.sizes)
 
-    @property
-    def countable(self) -> bool:
-        """Whether float64 counts the cells exactly, up to 2^53; beyond, numbers are stated per user type."""
-        return self.size <= MAX_SIZE
-
     def __str__(self) -> str:
         """The shortest text that `Domain.of` reads back."""
         if self.attributes == ("value",):
