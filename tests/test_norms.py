@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.workloads.norms import Norms, cosecants, range_total, short_range_norms
+from stratagem.workloads.norm import Norms, cosecants, range_total, short_range_norms
 from tables import EPSILONS
 
 
@@ -68,7 +68,7 @@ def test_short_ranges_lose_no_more_than_it_says(width, loss):
 
 
 def test_short_ranges_of_very_many_values_are_bounded_by_pieces(monkeypatch):
-    monkeypatch.setattr("stratagem.workloads.norms.LONGEST", 100)
+    monkeypatch.setattr("stratagem.workloads.norm.LONGEST", 100)
     for width in (1, 5, 40, 150, 349):
         below, exact = short_range_norms(350, width), dense(st.all_range(350, width=width))
         assert 0.6 * exact.whole <= below.whole <= exact.whole * (1 + 1e-9)

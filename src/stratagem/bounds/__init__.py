@@ -22,9 +22,9 @@ from stratagem.bounds.weighted import WeightedDual, weighted
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.workloads import Workload
-from stratagem.workloads.domain import MAX_SIZE
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.workload import COUNTED
 
 __all__ = [
     "Bounds",
@@ -158,10 +158,9 @@ def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) 
         shares = spectral_bounds(spectrum, epsilon)
     else:
         shares = _by_norms(norms(workload, prior), n, epsilon)
-    unit = workload.scale
     if prior is not None:
         shares = replace(shares, svd=None, integer=None)
-    scaled = {name: unit * share for name, share in shares.known().items()}
+    scaled = {name: workload.scale * share for name, share in shares.known().items()}
     if not all(map(math.isfinite, scaled.values())):
         raise ValueError(
             f"the bounds for the domain {workload.domain} exceed the largest float64, even per user type: "
@@ -176,5 +175,5 @@ def _by_norms(known: Norms, n: int, epsilon: float) -> Bounds:
     return Bounds(
         svd=svd(known, epsilon) * down,
         closed=closed(known, epsilon) * down,
-        integer=integer(known, n, epsilon) * down if n <= MAX_SIZE else None,
+        integer=integer(known, n, epsilon) * down if n <= COUNTED else None,
     )

@@ -10,8 +10,8 @@ import numpy as np
 
 from stratagem.bounds.barrier import maximise
 from stratagem.bounds.krawtchouk import krawtchouk
-from stratagem.workloads.domain import MAX_SIZE
 from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.workload import COUNTED
 
 TYPES, SHIFTS, WORK = 1 << 17, 1 << 22, 1 << 24
 """Most types of characters, entries of a table of mean characters, and products of a Newton step."""
@@ -79,7 +79,7 @@ class Dual:
             krawtchouk(len(group), spectrum.sizes[group[0]], _spread(len(group))) for group in groups
         )
         n = math.prod(spectrum.sizes)
-        return Dual(gains.reshape(-1)[1:], tables, n if n <= MAX_SIZE else None, math.expm1(epsilon))
+        return Dual(gains.reshape(-1)[1:], tables, n if n <= COUNTED else None, math.expm1(epsilon))
 
     @property
     def classes(self) -> tuple[int, ...]:

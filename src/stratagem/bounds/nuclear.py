@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from stratagem.linalg import centre, eigenvalues
 from stratagem.workloads import Workload
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 
 NOISE = 1e-12
 """Share of tr V below which what is left of a workload beside the total is rounding."""
@@ -15,8 +17,8 @@ NOISE = 1e-12
 def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
     """Return ||W 1||^2/n^2 and the nuclear norms of W and W P, both over n^(1/2).
 
-    Under a prior p (n,): p^T V p, and W (I - p 1^T) diag(n p)^(1/2) in place of W P. Two eigendecompositions
-    where the workload does not know them in closed form.
+    Under a prior p (n,): p^T V p, nan, as no bound needs it, and W (I - p 1^T) diag(n p)^(1/2) in place of W P.
+    One eigendecomposition for each norm where the workload does not know them.
     """
     known = workload.norms if prior is None else None
     if known is not None:
@@ -27,7 +29,7 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
         root = np.sqrt(n * prior)
         centred = root[:, None] * centred * root
     total = float(V.mean() if prior is None else prior @ V @ prior)
-    return Norms(total, _root_trace(V), _root_trace(centred))
+    return Norms(total, _root_trace(V) if prior is None else math.nan, _root_trace(centred))
 
 
 def _root_trace(V: np.ndarray) -> float:

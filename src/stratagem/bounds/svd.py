@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 
 
 def svd(norms: Norms, epsilon: float) -> float:

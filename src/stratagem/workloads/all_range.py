@@ -9,7 +9,7 @@ import numpy as np
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
-from stratagem.workloads.norms import Norms, all_range_norms, short_range_norms
+from stratagem.workloads.norm import Norms, all_range_norms, short_range_norms
 from stratagem.workloads.workload import Array, Workload
 
 DECOMPOSED = 4096

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
 from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, translates
 from stratagem.workloads.workload import Array, Workload

@@ -7,7 +7,7 @@ import numpy as np
 
 from stratagem.workloads import check, fourier
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.tensor import apply_along, axis_vectors, elementary_symmetric, translates
 from stratagem.workloads.workload import Array, Workload

@@ -8,7 +8,7 @@ import numpy as np
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
-from stratagem.workloads.norms import Norms, prefix_norms
+from stratagem.workloads.norm import Norms, prefix_norms
 from stratagem.workloads.workload import Array, Workload
 
 

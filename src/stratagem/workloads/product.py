@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum, combined
 from stratagem.workloads.tensor import apply_along
 from stratagem.workloads.workload import Array, Workload

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum, common
 from stratagem.workloads.workload import Array, Workload

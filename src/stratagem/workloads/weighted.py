@@ -6,7 +6,7 @@ from numbers import Real
 from typing import final
 
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import Array, Workload

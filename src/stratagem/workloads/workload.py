@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norms import Norms
+from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum
 
 Array = NDArray[np.float64]
