@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy import fft
 
 from stratagem.accuracy.answer_energy import answer_energies
 from stratagem.accuracy.dense import SUPPORT_TOLERANCE, check_domain, check_support
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.window import Window
+from stratagem.fourier import irfft, rfft
 from stratagem.linalg import centred_inverse, factor
 from stratagem.strategies import OrbitStrategy
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
+from stratagem.workloads.identity import Identity
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted
 
@@ -27,9 +28,9 @@ NOTHING = 1e-24
 def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
     """Return the exact accuracy with the estimator that runs: the optimal one where transforms can state it.
 
-    * Cycles as long as the attributes: the optimal reconstruction, by characters; where V is not invariant,
-      variances by type come from n x n arrays up to n = 1024, then from one attribute's transforms.
-    * Windows up to n = 1024: the optimal reconstruction, by n x n arrays.
+    * Cycles as long as the attributes: the optimal reconstruction, by characters. Where V is not invariant,
+      variances by type come from transforms on one attribute, on several from n x n arrays up to n = 1024.
+    * Windows up to n = 1024: the optimal reconstruction, by n x n arrays; a histogram as below.
     * Longer windows: prefixes by `Window`; other queries from r_b^ = x_b^/m, whose translates estimate cells
       without bias.
 
@@ -38,13 +39,10 @@ def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
         ValueError: if the domains differ, or on larger domains for queries without transforms.
     """
     check_domain(workload, strategy)
-    if not strategy.window:
+    if workload.symmetry == strategy.cycles:
         value = orbit_objective(workload, strategy)
-        if workload.symmetry == strategy.sizes:
-            return Accuracy(
-                value, np.array([value / workload.scale - workload.mean_square]), workload.queries
-            )
-    if workload.domain_size <= SMALL:
+        return Accuracy(value, np.array([value / workload.scale - workload.mean_square]), workload.queries)
+    if _written_out(workload, strategy):
         return _optimal(workload, strategy)
     per_type = _transformed(workload, strategy)
     return Accuracy(float(per_type.sum()) + workload.frobenius_squared, per_type, workload.queries)
@@ -58,6 +56,9 @@ def orbit_objective(workload: Workload, strategy: OrbitStrategy) -> float:
         ValueError: as `orbit_accuracy`.
     """
     check_domain(workload, strategy)
+    if strategy.window and _written_out(workload, strategy):
+        F = factor(workload.gram())
+        return float(np.sum(F * _solved(F, strategy)))
     if strategy.window:
         return orbit_accuracy(workload, strategy).objective
     v, m = workload.translation_spectrum(), strategy.eigenvalues
@@ -70,9 +71,25 @@ def orbit_objective(workload: Workload, strategy: OrbitStrategy) -> float:
     return float((v[seen] / m[seen]).sum())
 
 
+def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
+    """Return whether n x n arrays are formed: where they are small and transforms are not as good."""
+    easy = len(strategy.sizes) == 1 and (not strategy.window or isinstance(workload, Identity))
+    return workload.domain_size <= SMALL and not easy
+
+
 def _optimal(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
     """Evaluate the optimal reconstruction, pattern by pattern."""
-    n, F = workload.domain_size, factor(workload.gram())
+    F, moments = factor(workload.gram()), np.zeros(workload.domain_size)
+    B = _solved(F, strategy)
+    for weight, rows in _translates(strategy):
+        moments += weight * (np.square(rows @ B).sum(axis=1) / np.square(rows.sum(axis=1))) @ rows
+    per_type = np.maximum(moments - np.square(F).sum(axis=1), 0)
+    return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
+
+
+def _solved(F: np.ndarray, strategy: OrbitStrategy) -> np.ndarray:
+    """Return M^+ F, M the information matrix (n x n)."""
+    n = len(F)
     C = np.zeros((n, n))
     for weight, rows in _translates(strategy):
         sums = rows.sum(axis=1, keepdims=True)
@@ -80,12 +97,7 @@ def _optimal(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
         C += weight * (spread.T @ spread)
     inverse = centred_inverse(C)
     check_support(F, inverse)
-    B = apply_inverse(inverse, F)
-    moments = np.zeros(n)
-    for weight, rows in _translates(strategy):
-        moments += weight * (np.square(rows @ B).sum(axis=1) / np.square(rows.sum(axis=1))) @ rows
-    per_type = np.maximum(moments - np.square(F).sum(axis=1), 0)
-    return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
+    return apply_inverse(inverse, F)
 
 
 def _translates(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
@@ -106,7 +118,7 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
             f"variances by user type on {workload.domain_size} cells of {len(strategy.cycles)} attributes are not "
             "known for queries that translations change: ask for the objective alone"
         )
-    n, (cycle,) = workload.domain_size, strategy.cycles
+    n, cycle = workload.domain_size, strategy.cycles[0]
     m = strategy.eigenvalues[: cycle // 2 + 1]
     if not (m > NOTHING).all():
         raise UnsupportedWorkloadError(
@@ -118,22 +130,22 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
         return weight**2 * (_moments(strategy, window.energies) - window.squares)
 
     def energies(x: np.ndarray) -> np.ndarray:
-        return answer_energies(workload, fft.irfft(fft.rfft(x) / m, cycle))
+        return answer_energies(workload, irfft(rfft(x) / m, cycle))
 
     unit = np.zeros(cycle)
     unit[0] = 1
     return _moments(strategy, energies) - answer_energies(workload, unit)[:n]
 
 
-def _moments(strategy: OrbitStrategy, energies) -> np.ndarray:
+def _moments(strategy: OrbitStrategy, energies: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Return sum_b w_b sum_g x_b(u - g) energies(x_b)[g] (n,)."""
-    (cycle,) = strategy.cycles
+    cycle = strategy.cycles[0]
     total = np.zeros(cycle // 2 + 1, dtype=complex)
     for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True):
         if weight > 0:
             x = pattern.levels(strategy.ratio)
-            total += weight * fft.rfft(x) * fft.rfft(energies(x))
-    return fft.irfft(total, cycle)[: strategy.domain_size]
+            total += weight * rfft(x) * rfft(energies(x))
+    return irfft(total, cycle)[: strategy.domain_size]
 
 
 def _weight(workload: Workload) -> tuple[float, Workload]:
