@@ -19,7 +19,7 @@ from stratagem.bounds.pairwise import pairwise_queries, pairwise_types
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.linalg import factor
 from stratagem.prior import check_prior, uniform
-from stratagem.strategies import Randomiser, Strategy
+from stratagem.strategies import InvariantStrategy, Randomiser, Strategy
 from stratagem.workloads import Workload, explicit
 
 QUERIES = 1 << 22
@@ -49,7 +49,7 @@ class Objective(ABC):
     """Probabilities of the user types (n,); None for 1/n."""
 
     @abstractmethod
-    def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
         """Return the objective of `strategy` with the reconstruction of `prior`.
 
         Raises:
@@ -57,7 +57,9 @@ class Objective(ABC):
         """
 
     @abstractmethod
-    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    ) -> float:
         """Return the same from the accuracy that is already known."""
 
     @abstractmethod
@@ -111,12 +113,14 @@ class Average(Objective):
             return self.workload.mean_square * self.workload.scale
         return self.workload.domain_size * float(self.shares @ np.diag(self.workload.gram()))
 
-    def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
         F = self.factor if isinstance(strategy, Strategy) else None
         return objective(self.workload, strategy, F, prior)
 
-    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    ) -> float:
         """Return L(Q)."""
         return accuracy.objective
 
@@ -145,7 +149,7 @@ class Minimax(Objective):
         """Number k of variances."""
 
     @abstractmethod
-    def variances(self, strategy: Randomiser, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return all of them (k,), per user, with the reconstruction of `prior`."""
 
     @abstractmethod
@@ -167,7 +171,7 @@ class Minimax(Objective):
         return self.mixed(uniform(self.size))
 
     @final
-    def value(self, strategy: Randomiser, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
         """Return the largest variance."""
         return self.largest(self.variances(strategy, prior))
 
@@ -215,11 +219,13 @@ class WorstCase(Minimax):
         """Number n of user types."""
         return self.workload.domain_size
 
-    def variances(self, strategy: Randomiser, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return t_u (n,)."""
         return evaluate(self.workload, strategy, prior).per_type
 
-    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    ) -> float:
         """Return max_u t_u."""
         return self.largest(accuracy.per_type)
 
@@ -259,11 +265,14 @@ class WorstQuery(Minimax):
         """Number p of queries."""
         return len(self.rows)
 
-    def variances(self, strategy: Randomiser, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return Var_i (p,) of one user of random type."""
-        return per_query_variance(self.workload, strategy, self.shares, prior)
+        matrix = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
+        return per_query_variance(self.workload, matrix, self.shares, prior)
 
-    def measure(self, accuracy: Accuracy, strategy: Randomiser, prior: np.ndarray | None) -> float:
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    ) -> float:
         """Return max_i Var_i."""
         return self.value(strategy, prior)
 

@@ -93,10 +93,10 @@ def optimise(
     epsilon, began = check(epsilon), time.perf_counter()
     aim = named_objective(objective, workload, prior)
     _check_solver(solver, aim)
+    chosen, reason = _choice(solver, aim, Problem(workload, epsilon, 0.0, aim.prior))
     dual = aim.dual(epsilon)
     bounds = aim.bounds(epsilon, dual)
     problem = Problem(workload, epsilon, bounds.best, aim.prior, dual)
-    chosen, reason = _choice(solver, aim, problem)
     invariant = isinstance(chosen, Junta | Orbit)
     baselines = (rank_invariant if invariant else rank_baselines)(workload, epsilon, aim)
     fallback = _fitting(baselines, _most(solver))
@@ -162,9 +162,12 @@ def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
 
 
 def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> Choice:
-    """Return the solver to run and the reason for it."""
-    auto = isinstance(solver, Auto | None)
-    choice = (solver or Auto()).select(problem) if auto else Choice(solver, "asked for")
+    """Return the solver to run and the reason for it; the largest variance has no symmetric solver yet."""
+    if isinstance(solver, Auto | None):
+        auto = solver or Auto()
+        choice = auto.dense(problem) if isinstance(aim, Minimax) else auto.select(problem)
+    else:
+        choice = Choice(solver, "asked for")
     if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):
         return Choice(Saddle(aim, replace(choice.solver, polish=False)), choice.reason)
     return choice

@@ -11,9 +11,8 @@ from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.baselines import BASELINES, Baseline, Setting
 from stratagem.objective import Average, Objective
 from stratagem.solvers.published_junta import published_juntas
-from stratagem.strategies import Randomiser
+from stratagem.strategies import InvariantStrategy, Randomiser
 from stratagem.workloads import Workload
-
 
 RANKED = 512
 """User types up to which a search by symmetry is held against every published mechanism: half a minute."""
@@ -26,7 +25,7 @@ class Contender:
     mechanism: str
     parameters: str
     """The tuned parameters in words, empty where there are none."""
-    strategy: Randomiser
+    strategy: Randomiser | InvariantStrategy
     objective: float
     workload: Workload
     prior: np.ndarray | None = None

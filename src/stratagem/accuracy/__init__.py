@@ -36,7 +36,9 @@ __all__ = [
 ]
 
 
-def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None = None) -> Accuracy:
+def evaluate(
+    workload: Workload, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None = None
+) -> Accuracy:
     """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
 
     `prior` (n,), probabilities, chooses the reconstruction: the one of least variance if the types are so
@@ -60,7 +62,10 @@ def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None 
 
 
 def objective(
-    workload: Workload, strategy: Randomiser, F: np.ndarray | None = None, prior: np.ndarray | None = None
+    workload: Workload,
+    strategy: Randomiser | InvariantStrategy,
+    F: np.ndarray | None = None,
+    prior: np.ndarray | None = None,
 ) -> float:
     """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
 

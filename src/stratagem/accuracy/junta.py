@@ -109,7 +109,9 @@ def _eigenvalues_at(strategy: InvariantStrategy, touched: Sequence[int]) -> np.n
             np.argsort([i for group in strategy.groups for i in sorted(set(group) & set(touched))])
         )
     if not isinstance(strategy, OrbitStrategy) or strategy.window:
-        raise ValueError("the domain is a window of longer cycles, so that the information matrix has no characters")
+        raise ValueError(
+            "the domain is a window of longer cycles, so that the information matrix has no characters"
+        )
     place = tuple(slice(1, None) if i in touched else 0 for i in range(len(strategy.sizes)))
     return strategy.eigenvalues[place]
 

@@ -13,7 +13,10 @@ from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Problem, Solver
 from stratagem.workloads import Workload
+from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.check import count_text
+from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.weighted import Weighted
 
 ALIKE, ORDERED = 256, 1024
 """User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
@@ -66,12 +69,23 @@ class Auto:
         check_limits(self.max_seconds, gap=self.gap)
 
     def select(self, problem: Problem) -> Choice:
-        """Return the solver that fits the problem and the reason in a few words."""
+        """Return the solver that fits the problem and the reason in a few words.
+
+        Raises:
+            ValueError: for a domain that only a symmetry could handle, where none is known.
+        """
+        free = self.outputs is None and problem.prior is None
+        return (free and self._symmetric(problem.workload)) or self.dense(problem)
+
+    def dense(self, problem: Problem) -> Choice:
+        """Return the certified solver in the size that fits, whatever the symmetry of the workload."""
         n, seconds = problem.workload.domain_size, self.max_seconds or LONGEST
-        if self.outputs is None and problem.prior is None:
-            symmetric = self._symmetric(problem.workload)
-            if symmetric is not None:
-                return symmetric
+        if n > DENSE:
+            raise ValueError(
+                f"{count_text(n)} user types were given to a search without symmetry, which takes at most {DENSE}: ask "
+                "for the average over user types of marginals, parities or ranges of one attribute, without a "
+                "prior and a limit of outputs, or use coarser values"
+            )
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap)
         if self.outputs is not None:
             reason = f"two-level rows polished by the gradient fit {self.outputs} outputs for {n} user types"
@@ -85,8 +99,9 @@ class Auto:
             return Choice(certified, f"all {2**n - 2} two-level rows over {n} user types can be listed")
         usual, affordable = certified.rows(n), _affordable(certified, n, seconds)
         if affordable >= usual:
+            known = "" if n < ALIKE else "; no symmetry that would do with less is used"
             return Choice(
-                certified, f"two-level rows hold an optimum, and {n} user types leave room to find it"
+                certified, f"two-level rows hold an optimum, and {n} user types leave room to find it{known}"
             )
         few = Certified(affordable, self.seed, max_seconds=seconds, gap=self.gap, polish=False)
         return Choice(few, f"{seconds:g} s are enough for {affordable} two-level rows over {n} user types")
@@ -105,15 +120,16 @@ class Auto:
                 f"values only count as equal or not, so patterns on a few of {len(sizes)} attributes serve all, "
                 "placed and translated at random",
             )
-        if len(sizes) == 1 and n >= ORDERED:
+        if len(sizes) == 1 and n >= ORDERED and (spectrum is not None or _ranges(workload)):
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
-        if n > DENSE:
-            raise ValueError(
-                f"the queries over {count_text(n)} user types have no symmetry that is known, and without one "
-                f"at most {DENSE} types fit: ask for marginals, parities or ranges of one attribute, or use "
-                "coarser values"
-            )
         return None
+
+
+def _ranges(workload: Workload) -> bool:
+    """Return whether the queries are prefixes or ranges, however weighted."""
+    while isinstance(workload, Weighted):
+        workload = workload.workload
+    return isinstance(workload, Prefix | AllRange)
 
 
 def _affordable(solver: Certified, n: int, seconds: float) -> int:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.privacy import ratio
-from stratagem.solvers.published_junta import published_juntas
 from stratagem.solvers.character import Characters
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.pool import Pool, joined, pooled
+from stratagem.solvers.published_junta import published_juntas
 from stratagem.solvers.signature import Signature
 from stratagem.solvers.signatures import divided, signatures
 from stratagem.solvers.simplex_weight import simplex_weights

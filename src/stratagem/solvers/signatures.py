@@ -6,8 +6,8 @@ from math import comb, perm, prod
 
 import numpy as np
 
-from stratagem.solvers.published_junta import axes_of, maximal
 from stratagem.solvers.character import Characters
+from stratagem.solvers.published_junta import axes_of, maximal
 from stratagem.solvers.signature import Signature
 from stratagem.strategies.invariant import OUTPUTS
 from stratagem.workloads.spectrum import Spectrum, Type

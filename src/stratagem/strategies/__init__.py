@@ -17,9 +17,8 @@ from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_encoding import UnaryEncoding
 from stratagem.strategies.views import View, Views
 
-Randomiser = Strategy | InvariantStrategy | Protocol
-"""What a user can run: finitely many reports behind linear maps, all translates of some patterns, or a rule with its
-published estimator."""
+Randomiser = Strategy | Protocol
+"""What a user can run: finitely many reports behind linear maps, or a rule with its published estimator."""
 
 __all__ = [
     "AdditiveNoise",
