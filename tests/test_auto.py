@@ -31,11 +31,11 @@ def chosen(n, **options):
 def test_small_domains_list_all_rows_and_short_times_have_fewer_rows():
     assert "all 62 two-level rows over 6 user types" in chosen(6).reason
     assert chosen(64).solver.outputs is None
-    short, long = chosen(1024, max_seconds=10.0), chosen(1024, max_seconds=600.0)
-    assert 4 * 1024 <= short.solver.outputs < 16 * 1024
-    assert f"10 s are enough for {short.solver.outputs} two-level rows over 1024" in short.reason
+    short, long = chosen(960, max_seconds=10.0), chosen(960, max_seconds=600.0)
+    assert 4 * 960 <= short.solver.outputs < 16 * 960
+    assert f"10 s are enough for {short.solver.outputs} two-level rows over 960" in short.reason
     assert long.solver.outputs is None
-    assert math.isfinite(chosen(1024).solver.max_seconds)
+    assert math.isfinite(chosen(960).solver.max_seconds)
 
 
 def test_a_baseline_says_when_time_was_what_lacked():

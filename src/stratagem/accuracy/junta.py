@@ -32,7 +32,7 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy) -> Accuracy:
         >>> parity = st.Pattern.of((0,), np.array([1, 0]))
         >>> one = st.JuntaStrategy((2,) * 100, (tuple(range(100)),), (parity,), np.ones(1), np.e)
         >>> round(junta_accuracy(st.marginals("2^100", 1), one).worst_case_variance, 1)
-        23366.3
+        23363.5
     """
     check_sizes(workload, strategy)
     spectrum = workload.spectrum
