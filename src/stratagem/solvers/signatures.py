@@ -12,8 +12,10 @@ from stratagem.solvers.signature import Signature
 from stratagem.strategies.invariant import OUTPUTS
 from stratagem.workloads.spectrum import Spectrum, Type
 
-BINARY, CELLS, TABLE = 1 << 13, 1 << 8, 1 << 20
-"""Cells of a signature of binary attributes, of other attributes, and of one that the queries need as it is."""
+CELLS, TABLE = 1 << 13, 1 << 20
+"""Most cells of a signature, and of one that the queries need as it is."""
+ENERGIES = 1 << 20
+"""Most cells of a signature for each class of characters: many classes leave no time for large ones."""
 FEWEST = 32
 """Patterns of a signature that the limit on outputs must leave room for."""
 LARGER, PARTS, SPARE = 2, 3, 3
@@ -73,11 +75,11 @@ def _extended(characters: Characters, kind: Type) -> list[Type]:
         for g, count in enumerate(kind)
         if count < len(groups[g]) and lengths[g] > 1
     ]
+    room = min(CELLS, ENERGIES // len(characters.costs))
     return [
         one
         for one in larger
-        if _cells(characters, one) <= (BINARY if 2 ** sum(one) == _cells(characters, one) else CELLS)
-        and _outputs(characters, one) * FEWEST <= OUTPUTS
+        if _cells(characters, one) <= room and _outputs(characters, one) * FEWEST <= OUTPUTS
     ]
 
 
