@@ -22,13 +22,15 @@ from stratagem.strategies.invariant import OUTPUTS
 
 COUNTABLE = 1 << 53
 """Domain size up to which objectives are stated for all user types together."""
+FIRST = 0.3
+"""Share of the time for the first patterns."""
 TURNS = 16
 """Signatures that a round looks at."""
-SPARE = 400
-"""Columns beyond the ones in use that a round keeps."""
-ROUGH, FINAL = 1e-6, 1e-9
+SPARE = 1 << 20
+"""Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
+ROUGH, FINAL = 1e-5, 1e-8
 """How far weights may be from the best ones while patterns are searched for, and at the end."""
-FAINT = 1e-9
+FAINT = 1e-7
 """Weight below which a column is not in use."""
 IDLE = 1e-6
 """Share of every eigenvalue of M that the patterns dropped at the end may have together."""
@@ -92,7 +94,8 @@ class Junta(Solver):
 
     def begin(self, problem: Problem, start: int, best: Mixture | None) -> Mixture:
         """Return the best mixture of published juntas, all small patterns and balanced random ones."""
-        end, rng = time.perf_counter() + self.max_seconds, np.random.default_rng([self.seed, 0])
+        now, rng = time.perf_counter(), np.random.default_rng([self.seed, 0])
+        first, end = now + FIRST * self.max_seconds, now + self.max_seconds
         spectrum = problem.workload.spectrum
         if spectrum is None:
             raise ValueError(
@@ -104,7 +107,10 @@ class Junta(Solver):
             return _nothing(characters, excess, problem, end)
         listed = signatures(characters, excess, rng)
         pools = [*published(characters, problem.epsilon, excess), *exhaustive(listed)]
-        pool = joined([*pools, *(balanced(one, rng) for one in listed)])
+        for signature in listed:
+            if time.perf_counter() < first or not pools:
+                pools.append(balanced(signature, rng))
+        pool = joined(pools)
         return _weighed(problem, Mixture(0.0, pool, np.ones(len(pool.packed)), listed, 0, end))
 
     def advance(self, problem: Problem, state: Mixture) -> Mixture:
@@ -116,8 +122,9 @@ class Junta(Solver):
         m = state.weights @ state.pool.energies
         prices = costs / np.square(m)
         value, gains = float(prices @ m), state.pool.energies @ prices
-        spare = np.argsort(-np.where(state.weights > FAINT, np.inf, gains), kind="stable")
-        keep = np.sort(spare[: int((state.weights > FAINT).sum()) + SPARE])
+        used = state.weights > FAINT
+        order = np.argsort(-np.where(used, np.inf, gains), kind="stable")
+        keep = np.sort(order[: int(used.sum()) + min(400, SPARE // len(costs))])
         found = [state.pool.chosen(keep)]
         for i in rng.permutation(len(state.signatures))[:TURNS]:
             found.append(undervalued(state.signatures[i], state.pool, prices, value, rng))
@@ -130,7 +137,9 @@ class Junta(Solver):
 
     def finish(self, problem: Problem, state: Mixture) -> Any:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
-        return _strategy(problem, state if state.stuck else _lightened(problem, state))
+        if state.stuck:
+            return _strategy(problem, state)
+        return _strategy(problem, _lightened(_weighed(problem, _lightened(state), FINAL)))
 
 
 def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
@@ -161,7 +170,7 @@ def _strategy(problem: Problem, state: Mixture) -> JuntaStrategy:
     )
 
 
-def _lightened(problem: Problem, state: Mixture) -> Mixture:
+def _lightened(state: Mixture) -> Mixture:
     """Return the mixture without idle columns, and without the lightest until the outputs are at most 2^53.
 
     If the columns dropped hold at most a share d of every eigenvalue of M, L rises by at most d/(1 - d) of it.
@@ -173,7 +182,7 @@ def _lightened(problem: Problem, state: Mixture) -> Mixture:
     idle = np.cumsum(shares[order]) <= IDLE
     idle |= np.cumsum(outputs[order][::-1])[::-1] > OUTPUTS
     keep = np.sort(order[~idle])
-    return _weighed(problem, replace(state, pool=pool.chosen(keep), weights=w[keep]), FINAL)
+    return replace(state, pool=pool.chosen(keep), weights=w[keep])
 
 
 def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixture:

@@ -13,7 +13,7 @@ from stratagem.solvers.signature import Signature
 
 EXHAUSTIVE, LISTED = 16, 1 << 22
 """Cells of a signature up to which all sets may be listed, and how many energies all of them may have."""
-ENTRIES, STARTS = 1 << 19, 256
+ENTRIES, STARTS = 1 << 17, 256
 """Cells of the random patterns that one signature is given in a round, and most patterns."""
 ENERGIES, FEWEST = 1 << 17, 4
 """Energies of the random patterns of a signature, unless they are fewer patterns than so many."""
