@@ -7,8 +7,8 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import lower_bounds
-from stratagem.solvers.published_junta import published_juntas
 from stratagem.solvers.junta import Junta
+from stratagem.solvers.published_junta import published_juntas
 from stratagem.solvers.solver import Problem, Status, search
 from tables import EPSILONS, assert_private
 from test_published_junta import closed
@@ -54,7 +54,9 @@ def test_strategies_are_private_and_between_the_bound_and_the_classics(workload,
     assert accuracy.objective >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
     assert accuracy.objective == pytest.approx(found.best.objective, rel=2e-5)
     for name, one in published_juntas(workload.spectrum, epsilon).items():
-        assert accuracy.objective / workload.scale <= st.evaluate(workload, one).objective / workload.scale * (1 + 2e-6), name
+        assert accuracy.objective / workload.scale <= st.evaluate(
+            workload, one
+        ).objective / workload.scale * (1 + 2e-6), name
     if strategy.outputs * strategy.domain_size <= 1 << 21:
         assert_private(strategy.dense(), epsilon)
         exact = st.evaluate(workload, strategy.dense())
@@ -117,9 +119,7 @@ def test_rounds_never_get_worse_and_ctrl_c_keeps_the_best():
     found = search(solver, problem, interrupt)
     assert found.status is Status.INTERRUPTED
     assert all(b <= a * (1 + 2e-5) for a, b in itertools.pairwise(seen))
-    assert st.evaluate(workload, solver.finish(problem, found.best)).objective <= min(seen) * (
-        1 + 2e-6
-    )
+    assert st.evaluate(workload, solver.finish(problem, found.best)).objective <= min(seen) * (1 + 2e-6)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,9 @@ def test_optimal_shares_are_the_best():
     found = published_juntas(workload.spectrum, 1.0)
     best = st.evaluate(workload, found["fourier, optimal shares"]).objective / workload.scale
     assert best < min(
-        st.evaluate(workload, one).objective / workload.scale for name, one in found.items() if "optimal" not in name
+        st.evaluate(workload, one).objective / workload.scale
+        for name, one in found.items()
+        if "optimal" not in name
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stratagem.solvers.published_junta import published_juntas
 from stratagem.solvers.character import Characters
 from stratagem.solvers.pool import Pool, pooled
+from stratagem.solvers.published_junta import published_juntas
 from stratagem.solvers.signature import Signature
 
 EXHAUSTIVE, LISTED = 16, 1 << 22
