@@ -214,7 +214,10 @@ class Client:
             value = {names[0]: value}
         if set(value) != set(names):
             raise ValueError(f"a value for {_short(list(value))} was given, but {_short(names)} is asked for")
-        coordinates = [read(value[name]) for read, name in zip(self._readers, names, strict=True)]
+        return self.user_type([read(value[name]) for read, name in zip(self._readers, names, strict=True)])
+
+    def user_type(self, coordinates: Sequence[int]) -> Any:
+        """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
         if isinstance(self.sampler, _Translates):
             return coordinates
         cell = 0
@@ -368,7 +371,7 @@ def _entries(table: Mapping[str, Any]) -> array[int]:
 
 def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[Any, ...]]]:
     """Return the attributes of every group, and weight, bits, placements, cells and axes of every pattern."""
-    cycles = _numbers(table["cycles"], "a cycle", 1, LIMIT)
+    cycles = _numbers(table["cycles"], "a cycle", 1, PARTS)
     numbers = _numbers(table["groups"], "a group", 0, len(cycles) - 1)
     groups: list[list[int]] = [[] for _ in range(max(numbers, default=-1) + 1)]
     for attribute, group in enumerate(numbers):
@@ -459,7 +462,7 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
             return value
 
         return number
-    if edges is None:
+    if labels is not None and edges is None:
         known = isinstance(labels, list) and len(labels) == size and all(isinstance(x, str) for x in labels)
         _require(known, f"{name} needs {size} labels")
         place = {label: k for k, label in enumerate(labels)}

@@ -12,7 +12,7 @@ from stratagem.accuracy import objective
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
 from stratagem.mechanism.translates import TranslatesTable
-from stratagem.strategies import InvariantStrategy, MatrixStrategy, Strategy, TwoLevelStrategy
+from stratagem.strategies import InvariantStrategy, MatrixStrategy, TwoLevelStrategy
 from stratagem.strategies.levels import two_levels
 from stratagem.strategies.two_level import pack
 from stratagem.workloads import Workload
@@ -161,7 +161,9 @@ def _check_room(table: TranslatesTable) -> None:
             "merge neighbouring values"
         )
     if table.strategy.outputs > MOST:
-        raise ValueError("the strategy has 2^53 outputs, but a bundle holds fewer: use fewer axes or patterns")
+        raise ValueError(
+            "the strategy has 2^53 outputs, but a bundle holds fewer: use fewer axes or patterns"
+        )
     size = sum(pattern.packed.size for pattern in table.patterns)
     if size > LIMIT // 2:
         raise ValueError(

@@ -186,9 +186,6 @@ class ColumnTable(Table):
         return outputs
 
 
-
-
-
 def coverage(patterns: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
     """Return the weight (n,) of the rows that hold each user type; exact, as the sum stays below 2^53."""
     covered, step = np.zeros(n), max(1, (1 << 22) // n)
