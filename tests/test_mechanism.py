@@ -216,21 +216,30 @@ def edited(bundle, path, value):
 @given(data=draw.data())
 def test_an_entry_edited_by_one_unit_is_refused(data):
     bundle = json.loads(mechanism(data.draw(draw.sampled_from(CASES))).text)
-    numbers = [("certificate", key) for key in bundle["certificate"]]
-    numbers += [("table", key) for key in bundle["table"] if key != "kind"]
-    path = data.draw(draw.sampled_from(numbers))
-    value, step = bundle[path[0]][path[1]], data.draw(draw.sampled_from([-1, 1]))
+    leaves = [leaf for key in ("certificate", "table") for leaf in leaves_of(bundle[key], (key,))]
+    path, value = data.draw(draw.sampled_from([leaf for leaf in leaves if leaf[0][-1] != "kind"]))
+    step = data.draw(draw.sampled_from([-1, 1]))
     if isinstance(value, int):
         new = value + step
-    elif path[1] in ("weights", "entries", "largest", "smallest", "patterns"):
+    elif path[-1] in ("weights", "entries", "largest", "smallest", "patterns", "bits"):
         raw = bytearray(base64.b64decode(value))
         place = data.draw(draw.integers(0, len(raw) - 1))
-        raw[place] = (raw[place] + step) % 256 if path[1] != "patterns" else raw[place] ^ (1 << abs(step) * 3)
+        sets = path[-1] in ("patterns", "bits")
+        raw[place] = raw[place] ^ (1 << abs(step) * 3) if sets else (raw[place] + step) % 256
         new = base64.b64encode(bytes(raw)).decode()
     else:
         new = str(int(value) + step)
     with pytest.raises(ValueError, match=r"\w"):
         client.parse(edited(bundle, path, new))
+
+
+def leaves_of(data, path):
+    """Yield every text and number of nested data with its path."""
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from leaves_of(value, (*path, key))
+    else:
+        yield path, data
 
 
 def test_a_flipped_bit_of_any_pattern_is_refused():
