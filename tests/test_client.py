@@ -68,9 +68,7 @@ def test_a_draw_reads_as_much_for_every_value(case):
     found = mechanism(case)
     sampler = Client(found.bundle).sampler
     sampler.first = Counting(sampler.first)
-    patterns = getattr(sampler, "patterns", None)
-    if patterns is not None:
-        sampler.patterns = Counting(patterns)
+    patterns = counted_patterns(sampler)
     work = Counter()
     for cell in range(found.strategy.domain_size):
         for seed in range(20):
@@ -81,8 +79,46 @@ def test_a_draw_reads_as_much_for_every_value(case):
             assert sampler.first.reads - before == steps * drawn.count(drawn[0])
             work[tuple(set(drawn))] += 1
     assert len(work) == 1
-    if patterns is not None:
-        assert sampler.patterns.reads * (rows(found) - 1).bit_length() == sampler.first.reads
+    if patterns:
+        reads = sum(pattern.reads for pattern in patterns)
+        assert reads * (rows(found) - 1).bit_length() == sampler.first.reads
+
+
+def counted_patterns(sampler):
+    """Let the patterns of a sampler count how often they are read, and return them."""
+    if hasattr(sampler, "rules"):
+        sampler.rules = [(*rule, Counting(bits)) for *rule, bits in sampler.rules]
+        return [rule[-1] for rule in sampler.rules]
+    if not hasattr(sampler, "patterns"):
+        return []
+    sampler.patterns = Counting(sampler.patterns)
+    return [sampler.patterns]
+
+
+@pytest.mark.parametrize("case", ["torus-window", "binary-juntas", "mixed-juntas"])
+def test_the_same_bytes_read_the_same_coordinates_of_every_user_type(case):
+    """As long as they draw alike: the attributes that a round looks at are drawn, not chosen by their values."""
+    found, seen = mechanism(case), {}
+    sampler = Client(found.bundle).sampler
+    for cell in range(found.strategy.domain_size):
+        for seed in range(20):
+            looked = Looked(user_type(found, cell))
+            sampler.draw(looked, stream(seed))
+            before = seen.setdefault(seed, looked.places)
+            assert all(a == b for a, b in zip(before, looked.places, strict=False))
+    assert len({len(places) for places in seen.values()}) > 1
+
+
+class Looked(list):
+    """Coordinates that note which of them are read."""
+
+    def __init__(self, coordinates):
+        super().__init__(coordinates)
+        self.places = []
+
+    def __getitem__(self, place):
+        self.places.append(place)
+        return super().__getitem__(place)
 
 
 @pytest.mark.parametrize("case", ["two-level", "two-level-small-epsilon", "two-level-large-epsilon"])

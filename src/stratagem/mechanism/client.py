@@ -308,19 +308,18 @@ class _Translates:
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.low, (self.groups, patterns) = table["low"], _translates(table)
         self.first: Sequence[int] = _search_table([pattern[0] for pattern in patterns]).tolist()
-        self.patterns = b"".join(pattern[1] for pattern in patterns)
-        self.rules, offset, start = [], 0, 0
+        self.rules, offset = [], 0
         for _, bits, ways, cells, axes in patterns:
             spare = 64 - (ways * cells - 1).bit_length()
-            self.rules.append((offset, start, spare, ways, cells, axes))
-            offset, start = offset + ways * cells, start + len(bits)
+            self.rules.append((offset, spare, ways, cells, axes, bits))
+            offset += ways * cells
 
     def draw(self, cell: Sequence[int], source: Callable[[int], bytes]) -> int:
         """Return an output; each round reads as many coordinates and one byte, whatever the coordinates."""
         low, rise = self.low, HIGH - self.low
         while True:
             row, chance = _ROUND(source(16))
-            offset, start, spare, ways, cells, axes = self.rules[bisect_right(self.first, row)]
+            offset, spare, ways, cells, axes, bits = self.rules[bisect_right(self.first, row)]
             while (drawn := int.from_bytes(source(8), "big") >> spare) >= ways * cells:
                 pass
             (placement, shift), place = divmod(drawn, cells), 0
@@ -329,7 +328,7 @@ class _Translates:
                 ways, cells = ways // choices, cells // cycle
                 (rank, placement), (moved, shift) = divmod(placement, ways), divmod(shift, cells)
                 place = place * cycle + (cell[left[group].pop(rank)] - moved) % cycle
-            inside = self.patterns[start + (place >> 3)] >> 7 - (place & 7) & 1
+            inside = bits[place >> 3] >> 7 - (place & 7) & 1
             if chance >> 12 < low + inside * rise:
                 return offset + drawn
 

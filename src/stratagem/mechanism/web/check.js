@@ -30,7 +30,7 @@ export function short(value) {
   if (typeof value === "number") return String(value);
   let text;
   try {
-    text = JSON.stringify(value, (_, x) => (typeof x === "bigint" ? String(x) : x)) ?? String(value);
+    text = typeof value === "bigint" ? String(value) : JSON.stringify(value, (_, x) => (typeof x === "bigint" ? String(x) : x)) ?? String(value);
   } catch {
     text = typeof value;
   }
