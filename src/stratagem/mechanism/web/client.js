@@ -80,8 +80,18 @@ export class Client {
 
   /** Return the probability of an output for a user type, rounded: to show, not to draw. */
   probability(output, cell) {
+    return this.sampler.units(output, cell) / this.total();
+  }
+
+  /** Return the two probabilities of an output of a table of translates. */
+  levels(output) {
+    return this.sampler.levels(output).map((units) => units / this.total());
+  }
+
+  /** Return what every column sums to, rounded. */
+  total() {
     const { column_total: total, column_unit: unit = 1 } = this.bundle.certificate;
-    return this.sampler.units(output, cell) / (Number(total) / Number(unit));
+    return Number(total) / Number(unit);
   }
 }
 

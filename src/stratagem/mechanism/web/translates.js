@@ -56,9 +56,18 @@ export class Translates {
   }
 
   units(y, cell) {
-    const rule = this.rules.findLast(({ offset }) => offset <= y);
-    const level = this.low + this.inside(rule, y - rule.offset, cell) * (HIGH - this.low);
-    return (rule.weight / rule.count) * level;
+    const rule = this.ruleOf(y);
+    return this.levels(y)[this.inside(rule, y - rule.offset, cell)];
+  }
+
+  /** Return the units of an output for user types outside and inside. */
+  levels(y) {
+    const { weight, count } = this.ruleOf(y);
+    return [this.low, HIGH].map((level) => (weight / count) * level);
+  }
+
+  ruleOf(y) {
+    return this.rules.findLast(({ offset }) => offset <= y);
   }
 
   static facts(table) {
