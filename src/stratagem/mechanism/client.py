@@ -205,13 +205,13 @@ class Client:
 
     def cell(self, value: Any) -> Any:
         """Return a value's user type: its number, the last attribute fastest, or the list of its coordinates."""
-        names = [attribute["name"] for attribute in self.attributes]
         if not isinstance(value, Mapping):
-            if len(names) > 1:
-                raise ValueError(
-                    f"{_short(value)} was given, but the domain has several attributes: give a mapping"
-                )
-            value = {names[0]: value}
+            if len(self._readers) == 1:
+                return self.user_type([self._readers[0](value)])
+            raise ValueError(
+                f"{_short(value)} was given, but the domain has several attributes: give a mapping"
+            )
+        names = [attribute["name"] for attribute in self.attributes]
         if set(value) != set(names):
             raise ValueError(f"a value for {_short(list(value))} was given, but {_short(names)} is asked for")
         return self.user_type([read(value[name]) for read, name in zip(self._readers, names, strict=True)])
