@@ -12,6 +12,7 @@ from mechanisms import mechanism
 from node import base64_text, run
 from stratagem.mechanism.client import MOST, Client, parse
 from stratagem.mechanism.runner import value_of
+from test_mechanism import leaves_of
 from test_web_bundles import edited, sealed_text, unit
 
 JUNTAS, WINDOW = "mixed-juntas", "window"
@@ -159,3 +160,25 @@ def test_every_boundary_of_a_pattern_is_met(case):
     job = run("reports", bundle=found.text, stream=stream.getvalue(), values=texts)
     assert [report["output"] for report in job["reports"]] == expected
     assert job["used"] == len(stream.getvalue())
+
+
+def test_random_changes_are_judged_alike(rng):
+    """One number, text or byte of a table changed at random and the hash made good: Python's words on the web."""
+    raws = []
+    for number in range(300):
+        case = ("mixed-juntas", "window", "torus-window", "hundred")[number % 4]
+        leaves = [path for path, _ in leaves_of(mechanism(case).bundle["table"], ("table",))]
+        path = leaves[rng.integers(len(leaves))]
+        raws.append(edited(case, *path, to=lambda value: changed(value, rng)))
+    web = run("parse", bundles=[base64_text(raw) for raw in raws])
+    said = [sentence(raw) for raw in raws]
+    assert web == [None if one is None else f"RangeError: {one}" for one in said]
+    assert len(set(said)) > 15
+
+
+def changed(value, rng):
+    """Return another number or text, near or far."""
+    if isinstance(value, int):
+        return [value + 1, value - 1, 2 * value, int(rng.integers(0, 8)), 1 << 60][rng.integers(5)]
+    place = rng.integers(len(value))
+    return value[:place] + "A/k=-"[rng.integers(5)] + value[place + 1 :]

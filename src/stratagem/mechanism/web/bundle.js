@@ -99,7 +99,7 @@ function fits(table, sizes) {
   if (kind(table) === "translates") {
     const { cycles } = table;
     return Array.isArray(cycles) && cycles.length === sizes.length
-      && sizes.every((size, k) => Number.isInteger(cycles[k]) && size <= cycles[k]);
+      && sizes.every((size, k) => ["number", "bigint"].includes(typeof cycles[k]) && size <= cycles[k]);
   }
   return sizes.reduce((cells, size) => Math.min(cells * size, PARTS + 1), 1) === table.user_types;
 }
