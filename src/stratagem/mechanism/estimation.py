@@ -19,7 +19,8 @@ from stratagem.mechanism.interval import (
 from stratagem.mechanism.postprocessing import Method, named
 from stratagem.mechanism.published import Published
 from stratagem.mechanism.reconstruction import ROUNDING, About, Reconstruction
-from stratagem.strategies import Protocol, Randomiser
+from stratagem.mechanism.tally import Counts, SparseCounts
+from stratagem.strategies import InvariantStrategy, Protocol, Randomiser
 from stratagem.workloads import Domain, Workload, check, histogram, kron, prefix, total
 
 
@@ -186,8 +187,8 @@ class Estimate:
 
 
 def estimate(
-    strategy: Randomiser,
-    counts: np.ndarray,
+    strategy: Randomiser | InvariantStrategy,
+    counts: Counts,
     workload: Workload,
     *,
     prior: np.ndarray | None = None,
@@ -227,6 +228,8 @@ def estimate(
     check_confidence(confidence)
     if about not in ("users", "population"):
         raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
+    counts = counts.dense() if isinstance(counts, SparseCounts) else counts
+    strategy = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
     protocol = isinstance(strategy, Protocol)
     reconstruction = Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
     reconstruction.check(workload)
