@@ -8,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -55,6 +56,10 @@ class AllRange(Workload):
     def spectrum(self) -> None:
         """None: the values have an order."""
         return None
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield all queries at once."""
+        yield whole(self)
 
     def _gram(self) -> Array:
         n = self.domain.size

@@ -1,6 +1,7 @@
 """The histogram: one query for each cell."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
@@ -40,6 +42,10 @@ class Identity(Workload):
         sizes = self.domain.sizes
         level = 2.0 ** -math.log2(self.domain.size)
         return Spectrum(sizes, by_size(sizes), len(sizes), lambda kind: level)
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield all queries at once."""
+        yield whole(self)
 
     def _gram(self) -> Array:
         return np.eye(self.domain.size)

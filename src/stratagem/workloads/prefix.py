@@ -1,5 +1,6 @@
 """Prefixes of one ordered attribute: the distribution function."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -45,6 +47,10 @@ class Prefix(Workload):
     def spectrum(self) -> None:
         """None: the values have an order."""
         return None
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield all queries at once."""
+        yield whole(self)
 
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)

@@ -1,11 +1,13 @@
 """Stacks: the queries of several workloads, one after the other."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum, common
 from stratagem.workloads.workload import Array, Workload
@@ -59,6 +61,14 @@ class Stack(Workload):
         parts = [one.refined(groups) for one in known]
         order = max(one.order for one in known)
         return Spectrum(self.domain.sizes, groups, order, lambda kind: sum(one.value(kind) for one in parts))
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield those of all parts."""
+        start = 0
+        for part in self.parts:
+            for margin in part.margins():
+                yield replace(margin, places=np.arange(start, start + part.queries)[margin.places])
+            start += part.queries
 
     def _gram(self) -> Array:
         gram = self.parts[0].gram()

@@ -1,5 +1,6 @@
 """The total: one query that counts everybody."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
@@ -38,6 +40,10 @@ class Total(Workload):
         """1 for the constant, 0 for all other characters."""
         sizes = self.domain.sizes
         return Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind)))
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield the total of the first attribute's table."""
+        yield Margin((0,), Total(self.domain.part((0,))), slice(0, 1))
 
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))

@@ -1,11 +1,13 @@
 """A workload whose queries count more, or less."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import final
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import Array, Workload
@@ -51,6 +53,11 @@ class Weighted(Workload):
         """That of the workload times weight^2."""
         inner, square = self.workload.spectrum, self.weight**2
         return inner and replace(inner, value=lambda kind: square * inner.value(kind))
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield those of the workload, weighted."""
+        for margin in self.workload.margins():
+            yield replace(margin, workload=Weighted(margin.workload, self.weight))
 
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()

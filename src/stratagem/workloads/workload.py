@@ -1,6 +1,7 @@
 """What every workload of linear queries can do, without its matrix ever being built."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.spectrum import Spectrum
 
 Array = NDArray[np.float64]
@@ -54,6 +56,10 @@ class Workload(ABC):
 
         None where values of some attribute have an order, or where this is not known.
         """
+
+    @abstractmethod
+    def margins(self) -> Iterator[Margin]:
+        """Yield the queries by the sets of attributes that they touch; together they are all queries, each once."""
 
     @abstractmethod
     def _gram(self) -> Array: ...
