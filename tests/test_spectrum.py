@@ -42,3 +42,18 @@ def test_ordered_values_have_no_spectrum_and_a_thousand_attributes_have_a_short_
     spectrum = st.marginals("2^1000", 3).spectrum
     assert [spectrum.multiplicity(kind) for kind in spectrum.types] == [1, 1000, 499_500, 166_167_000]
     assert spectrum.values[-1] == 0.125
+
+
+@pytest.mark.parametrize("workload", SPECTRA.values(), ids=SPECTRA)
+def test_quantities_per_user_type_go_on_where_the_domain_cannot_be_counted(workload):
+    assert workload.counted
+    assert workload.scale == workload.domain_size
+    assert workload.mean_square == pytest.approx(np.trace(workload.gram()) / workload.domain_size)
+    spectrum = workload.spectrum
+    assert workload.mean_square == pytest.approx(spectrum.multiplicities @ spectrum.values)
+
+
+def test_a_column_of_marginals_has_one_cell_in_every_table():
+    workload = st.marginals("2^1000", 3)
+    assert (workload.counted, workload.scale) == (False, 1.0)
+    assert workload.mean_square == pytest.approx(1000 * 999 * 998 / 6)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.mechanism.reports import ID, Reason, Report, ReportFormat
-from stratagem.mechanism.tally import CONFLICT, Tally
+from stratagem.mechanism.tally import CONFLICT, Tally, counted
 from stratagem.target import check_target, written_atomically
 from stratagem.workloads.check import integer
 
@@ -76,11 +76,10 @@ class Aggregator:
     def tally(self) -> Tally:
         """Return the counts by output and what became of everything else."""
         outputs = np.fromiter(self._outputs.values(), dtype=np.int64, count=len(self._outputs))
-        counts = np.bincount(outputs[outputs != CONFLICT], minlength=self.form.outputs)
         received = sum(self._received.values(), Counter())
         valid = received.pop(VALID, 0)
         return Tally(
-            counts=counts.astype(np.int64),
+            counts=counted(outputs[outputs != CONFLICT], self.form.outputs),
             rejected={str(reason): number for reason, number in received.most_common()},
             duplicates=valid - len(outputs),
             conflicting=int((outputs == CONFLICT).sum()),

@@ -19,6 +19,7 @@ from stratagem.mechanism.interval import (
 from stratagem.mechanism.postprocessing import Method, named
 from stratagem.mechanism.published import Published
 from stratagem.mechanism.reconstruction import ROUNDING, About, Reconstruction
+from stratagem.mechanism.tally import Counts, SparseCounts
 from stratagem.strategies import Protocol, Randomiser
 from stratagem.workloads import Domain, Workload, check, histogram, kron, prefix, total
 
@@ -187,7 +188,7 @@ class Estimate:
 
 def estimate(
     strategy: Randomiser,
-    counts: np.ndarray,
+    counts: Counts,
     workload: Workload,
     *,
     prior: np.ndarray | None = None,
@@ -227,6 +228,7 @@ def estimate(
     check_confidence(confidence)
     if about not in ("users", "population"):
         raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
+    counts = counts.dense() if isinstance(counts, SparseCounts) else counts
     protocol = isinstance(strategy, Protocol)
     reconstruction = Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
     reconstruction.check(workload)

@@ -31,6 +31,7 @@ from stratagem.mechanism.estimation import Estimate, estimate
 from stratagem.mechanism.reports import ReportFormat
 from stratagem.mechanism.rounding import budget, nearest_table
 from stratagem.mechanism.table import KINDS, Table, encode
+from stratagem.mechanism.tally import Counts
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.strategies import Strategy
@@ -183,8 +184,8 @@ class Mechanism:
         """Return the collection of reports in a .duckdb file, which lasts; without a path, until it is closed."""
         return Collection(path, self.identifier, self.outputs)
 
-    def estimate(self, counts: np.ndarray, workload: Workload | None = None, **options: Any) -> Estimate:
-        """Return the answers of its own workload, or of another, from the counts of its outputs (m,).
+    def estimate(self, counts: Counts, workload: Workload | None = None, **options: Any) -> Estimate:
+        """Return the answers of its own workload, or of another, from the counts of its outputs, (m,) or sparse.
 
         The options are those of `estimate`: method, confidence, simultaneous, about.
         """

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratagem.mechanism.reports import Reason, ReportFormat
-from stratagem.mechanism.tally import CONFLICT, Tally
+from stratagem.mechanism.tally import CONFLICT, Tally, counted
 from stratagem.table import nearest
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from ibis.expr.types import Table
 
 DIGITS = 32
@@ -74,17 +75,12 @@ def tally(judged: Table, outputs: int, parts: Iterable[Table] | None = None) -> 
     less memory at a time than all ids together.
     """
     valid, rejected, anonymous = _received(judged)
-    counts, ids, conflicting = np.zeros(outputs, dtype=np.int64), 0, 0
-    for part in parts or (judged,):
-        for row in _rows(_ids_by_output(part)):
-            ids += row["ids"]
-            if row["output"] == CONFLICT:
-                conflicting += row["ids"]
-            else:
-                counts[row["output"]] += row["ids"]
-    for output, number in anonymous.items():
-        counts[output] += number
-    return Tally(counts, dict(rejected.most_common()), valid - ids, conflicting, anonymous.total())
+    named = np.concatenate([_pairs(_ids_by_output(part).to_pyarrow()) for part in parts or (judged,)])
+    conflicts = named[:, 0] == CONFLICT
+    every = np.concatenate([named[~conflicts], anonymous])
+    counts = counted(every[:, 0], outputs, every[:, 1])
+    ids, conflicting, loose = (int(pairs[:, 1].sum()) for pairs in (named, named[conflicts], anonymous))
+    return Tally(counts, dict(rejected.most_common()), valid - ids, conflicting, loose)
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -127,21 +123,20 @@ def _equal(text: Any, wanted: str) -> Any:
     return (text == wanted).fill_null(False)
 
 
-def _received(judged: Table) -> tuple[int, Counter[str], Counter[int]]:
-    """Return the number of reports with an id, of rows rejected by reason, of reports without id by output."""
+def _received(judged: Table) -> tuple[int, Counter[str], np.ndarray]:
+    """Return the number of reports with an id, of rows rejected by reason, and of reports without id by output.
+
+    The last are pairs (k x 2) of output and number.
+    """
     import ibis
 
     named = judged.id.notnull()
     loose = ibis.ifelse(named, ibis.null("int64"), judged.output)
-    valid, rejected, anonymous = 0, Counter(), Counter()
-    for row in _rows(judged.group_by(reason=judged.reason, loose=loose).agg(number=judged.count())):
-        if row["reason"] is not None:
-            rejected[row["reason"]] = row["number"]
-        elif row["loose"] is not None:
-            anonymous[row["loose"]] = row["number"]
-        else:
-            valid = row["number"]
-    return valid, rejected, anonymous
+    found = judged.group_by(reason=judged.reason, loose=loose).agg(number=judged.count()).to_pyarrow()
+    anonymous = found["loose"].is_valid()
+    others = found.filter(found["loose"].is_null())
+    rejected = Counter(dict(zip(others["reason"].to_pylist(), others["number"].to_pylist(), strict=True)))
+    return rejected.pop(None, 0), rejected, _pairs(found.filter(anonymous).select(["loose", "number"]))
 
 
 def _ids_by_output(judged: Table) -> Table:
@@ -154,5 +149,6 @@ def _ids_by_output(judged: Table) -> Table:
     return once.group_by(output=output).agg(ids=once.count())
 
 
-def _rows(table: Table) -> list[dict]:
-    return table.to_pyarrow().to_pylist()
+def _pairs(table: pa.Table) -> np.ndarray:
+    """Return two columns of whole numbers as an array (k x 2)."""
+    return np.stack([column.to_numpy() for column in table.columns], axis=1).astype(np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.mechanism.reports import ReportFormat
-from stratagem.mechanism.tally import Tally
+from stratagem.mechanism.tally import DENSE, Counts, SparseCounts, Tally
 from stratagem.workloads.check import integer
 
 KEYS = ("mechanism", "reports", "counts", "rejected", "duplicates", "conflicting", "anonymous")
@@ -22,7 +22,7 @@ def tally_data(tally: Tally, identifier: str) -> dict[str, Any]:
     return {
         "mechanism": identifier,
         "reports": tally.reports,
-        "counts": tally.counts.tolist(),
+        "counts": _counts_data(tally.counts),
         "rejected": dict(tally.rejected),
         "duplicates": tally.duplicates,
         "conflicting": tally.conflicting,
@@ -60,17 +60,43 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
             f"{source} counts reports of mechanism {str(data['mechanism'])[:16]}, not of {form.mechanism}: "
             "give the bundle that the reports were made with"
         )
-    counts, rejected = data["counts"], data["rejected"]
-    if not isinstance(counts, list) or len(counts) != form.outputs or not isinstance(rejected, dict):
-        raise ValueError(f"{source} needs {form.outputs} counts, one for each output: {ADVICE}")
-    numbers = [integer(count, f"a count in {source}", 0, MOST // len(counts), ADVICE) for count in counts]
+    rejected = data["rejected"]
+    if not isinstance(rejected, dict):
+        raise ValueError(f"{source} names no reasons of what was rejected: {ADVICE}")
+    counts = _counts(data["counts"], form.outputs, source)
     others = {key: integer(data[key], f"{key} in {source}", 0, MOST, ADVICE) for key in KEYS[4:]}
     reasons = {
         key: integer(value, f"{key!r} in {source}", 0, MOST, ADVICE) for key, value in rejected.items()
     }
-    tally = Tally(np.array(numbers, dtype=np.int64), reasons, **others)
+    tally = Tally(counts, reasons, **others)
     if tally.reports != data["reports"]:
         raise ValueError(
             f"{source} states {data['reports']} reports, but its counts sum to another: {ADVICE}"
         )
     return tally
+
+
+def _counts_data(counts: Counts) -> list[int] | dict[str, list[int]]:
+    """Return counts as a list, one for each output; sparse ones as two, of the outputs that came and how often."""
+    if isinstance(counts, SparseCounts):
+        return {"outputs": counts.outputs.tolist(), "counts": counts.counts.tolist()}
+    return counts.tolist()
+
+
+def _counts(data: Any, size: int, source: str) -> Counts:
+    """Return counts from either form, the one that `_counts_data` writes for so many outputs."""
+    if size > DENSE:
+        if not isinstance(data, dict) or set(data) != {"outputs", "counts"}:
+            raise ValueError(f"{source} needs the outputs that came, and their counts: {ADVICE}")
+        outputs = _numbers(data["outputs"], f"an output in {source}", 0, size - 1)
+        times = _numbers(data["counts"], f"a count in {source}", 1, MOST // max(1, len(outputs)))
+        return SparseCounts(outputs, times, size)
+    if not isinstance(data, list) or len(data) != size:
+        raise ValueError(f"{source} needs {size} counts, one for each output: {ADVICE}")
+    return _numbers(data, f"a count in {source}", 0, MOST // size)
+
+
+def _numbers(data: Any, what: str, low: int, high: int) -> np.ndarray:
+    if not isinstance(data, list):
+        raise ValueError(f"{what} stands in no list: {ADVICE}")
+    return np.array([integer(number, what, low, high, ADVICE) for number in data], dtype=np.int64)

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 MATRIX_LIMIT = 2**27  # 1 GiB of float64
 GRAM_LIMIT = 2**29  # 4 GiB: n up to 23,170
 ANSWER_LIMIT = 2**30
+COUNTED = 2**53
 
 
 class Workload(ABC):
@@ -77,6 +78,30 @@ class Workload(ABC):
     def domain_size(self) -> int:
         """The number n of cells, the columns of W."""
         return self.domain.size
+
+    @final
+    @property
+    def counted(self) -> bool:
+        """Whether the domain has at most 2^53 cells, so that its size is exact in float64.
+
+        L(Q) and its bounds are stated per user type, L/n, where it has more.
+        """
+        return self.domain_size <= COUNTED
+
+    @final
+    @property
+    def scale(self) -> float:
+        """What quantities per user type are multiplied by: n, or 1 where the domain is not `counted`."""
+        return float(self.domain_size) if self.counted else 1.0
+
+    @final
+    @property
+    def mean_square(self) -> float:
+        """tr V/n, the squared length of a column of W, averaged over the user types; finite at any n."""
+        spectrum = None if self.counted else self.spectrum
+        if spectrum is None:
+            return self.frobenius_squared / self.domain_size
+        return float(spectrum.multiplicities @ spectrum.values)
 
     @final
     def gram(self) -> Array:
