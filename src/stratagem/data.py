@@ -13,6 +13,7 @@ import numpy as np
 from stratagem.binning import Binning
 from stratagem.table import nearest
 from stratagem.workloads import Domain
+from stratagem.workloads.check import entries
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -21,6 +22,8 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_MAGIC = b"PAR1"
 BATCH = 1 << 16
 """Rows fetched together."""
+CELLS = 1 << 27
+"""Cells of the largest data vector (1 GiB)."""
 CSV_SCAN = (
     "read_csv(?, all_varchar = true, header = true, skip = 0, comment = '', quote = '\"', escape = '\"')"
 )
@@ -39,25 +42,46 @@ class Source:
 class Placed:
     """Where rows went."""
 
-    cell: np.ndarray
-    """Cell of every row (k,), -1 outside."""
+    coordinates: np.ndarray
+    """Value of every attribute in every row (k, d), 0 where it is outside."""
     reason: list[str]
     """Why a row is outside, empty for those inside."""
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Which rows are inside the domain (k,)."""
+        return np.array([not why for why in self.reason], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
     """How many users have each type, and how many have none."""
 
-    x: np.ndarray
-    """Users of each cell (n,), integers."""
+    domain: Domain
+    coordinates: np.ndarray
+    """The user types that occur (k, d), one value an attribute; a type may occur again."""
+    counts: np.ndarray
+    """Users of each of them (k,), integers."""
     outside: dict[str, int] = field(default_factory=dict)
     """Users outside the domain by reason, by the first attribute that puts them there."""
 
     @property
     def users(self) -> int:
         """Users inside the domain."""
-        return int(self.x.sum())
+        return int(self.counts.sum())
+
+    @property
+    def x(self) -> np.ndarray:
+        """Users of each cell (n,), integers.
+
+        Raises:
+            ValueError: for a domain of more than 2^27 cells.
+        """
+        advice = "use the user types that occur, or a smaller domain"
+        entries(self.domain.size, CELLS, "a data vector", advice)
+        x = np.zeros(self.domain.size, dtype=np.int64)
+        np.add.at(x, np.ravel_multi_index(tuple(self.coordinates.T), self.domain.sizes), self.counts)
+        return x
 
 
 def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Data:
@@ -81,14 +105,14 @@ def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Dat
 
 
 def stream(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Iterator[Placed]:
-    """Yield the cells of a file's rows in their order, some thousand rows at a time.
+    """Yield the values of a file's rows in their order, some thousand rows at a time.
 
     Raises:
         ValueError: as `read`, though not for a file without a row inside the domain.
     """
     chosen = _chosen(domain, sources)
     for rows in _batches(Path(path), [source.column for source in chosen]):
-        yield _placed(rows, domain, chosen)
+        yield _placed(rows, chosen)
 
 
 def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
@@ -98,30 +122,28 @@ def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
     return [sources[name] for name in domain.attributes]
 
 
-def _placed(rows: list[tuple], domain: Domain, sources: list[Source]) -> Placed:
+def _placed(rows: list[tuple], sources: list[Source]) -> Placed:
     """Place every row; further entries of a row are left alone."""
-    cell, reason = np.zeros(len(rows), dtype=np.int64), [""] * len(rows)
-    for position, (source, size) in enumerate(zip(sources, domain.sizes, strict=True)):
+    coordinates = np.zeros((len(rows), len(sources)), dtype=np.int64)
+    reason = [""] * len(rows)
+    for position, source in enumerate(sources):
         placed = source.binning.cells([row[position] for row in rows], source.column)
-        cell = cell * size + np.maximum(placed.cell, 0)
+        coordinates[:, position] = np.maximum(placed.cell, 0)
         new = (f"{source.column} {why}" if why else "" for why in placed.reason)
         reason = [old or why for old, why in zip(reason, new, strict=True)]
-    inside = np.array([not why for why in reason], dtype=bool)
-    return Placed(np.where(inside, cell, -1), reason)
+    return Placed(coordinates, reason)
 
 
 def _count(rows: list[tuple], domain: Domain, sources: list[Source]) -> Data:
     """Place the distinct rows, each with its multiplicity last."""
     counts = np.array([row[-1] for row in rows], dtype=np.int64)
-    placed = _placed(rows, domain, sources)
+    placed = _placed(rows, sources)
     outside: Counter[str] = Counter()
     for why, count in zip(placed.reason, counts.tolist(), strict=True):
         if why:
             outside[why] += count
-    inside = placed.cell >= 0
-    x = np.zeros(domain.size, dtype=np.int64)
-    np.add.at(x, placed.cell[inside], counts[inside])
-    return Data(x, dict(outside.most_common()))
+    inside = placed.inside
+    return Data(domain, placed.coordinates[inside], counts[inside], dict(outside.most_common()))
 
 
 def _grouped(path: Path, columns: list[str]) -> list[tuple]:

@@ -15,6 +15,7 @@ from stratagem.ranking import Contender
 from stratagem.solvers.solver import Status, Step, excess
 from stratagem.strategies import Strategy
 from stratagem.workloads import Workload
+from stratagem.workloads.check import count_text
 
 if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
@@ -52,6 +53,11 @@ class Solution:
     def workload(self) -> Workload:
         """The queries."""
         return self.aim.workload
+
+    @property
+    def per_type(self) -> bool:
+        """Whether objective and bounds are stated per user type, L/n, because nobody can count the domain."""
+        return not self.workload.counted
 
     @property
     def objective_kind(self) -> str:
@@ -94,9 +100,9 @@ class Solution:
     def __str__(self) -> str:
         """Say in a few lines what was found and how good it is."""
         return (
-            f"{self.strategy.outputs} outputs for {self.workload.domain_size} user types, "
+            f"{count_text(self.strategy.outputs)} outputs for {count_text(self.workload.domain_size)} user types, "
             f"measured epsilon {self.strategy.epsilon:.6g}\n"
-            f"objective    {self.objective:.6g}\n"
+            f"objective    {self.objective:.6g}{' per user type' if self.per_type else ''}\n"
             f"lower bound  {self.lower_bound:.6g} ({self.bounds.name})\n"
             f"gap          {100 * self.gap:.2f} %\n"
             f"solver       {self.solver}: {self.reason}\n"

@@ -11,7 +11,7 @@ import typer
 
 from stratagem.cli.compare import write_comparison
 from stratagem.cli.option import EDGES, JSON, LABELS
-from stratagem.cli.output import write, write_json
+from stratagem.cli.output import read_count, write, write_json
 from stratagem.cli.progress import progress
 from stratagem.cli.request import Request, requesting
 from stratagem.cli.source import check_values_kept, read_values
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from stratagem.cli.source import Values
     from stratagem.solution import Solution
 
+
+NAMED = 8
+"""Attributes that an example names."""
 
 OUT = Annotated[
     Path | None,
@@ -87,7 +90,7 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
     """Return the solution as named values."""
     from stratagem.comparison import ALPHA
 
-    return {
+    found: dict[str, object] = {
         "workload": name,
         "domain": str(solution.workload.domain),
         "epsilon": solution.epsilon,
@@ -108,6 +111,7 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
         "seconds": solution.seconds,
         "file": None if out is None else str(out),
     }
+    return found | {"per_type": True} if solution.per_type else found
 
 
 def _describe(solution: Solution, name: str, out: Path | None) -> None:
@@ -117,12 +121,13 @@ def _describe(solution: Solution, name: str, out: Path | None) -> None:
     workload = solution.workload
     write(
         f"{name} over domain {workload.domain}: {workload.queries:,} queries, "
-        f"{workload.domain_size:,} user types, epsilon {solution.epsilon:g}, "
-        f"objective {solution.objective_kind}\n"
+        f"{read_count(workload.domain_size)} user types, epsilon {solution.epsilon:g}, "
+        f"objective {solution.objective_kind}{' per user type' if solution.per_type else ''}\n"
     )
     write_comparison(Comparison.of(solution))
     write(
-        f"\nfound:  {solution.strategy.outputs} reports, measured epsilon {solution.strategy.epsilon:.10g}, "
+        f"\nfound:  {read_count(solution.strategy.outputs)} reports, "
+        f"measured epsilon {solution.strategy.epsilon:.10g}, "
         f"at most {100 * solution.gap:.2f} % above the best possible strategy, in {solution.seconds:.1f} s"
     )
     write(f"solver: {solution.solver}: {solution.reason}")
@@ -139,7 +144,10 @@ def _next(solution: Solution, name: str, out: Path | None) -> str:
         )
     if out.suffix.lower() not in (".json", ".npz"):
         return "save it as .ldp.json too, and stratagem simulate runs it on data"
-    columns = " ".join(f"--column {attribute}=COLUMN" for attribute in solution.workload.domain.attributes)
-    if len(solution.workload.domain.sizes) == 1:
+    attributes = solution.workload.domain.attributes
+    columns = " ".join(f"--column {attribute}=COLUMN" for attribute in attributes[:NAMED])
+    if len(attributes) == 1:
         columns = "--column COLUMN --edges START:STOP:STEP"
+    if len(attributes) > NAMED:
+        columns += " ..."
     return f"stratagem simulate {shlex.quote(str(out))} --data DATA.csv {columns}"

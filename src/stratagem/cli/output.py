@@ -49,6 +49,13 @@ def spread(count: int, shown: int) -> list[int]:
     return sorted({round(k * (count - 1) / (shown - 1)) for k in range(shown)})
 
 
+def read_count(count: int) -> str:
+    """Return a whole number for reading: with separators, or a power of ten when nobody would read the digits."""
+    from stratagem.workloads.check import count_text
+
+    return f"{count:,}" if abs(count) < 10**15 else count_text(count)
+
+
 def fail(sentence: str, status: int = 2) -> NoReturn:
     """Write one sentence to standard error and exit."""
     sys.stdout.flush()

@@ -66,13 +66,16 @@ def randomise(
 
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], target: TextIO) -> None:
     """Randomise the rows of a file."""
+    import numpy as np
+
     from stratagem.cli.source import read_sources
     from stratagem.data import stream
 
     client, outside, sent = mechanism.client, Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)
     for rows in stream(data, mechanism.domain, sources):
-        inside = [int(cell) for cell in rows.cell if cell >= 0]
+        values = tuple(rows.coordinates[rows.inside].T)
+        inside = np.asarray(np.ravel_multi_index(values, mechanism.domain.sizes)).tolist()
         target.writelines(json.dumps(client.report(cell)) + "\n" for cell in inside)
         outside.update(why for why in rows.reason if why)
         sent += len(inside)

@@ -1,12 +1,10 @@
-"""Exact variance of (workload, strategy) under the optimal reconstruction: every formula once."""
+"""Exact variance of (workload, strategy) under the optimal reconstruction, by n x n arrays."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 
+from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.linalg import (
     CANCELLED,
     CentredInverse,
@@ -29,72 +27,8 @@ PLAIN = 1 << 22
 """Entries of W up to which the variance of each query is summed over its entries where it is tiny."""
 
 
-class UnsupportedWorkloadError(ValueError):
-    """The workload is not in the row space of the strategy: no unbiased estimate of it exists."""
-
-
-@dataclass(frozen=True, eq=False)
-class Accuracy:
-    """The variance of a workload's answers under a strategy, for one user of each type.
-
-    A user of type u adds t_u = sum_y Q[y, u] ||W R e_y||^2 - ||W e_u||^2 to the total variance of the
-    answers, R = M^+ Q^T D^-1 (McKenna et al., VLDB 2020, Theorem 3.4, with R as in Theorem 3.10). R, M and D
-    are those of a prior p over the user types: D = diag(n Q p), M = Q^T D^-1 Q; p = 1/n unless one is given.
-    """
-
-    objective: float
-    """L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), with p = 1/n Theorem 3.11's average case."""
-    per_type: np.ndarray
-    """t_u (n,): total variance over all queries added by one user of type u, in squared counts."""
-    queries: int
-    """Number p of queries."""
-
-    @property
-    def worst_case_variance(self) -> float:
-        """max_u t_u: total variance per user if everybody had the least favourable type."""
-        return float(self.per_type.max())
-
-    @property
-    def average_variance(self) -> float:
-        """mean_u t_u = (L(Q) - tr V)/n: total variance per user, averaged over the types."""
-        return float(self.per_type.mean())
-
-    def samples_for(self, alpha: float) -> float:
-        """Return the users needed for a worst-case normalised variance alpha: max_u t_u / (p alpha).
-
-        Normalised variance: the variance of an answer divided by N, averaged over the p queries, with the
-        answers as fractions of the N users (McKenna et al., VLDB 2020, Corollary 5.3).
-
-        Raises:
-            ValueError: if alpha is not a positive number.
-        """
-        if not (alpha > 0 and math.isfinite(alpha)):
-            raise ValueError(f"alpha is {alpha!r}; give the wanted normalised variance, for example 0.01.")
-        return self.worst_case_variance / (self.queries * alpha)
-
-    def total_variance(self, x: np.ndarray) -> float:
-        """Return Var(x) = sum_u x_u t_u, the exact total variance for the data vector x (n,)."""
-        return float(np.asarray(x, dtype=float) @ self.per_type)
-
-
-def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None = None) -> Accuracy:
-    """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
-
-    `prior` (n,), probabilities, chooses the reconstruction: the one of least variance if the types are so
-    distributed; 1/n by default. The variances are exact for every data vector either way.
-    Only directions of the row space of W are inverted: with V = F F^T, L = ||M^(+1/2) F||_F^2 and
-    ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2, so that directions nobody asks for cannot add noise.
-
-    Raises:
-        UnsupportedWorkloadError: if a query is not a combination of rows of Q, naming what is missing.
-        ValueError: if the domains differ.
-
-    Example:
-        >>> import stratagem as st
-        >>> accuracy = evaluate(st.histogram(8), st.randomised_response(8, 1.0))
-        >>> round(accuracy.objective, 4)
-        224.9176
-    """
+def dense_accuracy(workload: Workload, strategy: Strategy | Protocol, prior: np.ndarray | None) -> Accuracy:
+    """Return the accuracy with all n x n arrays formed, as `evaluate`."""
     prior = None if prior is None else check_prior(prior, workload.domain_size)
     if isinstance(strategy, Protocol):
         return _published(workload, strategy, prior)
@@ -107,16 +41,10 @@ def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None 
     return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
 
 
-def objective(
-    workload: Workload, strategy: Randomiser, F: np.ndarray | None = None, prior: np.ndarray | None = None
+def dense_objective(
+    workload: Workload, strategy: Strategy | Protocol, F: np.ndarray | None, prior: np.ndarray | None
 ) -> float:
-    """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
-
-    Whoever compares many strategies on one workload passes F = factor(V) to compute it once.
-
-    Raises:
-        UnsupportedWorkloadError: as `evaluate`.
-    """
+    """Return L(Q) with all n x n arrays formed, as `objective`."""
     if isinstance(strategy, Protocol):
         return _published(workload, strategy, prior).objective
     F = factor(workload.gram()) if F is None else F

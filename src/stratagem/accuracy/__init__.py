@@ -1,0 +1,68 @@
+"""Exact variance of (workload, strategy): every formula once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratagem.accuracy.dense import (
+    check_domain,
+    check_seen,
+    check_support,
+    dense_accuracy,
+    dense_objective,
+    per_query_variance,
+    quadratic_forms,
+    spread,
+    supporting_inverse,
+)
+from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
+from stratagem.strategies import Randomiser
+from stratagem.workloads import Workload
+
+__all__ = [
+    "Accuracy",
+    "UnsupportedWorkloadError",
+    "check_domain",
+    "check_seen",
+    "check_support",
+    "evaluate",
+    "objective",
+    "per_query_variance",
+    "quadratic_forms",
+    "spread",
+    "supporting_inverse",
+]
+
+
+def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None = None) -> Accuracy:
+    """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
+
+    `prior` (n,), probabilities, chooses the reconstruction: the one of least variance if the types are so
+    distributed; 1/n by default. The variances are exact for every data vector either way.
+    Only directions of the row space of W are inverted: with V = F F^T, L = ||M^(+1/2) F||_F^2 and
+    ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2, so that directions nobody asks for cannot add noise.
+
+    Raises:
+        UnsupportedWorkloadError: if a query is not a combination of rows of Q, naming what is missing.
+        ValueError: if the domains differ.
+
+    Example:
+        >>> import stratagem as st
+        >>> accuracy = evaluate(st.histogram(8), st.randomised_response(8, 1.0))
+        >>> round(accuracy.objective, 4)
+        224.9176
+    """
+    return dense_accuracy(workload, strategy, prior)
+
+
+def objective(
+    workload: Workload, strategy: Randomiser, F: np.ndarray | None = None, prior: np.ndarray | None = None
+) -> float:
+    """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
+
+    Whoever compares many strategies on one workload passes F = factor(V) to compute it once.
+
+    Raises:
+        UnsupportedWorkloadError: as `evaluate`.
+    """
+    return dense_objective(workload, strategy, F, prior)
