@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, permutations, product
-from math import comb, factorial, prod
+from math import comb, prod
 from typing import final
 
 import numpy as np
@@ -50,15 +50,18 @@ class JuntaStrategy(InvariantStrategy):
         """
         touched = [group for group, count in enumerate(kind) for _ in range(count)]
         total = np.zeros([self.sizes[self.groups[group][0]] - 1 for group in touched])
-        for energies, weight in zip(self._energies, self.weights, strict=True):
-            if weight > 0:
-                total += weight * energies_of_type(energies[0], energies[1], self.groups, kind)
+        for axes, energies in self._energies.items():
+            total += energies_of_type(axes, energies, self.groups, kind)
         return total
 
     @cached_property
-    def _energies(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
-        """The axes of every pattern and its energies at all characters of the axes."""
-        return [(pattern.axes, pattern.energies(self.ratio)) for pattern in self.patterns]
+    def _energies(self) -> dict[tuple[int, ...], np.ndarray]:
+        """The weighted sum of the energies of all patterns of the same axes, at all characters of the axes."""
+        totals: dict[tuple[int, ...], np.ndarray] = {}
+        for pattern, weight in zip(self.patterns, self.weights, strict=True):
+            energies = float(weight) * pattern.energies(self.ratio)
+            totals[pattern.axes] = totals.get(pattern.axes, 0) + energies
+        return totals
 
 
 def energies_of_type(
@@ -73,12 +76,19 @@ def energies_of_type(
     if any(count > len(side) for side, count in zip(sides, kind, strict=True)):
         return np.zeros(())
     total: np.ndarray = np.zeros(())
-    orders, starts = prod(map(factorial, kind)), np.cumsum([0, *kind])
+    lengths = [energies.shape[side[0]] if side else 1 for side in sides]
+    orders = [_orders(count, length) for count, length in zip(kind, lengths, strict=True)]
+    many, starts = prod(map(len, orders)), np.cumsum([0, *kind])
     for chosen in product(*(combinations(side, count) for side, count in zip(sides, kind, strict=True))):
         touched = [t for side in chosen for t in side]
         part = energies[tuple(slice(1, None) if t in touched else 0 for t in range(len(axes)))]
         part = part.transpose(np.argsort(np.argsort(touched)))  # from rising axes to the order of groups
-        for shuffled in product(*(permutations(range(count)) for count in kind)):
+        for shuffled in product(*orders):
             order = [int(starts[g]) + i for g, one in enumerate(shuffled) for i in one]
-            total = total + part.transpose(order) / orders
+            total = total + part.transpose(order) / many
     return total / prod(comb(len(group), count) for group, count in zip(groups, kind, strict=True))
+
+
+def _orders(count: int, length: int) -> list[tuple[int, ...]]:
+    """Return the orders of some axes of a length that differ in what they say: one where the length is 2."""
+    return list(permutations(range(count)) if length > 2 else [tuple(range(count))])

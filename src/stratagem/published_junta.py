@@ -1,0 +1,93 @@
+"""Published mechanisms for marginals as juntas: their exact variance on domains that nobody can count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from math import comb, perm, prod
+
+import numpy as np
+
+from stratagem.privacy import ratio
+from stratagem.strategies import JuntaStrategy, Pattern
+from stratagem.strategies.invariant import OUTPUTS
+from stratagem.workloads.spectrum import Spectrum, Type
+
+CELL = "marginal-response"
+"""The one mechanism whose reports are cells; the others' are parities."""
+CELLS = 1 << 20
+"""Cells of the largest table that a report may speak of."""
+
+
+def published_juntas(spectrum: Spectrum, epsilon: float) -> dict[str, JuntaStrategy]:
+    """Return the published mechanisms for marginals that suit the queries, by name.
+
+    "marginal-response" tells the cell of a random table by randomised response (MargPS): a pattern of one cell.
+    Where the tables have binary attributes only, "fourier" tells a random parity that the queries need, all
+    equally likely (InpHT); "fourier, optimal shares" draws them in proportion to sqrt(v), v the eigenvalues of
+    V/n, so that L/n = v_0 + ((E + 1)/(E - 1))^2 (sum_chi sqrt(v_chi))^2; "marginal-hadamard" tells a random
+    parity of a random table (MargHT). One with more than 2^53 outputs, or tables of more than 2^20 cells, is
+    left out.
+
+    Guarantee:
+        Measured epsilon at most `epsilon`.
+
+    Reference:
+        Cormode, Kulkarni, Srivastava, "Marginal release under local differential privacy", SIGMOD 2018.
+    """
+    kinds = [kind for kind in spectrum.types if any(kind) and spectrum.multiplicity(kind)]
+    tables = {kind: _sets(spectrum, kind) for kind in maximal(kinds)}
+    shares = {CELL: tables}
+    if all(spectrum.sizes[spectrum.groups[g][0]] == 2 for kind in kinds for g in axes_of(kind)):
+        shares["fourier"] = {kind: _sets(spectrum, kind) for kind in kinds}
+        optimal = {kind: many * math.sqrt(spectrum.value(kind)) for kind, many in shares["fourier"].items()}
+        shares["fourier, optimal shares"] = optimal
+        shares["marginal-hadamard"] = {
+            kind: sum(
+                many * prod(map(comb, table, kind)) / (2 ** sum(table) - 1) for table, many in tables.items()
+            )
+            for kind in kinds
+        }
+    made = {name: _strategy(spectrum, epsilon, share, name == CELL) for name, share in shares.items()}
+    return {name: strategy for name, strategy in made.items() if strategy is not None}
+
+
+def axes_of(kind: Type) -> tuple[int, ...]:
+    """Return the groups of the attributes that a type touches, in order."""
+    return tuple(g for g, count in enumerate(kind) for _ in range(count))
+
+
+def maximal(kinds: Sequence[Type]) -> list[Type]:
+    """Return the types that no other contains."""
+    below, waiting = set(), list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        for g in set(axes_of(kind)):
+            smaller = (*kind[:g], kind[g] - 1, *kind[g + 1 :])
+            if smaller not in below:
+                below.add(smaller)
+                waiting.append(smaller)
+    return [kind for kind in kinds if kind not in below]
+
+
+def _sets(spectrum: Spectrum, kind: Type) -> float:
+    """Return how many sets of attributes have a type."""
+    return float(prod(comb(len(group), count) for group, count in zip(spectrum.groups, kind, strict=True)))
+
+
+def _strategy(
+    spectrum: Spectrum, epsilon: float, shares: Mapping[Type, float], cell: bool
+) -> JuntaStrategy | None:
+    """Return the mixture of one pattern for each type, a cell or a parity; None where it is too large."""
+    outputs, patterns = 0, []
+    for kind in shares:
+        shape = tuple(spectrum.sizes[spectrum.groups[g][0]] for g in axes_of(kind))
+        outputs += prod(shape) * prod(map(perm, map(len, spectrum.groups), kind))
+        if prod(shape) > CELLS or outputs > OUTPUTS:
+            return None
+        sums = np.indices(shape).sum(axis=0)
+        patterns.append(Pattern.of(axes_of(kind), np.equal(sums if cell else sums % 2, 0)))
+    if not patterns:
+        return None
+    w = np.array(list(shares.values()), dtype=float)
+    return JuntaStrategy(spectrum.sizes, spectrum.groups, tuple(patterns), w / w.sum(), ratio(epsilon))
