@@ -8,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.fourier import averaged
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.workload import Array, Workload
 
@@ -60,6 +61,13 @@ class AllRange(Workload):
     def margins(self) -> Iterator[Margin]:
         """Yield all queries at once."""
         yield whole(self)
+
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of the average: a range of length l holds l - k pairs u, u + k."""
+        length = np.arange(1, self.domain.size + 1)
+        ranges = np.where(length <= self.width, self.domain.size + 1.0 - length, 0.0)
+        longer = np.cumsum(ranges[::-1])[::-1]
+        return averaged(np.cumsum(longer[::-1])[::-1])
 
     def _gram(self) -> Array:
         n = self.domain.size

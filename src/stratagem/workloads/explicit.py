@@ -67,6 +67,13 @@ class Explicit(Workload):
         """Yield all queries at once."""
         yield whole(self)
 
+    def translation_spectrum(self) -> Array:
+        """Return the sum of the rows' power spectra over n."""
+        total = np.zeros(self.domain.sizes)
+        for row in self.rows:
+            total += np.square(np.abs(np.fft.fftn(row.reshape(self.domain.sizes))))
+        return total / self.domain.size
+
     def _gram(self) -> Array:
         return self.rows.T @ self.rows
 

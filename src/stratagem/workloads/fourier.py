@@ -33,3 +33,13 @@ def adjoint(y: Array) -> Array:
     if a % 2 == 0:
         spectrum[-1] = y[-1]
     return a * np.fft.irfft(spectrum, a, axis=0)
+
+
+def averaged(diagonals: Array) -> Array:
+    """Return the eigenvalues of the average of a symmetric V over all translations of Z_n, O(n log n).
+
+    `diagonals` (n,): the sum of V[u, u + k] over u = 0, ..., n - 1 - k, for k = 0, ..., n - 1.
+    """
+    row = diagonals / len(diagonals)
+    row[1:] += row[:0:-1].copy()
+    return np.fft.fft(row).real

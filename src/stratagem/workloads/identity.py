@@ -47,6 +47,10 @@ class Identity(Workload):
         """Yield all queries at once."""
         yield whole(self)
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return np.eye(self.domain.size)
 

@@ -100,6 +100,10 @@ class Marginals(Workload):
                 yield Margin(chosen or (0,), table, slice(start, start + table.queries))
                 start += table.queries
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)
 

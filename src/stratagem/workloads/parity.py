@@ -98,6 +98,10 @@ class Parity(Workload):
         ranks[np.lexsort(keys.T[::-1])] = np.arange(self.queries)
         return ranks
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.fourier import averaged
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.workload import Array, Workload
 
@@ -51,6 +52,11 @@ class Prefix(Workload):
     def margins(self) -> Iterator[Margin]:
         """Yield all queries at once."""
         yield whole(self)
+
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of the average: V[u, u + k] sums to (n - k) (n - k + 1) / 2 over u."""
+        left = self.domain.size - np.arange(self.domain.size, dtype=np.float64)
+        return averaged(left * (left + 1) / 2)
 
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import final
 
 import numpy as np
@@ -76,6 +77,10 @@ class Product(Workload):
             own = np.arange(factor.queries)[margin.places]
             places = np.add.outer(places * factor.queries, own).ravel()
         return places
+
+    def translation_spectrum(self) -> Array:
+        """Return the outer product of the factors' eigenvalues."""
+        return reduce(np.multiply.outer, [factor.translation_spectrum() for factor in self.factors])
 
     def _gram(self) -> Array:
         gram = np.ones((1, 1))

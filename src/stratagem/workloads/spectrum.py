@@ -66,6 +66,17 @@ class Spectrum:
             comb(many, count) * (a - 1) ** count for (many, a), count in zip(sides, kind, strict=True)
         )
 
+    def array(self) -> np.ndarray:
+        """Return the eigenvalues of V at all characters, shape `sizes`, in the order of `numpy.fft.fftn`."""
+        place = np.zeros(self.sizes, dtype=np.intp)
+        shape = tuple(len(group) + 1 for group in self.groups)
+        for group, step in zip(self.groups, np.cumprod((1, *shape[:0:-1]))[::-1], strict=True):
+            for i in group:
+                touched = np.arange(self.sizes[i]) > 0
+                place += int(step) * touched.reshape(-1, *[1] * (len(self.sizes) - 1 - i))
+        kinds = (tuple(map(int, kind)) for kind in np.ndindex(shape))
+        return prod(self.sizes) * np.array([self.value(kind) for kind in kinds])[place]
+
     def of(self, attributes: Sequence[int]) -> float:
         """Return the eigenvalue of V/n at the characters that touch exactly these attributes."""
         touched = set(attributes)

@@ -70,6 +70,10 @@ class Stack(Workload):
                 yield replace(margin, places=np.arange(start, start + part.queries)[margin.places])
             start += part.queries
 
+    def translation_spectrum(self) -> Array:
+        """Return the sum over the parts."""
+        return np.sum([part.translation_spectrum() for part in self.parts], axis=0)
+
     def _gram(self) -> Array:
         gram = self.parts[0].gram()
         for part in self.parts[1:]:

@@ -45,6 +45,10 @@ class Total(Workload):
         """Yield the total of the first attribute's table."""
         yield Margin((0,), Total(self.domain.part((0,))), slice(0, 1))
 
+    def translation_spectrum(self) -> Array:
+        """Return the eigenvalues of V, one for each character."""
+        return self.spectrum.array()
+
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))
 

@@ -59,6 +59,10 @@ class Weighted(Workload):
         for margin in self.workload.margins():
             yield replace(margin, workload=Weighted(margin.workload, self.weight))
 
+    def translation_spectrum(self) -> Array:
+        """Return that of the workload times weight^2."""
+        return self.weight**2 * self.workload.translation_spectrum()
+
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()
 

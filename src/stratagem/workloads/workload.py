@@ -62,6 +62,13 @@ class Workload(ABC):
     def margins(self) -> Iterator[Margin]:
         """Yield the queries by the sets of attributes that they touch; together they are all queries, each once."""
 
+    def translation_spectrum(self) -> Array:
+        """Return chi^* V chi / n for every character chi of Z_a1 x ... x Z_ad, shape (a1, ..., ad), O(n log n).
+
+        These are the eigenvalues of the average of V over all translations of the domain, so of V itself
+        where `symmetry` says so, in the order of `numpy.fft.fftn`.
+        """
+
     @abstractmethod
     def _gram(self) -> Array: ...
 

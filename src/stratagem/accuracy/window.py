@@ -1,0 +1,137 @@
+"""Distribution functions from translates on a cycle that is longer than the domain: an explicit unbiased estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import fft
+
+WORKERS = 2
+"""Threads of a batch of transforms."""
+
+
+def correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return sum_u a[u] b[u - g] for every g of a cycle, along the last axis."""
+    spectrum = fft.rfft(a, workers=WORKERS) * np.conj(fft.rfft(b, workers=WORKERS))
+    return fft.irfft(spectrum, a.shape[-1], workers=WORKERS)
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Prefix counts of a domain {0, ..., n - 1} that is a part of a cycle of N points, its gap {n, ..., N - 1}.
+
+    Let m_k = sum_b w_b |x_b^(k)|^2 and y(u) = sum over reports (b, g) of r_b(u - g), r_b^ = x_b^/m: an unbiased
+    estimate of the data vector, continued by zeros, on the whole cycle. Let Y(p) = y(0) + ... + y(p), less its
+    mean slope. The true distribution function is flat on the gap, so an average of Y over the gap may be
+    subtracted from Y(t). Its weights psi_k(t), constant on blocks of the gap that grow away from its ends, are
+    those of ordinary kriging: they sum to one and minimise the variance that reports would have if all were
+    equally likely. Whatever the weights, the estimate is unbiased, and `energies` states its exact variance.
+    """
+
+    size: int
+    """n."""
+    cycle: int
+    """N, above n."""
+    eigenvalues: np.ndarray
+    """m_k for k = 0, ..., N // 2, positive; m_0 = 1."""
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """First points of the blocks of {n - 1, ..., N - 1} (K,), then N: doubling in length from both ends."""
+        half, ends = (self.cycle - self.size + 1) // 2, [0]
+        while ends[-1] < half:
+            ends.append(min(half, 2 * ends[-1] + 1))
+        ends = np.array(ends)
+        return np.unique(np.concatenate([self.size - 1 + ends, self.cycle - ends]))
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """psi (K, n): the weight of the mean of Y over each block in each prefix."""
+        return self._kriging[0]
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        """The variance of each prefix (n,) per user if all reports were equally likely."""
+        return self._kriging[1]
+
+    @cached_property
+    def constants(self) -> np.ndarray:
+        """The means c (n,) over the cycle of the queries asked, 1 on (p, t] averaged over p: to be added back."""
+        middle = (self.edges[:-1] + self.edges[1:] - 1) / 2
+        return 1 + (np.arange(self.size) - middle @ self.weights) / self.cycle
+
+    @cached_property
+    def spectrum(self) -> np.ndarray:
+        """sum_t |w_t^(k)|^2 (N // 2 + 1,) of the queries asked: the costs of 1/m_k that are to be minimised."""
+        blocks, weights = self._blocks, self._weights
+        mixed = (self.weights @ self.weights.T) @ blocks - 2 * weights
+        asked = self.size + np.einsum("kf,kf->f", np.conj(blocks), mixed).real
+        return np.maximum(asked, 0) * self._summation
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """sum_t (1[u <= t] - c_t)^2 (n,): what the second moments of a user of type u exceed variances by."""
+        c = self.constants
+        above = np.cumsum(np.square(1 - c)[::-1])[::-1]
+        return above + np.concatenate([[0.0], np.cumsum(np.square(c))[:-1]])
+
+    def answers(self, y: np.ndarray) -> np.ndarray:
+        """Return the unbiased prefix counts (n,) from the estimate y (N,) on the cycle, whose sum is the total."""
+        total = y.sum()
+        Y = np.cumsum(y - total / self.cycle)
+        means = np.add.reduceat(Y, self.edges[:-1]) / np.diff(self.edges)
+        return Y[: self.size] - means @ self.weights + self.constants * total
+
+    def energies(self, x: np.ndarray) -> np.ndarray:
+        """Return sum_t a_t(g)^2 (N,), a_t(g) what a report (b, g) of levels x = x_b (N,) adds to prefix t less c_t."""
+        summed = np.zeros(self.cycle // 2 + 1, dtype=complex)
+        phase = np.exp(-2j * np.pi * np.arange(1, len(summed)) / self.cycle)
+        summed[1:] = fft.rfft(x)[1:] / (self.eigenvalues[1:] * (1 - phase))
+        P = fft.irfft(summed, self.cycle, workers=WORKERS)
+        crossed = fft.irfft(self._weights * np.conj(summed), self.cycle, workers=WORKERS)
+        means = self._means(P)
+        inside = np.zeros(self.cycle)
+        inside[: self.size] = 1
+        mixed = (self.weights @ self.weights.T) @ means - 2 * crossed
+        return correlation(inside, np.square(P)) + np.einsum("kg,kg->g", means, mixed)
+
+    def _means(self, P: np.ndarray) -> np.ndarray:
+        """Return the means of P(p - g) over the blocks of p, (K, N)."""
+        below = np.concatenate([[0.0], np.cumsum(P)])[:-1]
+        ends = np.stack([np.roll(below[::-1], edge + 1) for edge in self.edges])
+        return np.diff(ends, axis=0) / np.diff(self.edges)[:, None]
+
+    @cached_property
+    def _summation(self) -> np.ndarray:
+        """1/|1 - exp(2 pi i k/N)|^2, zero at k = 0: what summing along the cycle does to a power spectrum."""
+        k = np.arange(1, self.cycle // 2 + 1)
+        return np.concatenate([[0.0], 0.25 / np.square(np.sin(np.pi * k / self.cycle))])
+
+    @cached_property
+    def _blocks(self) -> np.ndarray:
+        """Transforms (K, N // 2 + 1) of the blocks, each of sum one."""
+        blocks = np.zeros((len(self.edges) - 1, self.cycle))
+        for block, first, last in zip(blocks, self.edges, self.edges[1:], strict=False):
+            block[first:last] = 1 / (last - first)
+        return fft.rfft(blocks, workers=WORKERS)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """Transforms (K, N // 2 + 1) of the weights as functions of t."""
+        return fft.rfft(self.weights, self.cycle, workers=WORKERS)
+
+    @cached_property
+    def _kriging(self) -> tuple[np.ndarray, np.ndarray]:
+        """Solve for the weights; the reports' variances are those of an equal share n/N of each translate."""
+        power = self._summation.copy()
+        power[1:] *= self.size / self.cycle / self.eigenvalues[1:]
+        near = fft.irfft(power * self._blocks, self.cycle, workers=WORKERS)
+        inner = np.add.reduceat(near, self.edges[:-1], axis=1) / np.diff(self.edges)
+        system = np.ones((len(inner) + 1, len(inner) + 1))
+        system[:-1, :-1], system[-1, -1] = (inner + inner.T) / 2, 0
+        near = near[:, : self.size]
+        psi = np.linalg.solve(system, np.concatenate([near, np.ones((1, self.size))]))[:-1]
+        own = fft.irfft(power, self.cycle)[0]
+        return psi, own + np.einsum("kt,kt->t", psi, system[:-1, :-1] @ psi - 2 * near)
