@@ -150,7 +150,7 @@ def test_the_closed_forms_by_hand():
     def processed(name):
         return METHODS[name].process(reconstruction, W).tolist()
 
-    assert processed("unbiased") == vector.tolist()
+    assert METHODS["unbiased"].process(reconstruction, W) is None, "answers stay as they are"
     assert processed("base-pos") == [80, 30, 0, 0]
     assert processed("norm-cut") == [80, 20, 0, 0]
     assert processed("norm-sub") == processed("simplex") == [75, 25, 0, 0]

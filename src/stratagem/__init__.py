@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from stratagem.comparison_sweep import Sweep, sweep
     from stratagem.mechanism.adoption import Adoption, adopt
     from stratagem.mechanism.aggregator import Aggregator
+    from stratagem.mechanism.application.dependence_tree import chow_liu
+    from stratagem.mechanism.application.independence import Association, association
+    from stratagem.mechanism.application.marginal_release import Release, release
     from stratagem.mechanism.auditor import Audit, audit
     from stratagem.mechanism.collection import Collection
     from stratagem.mechanism.consistency.agreement import consistent_marginals
@@ -125,6 +128,9 @@ _HOMES = {
     "stratagem.comparison": ("Comparison", "compare"),
     "stratagem.mechanism.adoption": ("Adoption", "adopt"),
     "stratagem.mechanism.aggregator": ("Aggregator",),
+    "stratagem.mechanism.application.dependence_tree": ("chow_liu",),
+    "stratagem.mechanism.application.independence": ("Association", "association"),
+    "stratagem.mechanism.application.marginal_release": ("Release", "release"),
     "stratagem.mechanism.auditor": ("Audit", "audit"),
     "stratagem.mechanism.collection": ("Collection",),
     "stratagem.mechanism.consistency.agreement": ("consistent_marginals",),
@@ -176,6 +182,7 @@ __all__ = [
     "Accuracy",
     "Adoption",
     "Aggregator",
+    "Association",
     "Audit",
     "Auto",
     "Bounds",
@@ -195,6 +202,7 @@ __all__ = [
     "Pattern",
     "ProjectedGradient",
     "Protocol",
+    "Release",
     "Simulation",
     "Solution",
     "Status",
@@ -211,7 +219,9 @@ __all__ = [
     "adopt",
     "all_marginals",
     "all_range",
+    "association",
     "audit",
+    "chow_liu",
     "compare",
     "consistent_marginals",
     "consistent_tree",
@@ -249,6 +259,7 @@ __all__ = [
     "projective_geometry_response",
     "randomised_response",
     "rappor",
+    "release",
     "ripple",
     "simulate",
     "stack",

@@ -9,7 +9,8 @@ import numpy as np
 
 from stratagem.accuracy import check_domain, check_support, spread
 from stratagem.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
-from stratagem.mechanism.reconstruction import MAX_USERS, Reconstruction
+from stratagem.mechanism.dense_reconstruction import DenseReconstruction
+from stratagem.mechanism.reconstruction import impossible_report, whole_counts
 from stratagem.prior import check_prior, uniform
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
@@ -18,7 +19,7 @@ from stratagem.workloads import Workload
 
 @final
 @dataclass(frozen=True, eq=False)
-class BestLinear(Reconstruction):
+class BestLinear(DenseReconstruction):
     """x_hat = R c for counts of outputs c (m,), R = M^+ Q^T D^-1: the least average variance under the prior."""
 
     strategy: Strategy
@@ -44,9 +45,9 @@ class BestLinear(Reconstruction):
         )
 
     @property
-    def randomiser(self) -> Strategy:
-        """The strategy."""
-        return self.strategy
+    def privacy(self) -> tuple[float, float]:
+        """Those of the strategy."""
+        return self.strategy.epsilon, self.strategy.delta
 
     @property
     def users(self) -> int:
@@ -102,36 +103,10 @@ def check_reports(counts: np.ndarray, strategy: Strategy) -> np.ndarray:
     """Return the counts of reports (m,) as floats that hold whole numbers.
 
     Raises:
-        ValueError: unless there are m of them, whole, nonnegative, at least one report and at most 2^53 in
-            all, none for an output that never occurs.
+        ValueError: as `whole_counts`, or for a report that the strategy never makes.
     """
-    try:
-        given = np.asarray(counts)
-    except ValueError:
-        given = np.array(None)
-    m = strategy.outputs
-    if given.dtype.kind not in "iuf" or given.shape != (m,):
-        raise ValueError(
-            f"the counts were given as {given.dtype} of shape {given.shape}, but the strategy has {m} outputs: "
-            "give one count for each"
-        )
-    checked = given.astype(float)
-    whole = np.isfinite(checked) & (checked >= 0)
-    whole[whole] = checked[whole] % 1 == 0
-    if not whole.all():
-        y = int(np.argmin(whole))
-        raise ValueError(
-            f"output {y} was counted {given[y]} times, but counts are whole numbers from 0: "
-            "count the reports again"
-        )
-    if not 1 <= checked.sum() <= MAX_USERS:
-        raise ValueError(
-            f"the counts hold {checked.sum():.6g} reports, but an estimate needs 1 to 2^53: count one report a user"
-        )
+    checked = whole_counts(counts, strategy.outputs)
     impossible = (checked > 0) & (strategy.row_sums <= 0)
     if impossible.any():
-        raise ValueError(
-            f"output {int(np.argmax(impossible))} was reported, but the strategy never makes it: "
-            "use the strategy that the clients used"
-        )
+        raise impossible_report(int(np.argmax(impossible)))
     return checked

@@ -16,6 +16,7 @@ from stratagem.mechanism.interval import (
     quantile_range,
     standard_errors_each_side,
 )
+from stratagem.mechanism.invariant.reconstruction import TABLE, InvariantReconstruction
 from stratagem.mechanism.postprocessing import Method, named
 from stratagem.mechanism.published import Published
 from stratagem.mechanism.reconstruction import ROUNDING, About, Reconstruction
@@ -58,8 +59,8 @@ class Estimate:
     """The unbiased estimate of the data vector and its covariance."""
     method: Method
     """The post-processing."""
-    data: np.ndarray
-    """Estimated data vector (n,), post-processed; where some user types cannot be told apart only its answers count."""
+    processed: np.ndarray | None
+    """The post-processed data vector (n,); None where answers come straight from the reports."""
     confidence: float
     """Confidence of the intervals."""
     simultaneous: bool
@@ -82,15 +83,24 @@ class Estimate:
         """In which sense the answers are biased, or not, in one sentence."""
         return self.method.bias
 
+    @property
+    def data(self) -> np.ndarray:
+        """Post-processed data vector (n,); where some user types cannot be told apart only its answers count.
+
+        Raises:
+            ValueError: for a domain that nobody can write out.
+        """
+        return self.reconstruction.data if self.processed is None else self.processed
+
     @cached_property
     def answers(self) -> np.ndarray:
         """Answers W x (p,) in users, x the post-processed data vector."""
-        return self.workload.answer(self.data)
+        return self.unbiased_answers if self.processed is None else self.workload.answer(self.processed)
 
     @cached_property
     def unbiased_answers(self) -> np.ndarray:
         """Unbiased answers W x_hat (p,), the centres of the intervals."""
-        return self.workload.answer(self.reconstruction.data)
+        return self.reconstruction.answers(self.workload)
 
     @cached_property
     def standard_errors(self) -> np.ndarray:
@@ -201,7 +211,8 @@ def estimate(
 
     Args:
         strategy: What the clients ran.
-        counts: How often each output was reported (m,), one report a user; a protocol's totals.
+        counts: How often each output was reported, one report a user: (m,), or sparse where m is too large; a
+            protocol's totals.
         workload: What is asked.
         prior: Chooses the reconstruction (n,), as in `evaluate`; a protocol has its published one.
         method: Post-processing by name: unbiased (none), base-pos, base-cut, norm-cut, norm-sub (= simplex),
@@ -228,13 +239,29 @@ def estimate(
     check_confidence(confidence)
     if about not in ("users", "population"):
         raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
-    counts = counts.dense() if isinstance(counts, SparseCounts) else counts
-    strategy = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
-    protocol = isinstance(strategy, Protocol)
-    reconstruction = Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
+    if isinstance(strategy, InvariantStrategy):
+        reconstruction = _invariant(strategy, counts, prior, chosen)
+    else:
+        counts = counts.dense() if isinstance(counts, SparseCounts) else counts
+        protocol = isinstance(strategy, Protocol)
+        reconstruction = (
+            Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
+        )
     reconstruction.check(workload)
-    data = chosen.process(reconstruction, workload)
-    return Estimate(workload, reconstruction, chosen, data, confidence, simultaneous, about)
+    processed = chosen.process(reconstruction, workload)
+    return Estimate(workload, reconstruction, chosen, processed, confidence, simultaneous, about)
+
+
+def _invariant(
+    strategy: InvariantStrategy, counts: Counts, prior: np.ndarray | None, method: Method
+) -> Reconstruction:
+    """Return a reconstruction that can do what is asked: tables, the covariance of all cells, or the matrix."""
+    if prior is not None or method.name == "ibu":
+        return BestLinear.of(strategy.dense(), SparseCounts.of(counts).dense(), prior)
+    tables = InvariantReconstruction.of(strategy, counts)
+    if method.unbiased or strategy.domain_size > TABLE:
+        return tables
+    return tables.table(range(len(strategy.sizes)))
 
 
 def _along(domain: Domain, attributes: Iterable[str], kind: Callable[..., Workload]) -> Workload:

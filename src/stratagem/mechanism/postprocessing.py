@@ -11,6 +11,7 @@ import numpy as np
 from stratagem.linalg import factor, pseudo_inverse
 from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.consistency.nonnegativity import ripple
+from stratagem.mechanism.dense_reconstruction import DenseReconstruction
 from stratagem.mechanism.entropy import largest_entropy
 from stratagem.mechanism.likelihood import most_likely
 from stratagem.mechanism.reconstruction import ROUNDING, Reconstruction
@@ -27,12 +28,15 @@ CLOSE = 1e-4
 PAID = 1e-6
 """Debt that ripple leaves in a cell, as a share of an average cell."""
 
-Process = Callable[[Reconstruction, Workload], np.ndarray]
+Process = Callable[[Reconstruction, Workload], np.ndarray | None]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way from counts of reports to a data vector (n,), and what it does to expectations."""
+    """A way from counts of reports to a data vector (n,), and what it does to expectations.
+
+    None in place of the data vector leaves the answers as they are.
+    """
 
     name: str
     unbiased: bool
@@ -54,9 +58,8 @@ def named(name: str) -> Method:
     return METHODS[name]
 
 
-def _unbiased(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
-    """Return x_hat."""
-    return reconstruction.data
+def _unbiased(reconstruction: Reconstruction, workload: Workload) -> None:
+    """Change nothing."""
 
 
 def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
@@ -96,12 +99,13 @@ def _wnnls(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     ||W (x - x*)||^2 <= 2 (f(x) - f(x*)) for f = ||W (x - x_hat)||^2 / 2, and the duality gap bounds that;
     from some 10^11 users double precision allows 1e-2.
     """
-    N, V = reconstruction.users, workload.gram()
-    gap = 0.5 * _tolerance(reconstruction, workload) ** 2
-    return N * sparse_minimum(V, reconstruction.data / N, np.zeros(len(V)), gap)
+    dense = _dense(reconstruction, "wnnls")
+    N, V = dense.users, workload.gram()
+    gap = 0.5 * _tolerance(dense, workload) ** 2
+    return N * sparse_minimum(V, dense.data / N, np.zeros(len(V)), gap)
 
 
-def _tolerance(reconstruction: Reconstruction, workload: Workload) -> float:
+def _tolerance(reconstruction: DenseReconstruction, workload: Workload) -> float:
     """Return 1e-4 of the root of the answers' total variance, at least what rounding takes, as a share of N."""
     N = reconstruction.users
     least = ROUNDING * N * workload.frobenius_squared
@@ -115,10 +119,11 @@ def _maximum_entropy(reconstruction: Reconstruction, workload: Workload) -> np.n
     independent. Its answers are within 1e-4 of the root of their total variance of those of wnnls. Where the
     answers determine every cell it is wnnls.
     """
-    nearest, N, A = _wnnls(reconstruction, workload), reconstruction.users, _independent(workload)
+    dense = _dense(reconstruction, "maximum-entropy")
+    nearest, N, A = _wnnls(dense, workload), dense.users, _independent(workload)
     if len(A) == len(nearest):
         return nearest
-    return N * largest_entropy(A, nearest / N, _tolerance(reconstruction, workload))
+    return N * largest_entropy(A, nearest / N, _tolerance(dense, workload))
 
 
 def _independent(workload: Workload) -> np.ndarray:
@@ -146,6 +151,15 @@ def _ibu(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
             "ibu was asked for, but needs counts of every output, and this protocol has too many: use wnnls"
         )
     return reconstruction.users * most_likely(reconstruction.strategy, reconstruction.counts)
+
+
+def _dense(reconstruction: Reconstruction, name: str) -> DenseReconstruction:
+    if not isinstance(reconstruction, DenseReconstruction):
+        raise ValueError(
+            f"{name} was asked for, but needs the covariance of all cells, and this domain has too many: use norm-sub, "
+            "or consistent tables of a few attributes"
+        )
+    return reconstruction
 
 
 def _cells(reconstruction: Reconstruction, name: str) -> np.ndarray:

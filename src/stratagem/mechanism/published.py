@@ -8,7 +8,8 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import check_seen
-from stratagem.mechanism.reconstruction import MAX_USERS, Reconstruction
+from stratagem.mechanism.dense_reconstruction import DenseReconstruction
+from stratagem.mechanism.reconstruction import MAX_USERS
 from stratagem.prior import uniform
 from stratagem.strategies import Protocol
 from stratagem.workloads import Workload
@@ -16,7 +17,7 @@ from stratagem.workloads import Workload
 
 @final
 @dataclass(frozen=True, eq=False)
-class Published(Reconstruction):
+class Published(DenseReconstruction):
     """x_hat = the published estimate from a protocol's totals (k,), linear in them and unbiased."""
 
     protocol: Protocol
@@ -46,9 +47,9 @@ class Published(Reconstruction):
         return Published(protocol, given)
 
     @property
-    def randomiser(self) -> Protocol:
-        """The protocol."""
-        return self.protocol
+    def privacy(self) -> tuple[float, float]:
+        """Those of the protocol."""
+        return self.protocol.epsilon, self.protocol.delta
 
     @property
     def users(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
+from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms, all_range_norms, short_range_norms
 from stratagem.workloads.workload import Array, Workload
 
@@ -68,6 +69,10 @@ class AllRange(Workload):
         if self.width == n:
             return all_range_norms(n)
         return short_range_norms(n, self.width) if n > DECOMPOSED else None
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield all queries at once."""
+        yield whole(self)
 
     def translation_spectrum(self) -> Array:
         """Return the eigenvalues of the average: a range of length l holds l - k pairs u, u + k."""

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stratagem.workloads import check
@@ -62,6 +62,10 @@ class Domain:
     def size(self) -> int:
         """The number of cells, prod(sizes)."""
         return math.prod(self.sizes)
+
+    def part(self, places: Sequence[int]) -> "Domain":
+        """Return the domain of some of the attributes, by their places."""
+        return Domain(tuple(self.attributes[i] for i in places), tuple(self.sizes[i] for i in places))
 
     def __str__(self) -> str:
         """The shortest text that `Domain.of` reads back."""

@@ -1,5 +1,6 @@
 """A workload given as its matrix."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.workload import Array, Workload
 
 ADVICE = "give one row a query and one column a cell, predicates as rows of 0 and 1"
@@ -65,6 +67,10 @@ class Explicit(Workload):
     def norms(self) -> None:
         """None: the rows may be any."""
         return None
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield all queries at once."""
+        yield whole(self)
 
     def translation_spectrum(self) -> Array:
         """Return the sum of the rows' power spectra over n."""

@@ -1,5 +1,6 @@
 """The histogram: one query for each cell."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
@@ -45,6 +47,10 @@ class Identity(Workload):
     def norms(self) -> Norms:
         """By the eigenvalues."""
         return Norms.of(self.spectrum)
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield all queries at once."""
+        yield whole(self)
 
     def translation_spectrum(self) -> Array:
         """Return the eigenvalues of V, one for each character."""

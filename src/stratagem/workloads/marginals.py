@@ -10,9 +10,12 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
 from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, translates
+from stratagem.workloads.total import Total
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -92,6 +95,16 @@ class Marginals(Workload):
         for k in self.orders:
             row += e[k]
         return row.reshape(-1)
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield the tables."""
+        start = 0
+        for k in self.orders:
+            for chosen in combinations(range(len(self.domain.sizes)), k):
+                part = self.domain.part(chosen or (0,))
+                table = Identity(part) if chosen else Total(part)
+                yield Margin(chosen or (0,), table, slice(start, start + table.queries))
+                start += table.queries
 
     def translation_spectrum(self) -> Array:
         """Return the eigenvalues of V, one for each character."""

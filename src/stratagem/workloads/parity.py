@@ -1,15 +1,22 @@
 """Parities: the characters of the domain, up to a weight."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import final
 
 import numpy as np
 
 from stratagem.workloads import check, fourier
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.product import Product
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.tensor import apply_along, axis_vectors, elementary_symmetric, translates
+from stratagem.workloads.total import Total
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -70,6 +77,33 @@ class Parity(Workload):
             row += e
         return row.reshape(-1)
 
+    def margins(self) -> Iterator[Margin]:
+        """Yield the characters that touch exactly a set of attributes, for every such set."""
+        sizes = self.domain.sizes
+        sets = [c for k in range(self.order + 1) for c in combinations(range(len(sizes)), k)]
+        sets = [chosen for chosen in sets if all(sizes[i] > 1 for i in chosen)]
+        stops = np.cumsum([math.prod(sizes[i] - 1 for i in chosen) for chosen in sets])
+        for chosen, places in zip(sets, np.split(self._ranks(sets), stops[:-1]), strict=True):
+            part = self.domain.part(chosen or (0,))
+            yield Margin(chosen or (0,), _touching_all(part) if chosen else Total(part), places)
+
+    def _ranks(self, sets: list[tuple[int, ...]]) -> np.ndarray:
+        """Return the numbers (p,) of all characters, listed set by set.
+
+        In row-major order a character that touches an earlier attribute comes later.
+        """
+        sizes, d = self.domain.sizes, len(self.domain.sizes)
+        keys = np.zeros((self.queries, max(1, self.order)), dtype=np.int64)
+        start = 1  # the constant keeps zeros
+        for chosen in sets[1:]:
+            rows = np.indices([sizes[i] - 1 for i in chosen]).reshape(len(chosen), -1).T + 1
+            stop = start + len(rows)
+            keys[start:stop, : len(chosen)] = (d - np.array(chosen)) * max(sizes) + rows
+            start = stop
+        ranks = np.empty(self.queries, dtype=np.int64)
+        ranks[np.lexsort(keys.T[::-1])] = np.arange(self.queries)
+        return ranks
+
     def translation_spectrum(self) -> Array:
         """Return the eigenvalues of V, one for each character."""
         return self.spectrum.array()
@@ -97,3 +131,10 @@ class Parity(Workload):
         for touched in axis_vectors([np.arange(a) > 0 for a in self.domain.sizes]):
             weight += touched
         return weight.reshape(-1) <= self.order
+
+
+def _touching_all(domain: Domain) -> Workload:
+    """Return the real characters that are trivial on none of the attributes."""
+    parts = zip(domain.attributes, domain.sizes, strict=True)
+    rows = [Explicit.of(fourier.transform(np.eye(a))[1:], Domain.of({name: a})) for name, a in parts]
+    return rows[0] if len(rows) == 1 else Product(tuple(rows))

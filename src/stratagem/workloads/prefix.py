@@ -1,5 +1,6 @@
 """Prefixes of one ordered attribute: the distribution function."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -8,6 +9,7 @@ import numpy as np
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
+from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms, prefix_norms
 from stratagem.workloads.workload import Array, Workload
 
@@ -52,6 +54,10 @@ class Prefix(Workload):
     def norms(self) -> Norms:
         """In closed form at any n."""
         return prefix_norms(self.domain.size)
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield all queries at once."""
+        yield whole(self)
 
     def translation_spectrum(self) -> Array:
         """Return the eigenvalues of the average: V[u, u + k] sums to (n - k) (n - k + 1) / 2 over u."""

@@ -1,7 +1,8 @@
 """Kronecker products: a query on each of several attributes at once."""
 
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import final
@@ -9,9 +10,12 @@ from typing import final
 import numpy as np
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum, combined
 from stratagem.workloads.tensor import apply_along
+from stratagem.workloads.total import Total
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -63,6 +67,24 @@ class Product(Workload):
         spectrum = self.spectrum
         return spectrum and Norms.of(spectrum)
 
+    def margins(self) -> Iterator[Margin]:
+        """Yield every combination of one margin from each factor; factors that only count everybody touch nothing."""
+        many = [len(factor.domain.sizes) for factor in self.factors]
+        first = np.cumsum([0, *many[:-1]])
+        for chosen in itertools.product(*(factor.margins() for factor in self.factors)):
+            touching = [(start, one) for start, one in zip(first, chosen, strict=True) if _touches(one)]
+            attributes = tuple(int(start) + i for start, one in touching for i in one.attributes) or (0,)
+            workload = _together(self.domain.part(attributes), [one.workload for _, one in touching])
+            yield Margin(attributes, workload, self._places(chosen))
+
+    def _places(self, chosen: Iterable[Margin]) -> np.ndarray:
+        """Return the numbers of the combinations of queries, one margin from each factor."""
+        places = np.zeros(1, dtype=np.int64)
+        for factor, margin in zip(self.factors, chosen, strict=True):
+            own = np.arange(factor.queries)[margin.places]
+            places = np.add.outer(places * factor.queries, own).ravel()
+        return places
+
     def translation_spectrum(self) -> Array:
         """Return the outer product of the factors' eigenvalues."""
         return reduce(np.multiply.outer, [factor.translation_spectrum() for factor in self.factors])
@@ -89,6 +111,19 @@ class Product(Workload):
         """Order the factors so that the tensor stays as small as it can on the way."""
         growth = [factor.queries / factor.domain_size for factor in self.factors]
         return sorted(range(len(growth)), key=growth.__getitem__)
+
+
+def _touches(margin: Margin) -> bool:
+    return not isinstance(margin.workload, Total)
+
+
+def _together(domain: Domain, parts: list[Workload]) -> Workload:
+    """Return all combinations of the queries of workloads that share out the attributes of a domain."""
+    if not parts:
+        return Total(domain)
+    if all(isinstance(part, Identity) for part in parts):
+        return Identity(domain)
+    return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 
 def workloads(parts: Iterable[object], what: str) -> tuple[Workload, ...]:

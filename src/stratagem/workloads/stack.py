@@ -1,11 +1,13 @@
 """Stacks: the queries of several workloads, one after the other."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum, common
@@ -66,6 +68,14 @@ class Stack(Workload):
         """By the eigenvalues, if they are known."""
         spectrum = self.spectrum
         return spectrum and Norms.of(spectrum)
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield those of all parts."""
+        start = 0
+        for part in self.parts:
+            for margin in part.margins():
+                yield replace(margin, places=np.arange(start, start + part.queries)[margin.places])
+            start += part.queries
 
     def translation_spectrum(self) -> Array:
         """Return the sum over the parts."""

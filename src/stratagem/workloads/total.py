@@ -1,5 +1,6 @@
 """The total: one query that counts everybody."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
@@ -44,6 +46,10 @@ class Total(Workload):
     def norms(self) -> Norms:
         """By the eigenvalues."""
         return Norms.of(self.spectrum)
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield the total of the first attribute's table."""
+        yield Margin((0,), Total(self.domain.part((0,))), slice(0, 1))
 
     def translation_spectrum(self) -> Array:
         """Return the eigenvalues of V, one for each character."""

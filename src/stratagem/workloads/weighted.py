@@ -1,11 +1,13 @@
 """A workload whose queries count more, or less."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import final
 
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.spectrum import Spectrum
@@ -58,6 +60,11 @@ class Weighted(Workload):
         """Those of the workload times |weight|."""
         inner = self.workload.norms
         return inner and inner.scaled(self.weight)
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield those of the workload, weighted."""
+        for margin in self.workload.margins():
+            yield replace(margin, workload=Weighted(margin.workload, self.weight))
 
     def translation_spectrum(self) -> Array:
         """Return that of the workload times weight^2."""

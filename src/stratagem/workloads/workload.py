@@ -1,6 +1,7 @@
 """What every workload of linear queries can do, without its matrix ever being built."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum
 
@@ -64,6 +66,10 @@ class Workload(ABC):
 
         The nuclear norms may be from below.
         """
+
+    @abstractmethod
+    def margins(self) -> Iterator[Margin]:
+        """Yield the queries by the sets of attributes that they touch; together they are all queries, each once."""
 
     @abstractmethod
     def translation_spectrum(self) -> Array:

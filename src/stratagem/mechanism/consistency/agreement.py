@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -45,9 +46,10 @@ def consistent_marginals(
     order = list(shared_sizes(tables))
     known = None if total is None else scalar(total, "the total")
     found = list(tables)
-    for shared in _intersections([frozenset(table.attributes) for table in tables], known is not None):
+    sets = tuple(frozenset(table.attributes) for table in tables)
+    for shared in _intersections(sets, known is not None):
         names = sorted(shared, key=order.index)
-        holders = [i for i, table in enumerate(found) if shared <= set(table.attributes)]
+        holders = [i for i, held in enumerate(sets) if shared <= held]
         given = [found[i].onto(names) for i in holders]
         weights = [1 / (found[i].variance * found[i].merged(names)) for i in holders]
         mean = np.average(given, axis=0, weights=weights)
@@ -57,7 +59,8 @@ def consistent_marginals(
     return tuple(found)
 
 
-def _intersections(sets: list[frozenset[str]], always_empty: bool) -> list[frozenset[str]]:
+@lru_cache(maxsize=4)
+def _intersections(sets: tuple[frozenset[str], ...], always_empty: bool) -> list[frozenset[str]]:
     """Return all intersections of two or more of the sets, smaller ones first, and the empty set if asked."""
     found = {a & b for a, b in combinations(sets, 2)} | ({frozenset()} if always_empty else set())
     fresh = found

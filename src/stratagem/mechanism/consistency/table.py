@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -62,7 +63,7 @@ class MarginalTable:
 
     def merged(self, attributes: Iterable[str]) -> int:
         """Return how many cells fall together in one cell of the table of some of its attributes."""
-        return self.counts.size // int(np.prod([self.sizes[name] for name in attributes], initial=1))
+        return self.counts.size // math.prod(self.sizes[name] for name in attributes)
 
     def with_marginal(self, attributes: Sequence[str], wanted: ArrayLike) -> MarginalTable:
         """Return the nearest table whose table of some attributes, axes in that order, is the wanted one.

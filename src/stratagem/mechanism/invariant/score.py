@@ -1,0 +1,98 @@
+"""Scores of the cells of a table, as functions of the distance of a user type from the shift of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, permutations, product
+
+import numpy as np
+
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy
+
+SEEN = 1e-26
+"""Eigenvalue of the information matrix, whose largest is 1, below which it is rounding of zero."""
+
+Labels = tuple[int, ...]
+"""The groups of some attributes."""
+
+
+class Scores:
+    """Scores s_y(u) of the cells u of tables, with E[s_y(u)] = the share of users in the cell.
+
+    In the Fourier domain a report (b, placement, g) that covers the attributes of a character chi adds
+    x_b^(chi) conj(chi(g))/m_chi to the estimate of chi's coefficient, one that does not adds nothing. If it covers
+    exactly the attributes C of a table, the score is K(u_C - g)/cells with the density
+    K(v) = sum_(chi on C) x_b^(chi)/m_chi chi(v), whose mean is 1.
+    """
+
+    def __init__(self, strategy: InvariantStrategy) -> None:
+        """Keep the strategy; eigenvalues and transforms are computed as they are asked for."""
+        self.strategy = strategy
+        self._known: dict[Labels, np.ndarray] = {}
+
+    def sizes(self, labels: Labels) -> tuple[int, ...]:
+        """Return the lengths of the cycles of attributes of these groups."""
+        return tuple(self.strategy.cycles[self.strategy.groups[g][0]] for g in labels)
+
+    def information(self, labels: Labels) -> np.ndarray:
+        """Return the eigenvalues of M at the characters of attributes of these groups, one axis for each."""
+        if labels not in self._known:
+            self._known[labels] = self._information(labels)
+        return self._known[labels]
+
+    def inverse(self, labels: Labels) -> np.ndarray:
+        """Return 1/m at the characters of attributes of these groups, 0 where no report tells anything."""
+        m = self.information(labels)
+        return np.divide(1.0, m, out=np.zeros_like(m), where=m > SEEN)
+
+    def transform(self, b: int) -> np.ndarray:
+        """Return x_b^ at all characters of the axes of pattern b."""
+        return np.fft.fftn(self.strategy.patterns[b].levels(self.strategy.ratio))
+
+    def density(self, transform: np.ndarray, axes: Sequence[int], labels: Labels) -> np.ndarray:
+        """Return K (sizes of the axes) of a report whose axes lie on attributes of these groups, and no others do."""
+        on_axes = transform[tuple(slice(None) if t in axes else 0 for t in range(transform.ndim))]
+        if not axes:
+            return np.ones(())
+        found = on_axes.transpose(np.argsort(np.argsort(axes)))
+        return np.fft.ifftn(found * self.inverse(labels)).real * found.size
+
+    def interactions(self, transform: np.ndarray, axes: Sequence[int], labels: Labels) -> np.ndarray:
+        """Return what covering these axes adds to the score and to its square, (2, orders, sizes of the axes).
+
+        sum_(D in A) (-1)^|A - D| K_D and the same of K_D^2, K_D the density of a report that covers exactly D.
+        Orders are those in which axes of one group may come, `orders`.
+        """
+        K = self.density(transform, axes, labels)
+        total = np.zeros((2, *K.shape))
+        for kept in range(K.ndim + 1):
+            for away in combinations(range(K.ndim), K.ndim - kept):
+                part, sign = K.mean(axis=away, keepdims=True), (-1.0) ** len(away)
+                total[0] += sign * part
+                total[1] += sign * part**2
+        return np.stack([total.transpose(0, *(1 + i for i in order)) for order in orders(labels)], axis=1)
+
+    def _information(self, labels: Labels) -> np.ndarray:
+        strategy, m = self.strategy, np.ones(self.sizes(labels))
+        if isinstance(strategy, OrbitStrategy):
+            all_groups = range(len(strategy.groups))
+            return strategy.eigenvalues[tuple(slice(None) if g in labels else 0 for g in all_groups)]
+        assert isinstance(strategy, JuntaStrategy)
+        for touched in product((False, True), repeat=len(labels)):
+            own = [g for g, touches in zip(labels, touched, strict=True) if touches]
+            if own:
+                kind = tuple(own.count(g) for g in range(len(strategy.groups)))
+                by_group = strategy.eigenvalues(kind)
+                back = np.argsort(np.argsort(own, kind="stable"))
+                m[tuple(slice(1, None) if touches else 0 for touches in touched)] = by_group.transpose(back)
+        return m
+
+
+def orders(labels: Labels) -> list[tuple[int, ...]]:
+    """Return the permutations that leave the groups in place."""
+    parts, start = [], 0
+    for g in sorted(set(labels)):
+        many = labels.count(g)
+        parts.append([tuple(start + i for i in order) for order in permutations(range(many))])
+        start += many
+    return [sum(chosen, ()) for chosen in product(*parts)]
