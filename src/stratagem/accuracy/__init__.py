@@ -84,9 +84,12 @@ def objective(
 def _invariant_accuracy(
     workload: Workload, strategy: InvariantStrategy, prior: np.ndarray | None
 ) -> Accuracy:
-    """Return the accuracy by characters; under a prior, which breaks the symmetry, by the matrix."""
+    """Return the accuracy by characters, refusing a prior, which breaks the symmetry of the estimator."""
     if prior is not None:
-        return dense_accuracy(workload, strategy.dense(), prior)
+        raise ValueError(
+            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
+            "prior out, or evaluate strategy.dense()"
+        )
     if isinstance(strategy, OrbitStrategy):
         return orbit_accuracy(workload, strategy)
     assert isinstance(strategy, JuntaStrategy), "orbits and juntas are all there are"
