@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from stratagem.report_size import TradeOff, trade_off
     from stratagem.simulation import Simulation, simulate
     from stratagem.solution import Solution
-    from stratagem.solvers import Auto, Certified, ProjectedGradient, Status, Step
+    from stratagem.solvers import Auto, Certified, Orbit, ProjectedGradient, Status, Step
     from stratagem.strategies import (
         InvariantStrategy,
         JuntaStrategy,
@@ -138,7 +138,7 @@ _HOMES = {
     "stratagem.report_size": ("TradeOff", "trade_off"),
     "stratagem.simulation": ("Simulation", "simulate"),
     "stratagem.solution": ("Solution",),
-    "stratagem.solvers": ("Auto", "Certified", "ProjectedGradient", "Status", "Step"),
+    "stratagem.solvers": ("Auto", "Certified", "Orbit", "ProjectedGradient", "Status", "Step"),
     "stratagem.strategies": (
         "InvariantStrategy",
         "JuntaStrategy",
@@ -189,6 +189,7 @@ __all__ = [
     "MarginalTable",
     "MatrixStrategy",
     "Mechanism",
+    "Orbit",
     "OrbitStrategy",
     "Pattern",
     "ProjectedGradient",

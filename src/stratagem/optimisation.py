@@ -30,7 +30,7 @@ from stratagem.solvers import (
 )
 from stratagem.solvers.saddle import Saddle, Standing
 from stratagem.solvers.solver import excess
-from stratagem.strategies import Strategy
+from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.support import support
 from stratagem.workloads import Workload
 
@@ -212,7 +212,8 @@ def _best(aim: Objective, problem: Problem, solver: Solver, found: Search, fallb
         return published
     prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
-        strategy = solver.finish(problem, found.best)
+        finished = solver.finish(problem, found.best)
+        strategy = finished.dense() if isinstance(finished, InvariantStrategy) else finished
         accuracy = evaluate(problem.workload, strategy, prior)
     except BREAKDOWN:  # or too few outputs to answer the workload
         return published

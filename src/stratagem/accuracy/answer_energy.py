@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import fft
 
+from stratagem.fourier import fast_length, irfft, rfft
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
@@ -38,8 +38,11 @@ def answer_energies(workload: Workload, r: np.ndarray) -> np.ndarray:
         case AllRange():
             return _ranges(_Runs(r), n, workload.width)
         case Explicit():
-            power = np.conj(fft.rfft(r))
-            return sum(np.square(fft.irfft(fft.rfft(row, len(r)) * power, len(r))) for row in workload.rows)
+            power = np.conj(rfft(r))
+            return sum(
+                (np.square(irfft(rfft(row, len(r)) * power, len(r))) for row in workload.rows),
+                np.zeros(len(r)),
+            )
     raise ValueError(
         f"the exact variance of {type(workload).__name__} on {n} values is not known by transforms: use a domain "
         "of at most 1024 cells, or ranges, prefixes, histograms and explicit rows"
@@ -83,8 +86,8 @@ def _ranges(runs: _Runs, n: int, width: int) -> np.ndarray:
         return (n + 1) * runs.of(C**2, 0, n + 1) - np.square(runs.of(C, 0, n + 1))
     place = np.arange(n + 1)
     degrees = np.minimum(place, width) + np.minimum(n - place, width)
-    length = fft.next_fast_len(len(C) + n, real=True)
-    squares = fft.irfft(fft.rfft(C**2, length) * np.conj(fft.rfft(degrees.astype(float), length)), length)
+    length = fast_length(len(C) + n)
+    squares = irfft(rfft(C**2, length) * np.conj(rfft(degrees.astype(float), length)), length)
     before = np.concatenate([[0.0], np.cumsum(C)[:-1]])
     far = C.copy()
     far[width:] *= before[width:] - before[:-width]

@@ -14,7 +14,7 @@ from stratagem.linalg import (
     squared_distances,
 )
 from stratagem.prior import check_prior, uniform
-from stratagem.strategies import Protocol, Randomiser
+from stratagem.strategies import InvariantStrategy, Protocol, Randomiser
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
@@ -171,7 +171,7 @@ def supporting_inverse(
     return inverse
 
 
-def check_domain(workload: Workload, strategy: Randomiser) -> None:
+def check_domain(workload: Workload, strategy: Randomiser | InvariantStrategy) -> None:
     """Refuse a workload and a strategy that speak of different numbers of user types.
 
     Raises:

@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import fft
 
-WORKERS = 2
-"""Threads of a batch of transforms."""
-
-
-def correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return sum_u a[u] b[u - g] for every g of a cycle, along the last axis."""
-    spectrum = fft.rfft(a, workers=WORKERS) * np.conj(fft.rfft(b, workers=WORKERS))
-    return fft.irfft(spectrum, a.shape[-1], workers=WORKERS)
+from stratagem.fourier import correlation, irfft, rfft
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +76,13 @@ class Window:
         means = np.add.reduceat(Y, self.edges[:-1]) / np.diff(self.edges)
         return Y[: self.size] - means @ self.weights + self.constants * total
 
-    def energies(self, x: np.ndarray) -> np.ndarray:
-        """Return sum_t a_t(g)^2 (N,), a_t(g) what a report (b, g) of levels x = x_b (N,) adds to prefix t less c_t."""
+    def energies(self, transform: np.ndarray) -> np.ndarray:
+        """Return sum_t a_t(g)^2 (N,) from x_b^ at k = 0, ..., N // 2; report (b, g) adds a_t(g) + c_t to prefix t."""
         summed = np.zeros(self.cycle // 2 + 1, dtype=complex)
         phase = np.exp(-2j * np.pi * np.arange(1, len(summed)) / self.cycle)
-        summed[1:] = fft.rfft(x)[1:] / (self.eigenvalues[1:] * (1 - phase))
-        P = fft.irfft(summed, self.cycle, workers=WORKERS)
-        crossed = fft.irfft(self._weights * np.conj(summed), self.cycle, workers=WORKERS)
+        summed[1:] = transform[1:] / (self.eigenvalues[1:] * (1 - phase))
+        P = irfft(summed, self.cycle)
+        crossed = irfft(self._weights * np.conj(summed), self.cycle)
         means = self._means(P)
         inside = np.zeros(self.cycle)
         inside[: self.size] = 1
@@ -115,23 +107,23 @@ class Window:
         blocks = np.zeros((len(self.edges) - 1, self.cycle))
         for block, first, last in zip(blocks, self.edges, self.edges[1:], strict=False):
             block[first:last] = 1 / (last - first)
-        return fft.rfft(blocks, workers=WORKERS)
+        return rfft(blocks)
 
     @cached_property
     def _weights(self) -> np.ndarray:
         """Transforms (K, N // 2 + 1) of the weights as functions of t."""
-        return fft.rfft(self.weights, self.cycle, workers=WORKERS)
+        return rfft(self.weights, self.cycle)
 
     @cached_property
     def _kriging(self) -> tuple[np.ndarray, np.ndarray]:
         """Solve for the weights; the reports' variances are those of an equal share n/N of each translate."""
         power = self._summation.copy()
         power[1:] *= self.size / self.cycle / self.eigenvalues[1:]
-        near = fft.irfft(power * self._blocks, self.cycle, workers=WORKERS)
+        near = irfft(power * self._blocks, self.cycle)
         inner = np.add.reduceat(near, self.edges[:-1], axis=1) / np.diff(self.edges)
         system = np.ones((len(inner) + 1, len(inner) + 1))
         system[:-1, :-1], system[-1, -1] = (inner + inner.T) / 2, 0
         near = near[:, : self.size]
         psi = np.linalg.solve(system, np.concatenate([near, np.ones((1, self.size))]))[:-1]
-        own = fft.irfft(power, self.cycle)[0]
+        own = irfft(power, self.cycle)[0]
         return psi, own + np.einsum("kt,kt->t", psi, system[:-1, :-1] @ psi - 2 * near)

@@ -2,6 +2,7 @@
 
 from stratagem.solvers.auto import Auto, Choice
 from stratagem.solvers.certified import Certified
+from stratagem.solvers.orbit import Orbit
 from stratagem.solvers.projected_gradient import ProjectedGradient
 from stratagem.solvers.solver import Callback, Limits, Problem, Search, Solver, Status, Step, search
 
@@ -11,6 +12,7 @@ __all__ = [
     "Certified",
     "Choice",
     "Limits",
+    "Orbit",
     "Problem",
     "ProjectedGradient",
     "Search",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +14,10 @@ FAINT = 1e-9
 """Weight below which a pattern leaves the working set."""
 SPARE = 64
 """Patterns of a working set beyond one for each cost: so many suffice for a minimum."""
+HALVINGS = 40
+"""Times that a step is halved before it is given up."""
+ROUNDING = 1e-15
+"""Rise of a function of size 1 that is none."""
 STEPS = 100
 """Newton steps on one working set; some 15 to 30 are used."""
 INTERIOR = 0.99
@@ -61,25 +67,25 @@ def simplex_weights(
     energies, costs = (energies, costs) if asked.all() else (energies[:, asked], costs[asked])
     if not len(costs):
         return SimplexWeights(np.full(len(energies), 1 / len(energies)), 0.0, 0.0)
-    costs = costs.astype(float)
-    w = _multiplied(energies, costs, start)
-    at, values = _point(energies, costs, w), [np.inf]
+    costs, most = costs.astype(float), len(costs) + SPARE
+    w = _first(energies, costs, start, most)
+    at, values = _point(energies, costs, _mixed(energies, w)), [np.inf]
     while at.gap > tolerance and (len(values) == 1 or values[-1] < values[-2]):
-        chosen = _working(w, at, len(costs) + SPARE, first=len(values) == 1)
+        chosen = _working(w, at, most, first=len(values) == 1)
         start, w = w[chosen], np.zeros(len(w))
         w[chosen] = _barrier(energies[chosen], costs, start, 0.1 * tolerance)
-        at = _point(energies, costs, w)
+        at = _point(energies, costs, _mixed(energies, w))
         values.append(at.value)
     return SimplexWeights(w, at.value, at.gap)
 
 
-def _multiplied(energies: np.ndarray, costs: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-    """Return weights after the monotone updates w <- w sqrt(gain), normalised."""
+def _first(energies: np.ndarray, costs: np.ndarray, start: np.ndarray | None, most: int) -> np.ndarray:
+    """Return weights to begin with; of many patterns the monotone updates w <- w sqrt(gain) find the useful ones."""
     w = np.full(len(energies), 1 / len(energies))
     if start is not None:
         w = 0.9 * start / start.sum() + 0.1 * w
-    for _ in range(UPDATES):
-        w = w * np.sqrt(_point(energies, costs, w).gains)
+    for _ in range(UPDATES if len(w) > most else 0):
+        w = w * np.sqrt(_point(energies, costs, _mixed(energies, w)).gains)
         w /= w.sum()
     return w
 
@@ -102,21 +108,24 @@ def _barrier(energies: np.ndarray, costs: np.ndarray, start: np.ndarray, toleran
     B = len(start)
     x = start / start.sum() + 1e-3 / B
     x /= x.sum()
-    costs = costs / _point(energies, costs, x).value
+    m = _mixed(energies, x)
+    costs = costs / _point(energies, costs, m).value
     mu = 0.1 / B
     z = mu / x
     for _ in range(STEPS):
-        at, hessian = _point(energies, costs, x), _hessian(energies, costs, x)
+        at = _point(energies, costs, m)
         if (x @ z) <= tolerance * x.sum() and at.gains.max() * x.sum() <= (1 + tolerance) * at.value:
             break
+        hessian = _hessian(energies, costs, m)
         hessian[np.diag_indices(B)] += z / x + RIDGE * np.trace(hessian) / B
         dx = np.linalg.solve(hessian, at.gains - 1 + mu / x)
-        dz = mu / x - z - z / x * dx
-        step = _shortened(energies, costs, x, dx, mu, _longest(x, dx))
+        dz, dm = mu / x - z - z / x * dx, _mixed(energies, dx)
+
+        step = _shortened(partial(_rise, costs, m, dm, x, dx, mu), _longest(x, dx))
         if step == 0:
             break
         along = _longest(z, dz)
-        x, z = x + step * dx, z + along * dz
+        x, z, m = x + step * dx, z + along * dz, m + step * dm
         mu = float(x @ z) / B * (0.1 if min(step, along) > 0.9 else 0.5)
     return x / x.sum()
 
@@ -127,38 +136,37 @@ def _longest(x: np.ndarray, dx: np.ndarray) -> float:
     return min(1.0, INTERIOR * float((-x[falling] / dx[falling]).min(initial=np.inf)))
 
 
-def _shortened(
-    energies: np.ndarray, costs: np.ndarray, x: np.ndarray, dx: np.ndarray, mu: float, step: float
+def _rise(
+    costs: np.ndarray, m: np.ndarray, dm: np.ndarray, x: np.ndarray, dx: np.ndarray, mu: float, step: float
 ) -> float:
-    """Halve the step until f + sum x - mu sum log x does not rise beyond rounding; 0 if it always does."""
-    m, dm = _mixed(energies, x), _mixed(energies, dx)
+    """Return by how much a step changes f + sum x - mu sum log x, without cancellation."""
+    fractions = costs * (-step * dm) / (m * (m + step * dm))
+    return float(fractions.sum() + step * dx.sum() - mu * np.log1p(step * dx / x).sum())
 
-    def rise(step: float) -> float:
-        fractions = costs * (-step * dm) / (m * (m + step * dm))
-        return float(fractions.sum() + step * dx.sum() - mu * np.log1p(step * dx / x).sum())
 
-    for _ in range(40):
-        if rise(step) <= 1e-15:
+def _shortened(rise: Callable[[float], float], step: float) -> float:
+    """Halve the step until the function does not rise beyond rounding; 0 if it always does."""
+    for _ in range(HALVINGS):
+        if rise(step) <= ROUNDING:
             return step
         step /= 2
     return 0.0
 
 
-def _point(energies: np.ndarray, costs: np.ndarray, w: np.ndarray) -> _Point:
-    """Return the value and the gains at w.
+def _point(energies: np.ndarray, costs: np.ndarray, m: np.ndarray) -> _Point:
+    """Return the value and the gains at weights that mix to m (C,).
 
     Raises:
         ValueError: as `simplex_weights`.
     """
-    m, value, gains = _mixed(energies, w), 0.0, np.zeros(len(w))
     if not (m > 0).all():
         raise ValueError(
             "no pattern tells apart some user types that the queries ask about: add patterns with energy there."
         )
+    gains = np.zeros(len(energies))
     for block in _blocks(energies):
-        value += float((costs[block] / m[block]).sum())
         gains += energies[:, block].astype(float, copy=False) @ (costs[block] / m[block] ** 2)
-    return _Point(value, gains)
+    return _Point(float((costs / m).sum()), gains)
 
 
 def _mixed(energies: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -166,9 +174,9 @@ def _mixed(energies: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.concatenate([w @ energies[:, block].astype(float, copy=False) for block in _blocks(energies)])
 
 
-def _hessian(energies: np.ndarray, costs: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _hessian(energies: np.ndarray, costs: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Return 2 sum_c costs_c e_bc e_ac / m_c^3 (B, B)."""
-    m, total = _mixed(energies, w), np.zeros((len(w), len(w)))
+    total = np.zeros((len(energies), len(energies)))
     for block in _blocks(energies):
         scaled = energies[:, block] * np.sqrt(2 * costs[block] / m[block] ** 3)
         total += scaled @ scaled.T

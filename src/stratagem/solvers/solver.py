@@ -16,7 +16,7 @@ import numpy as np
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.prior import uniform
 from stratagem.solvers.room import make_room
-from stratagem.strategies import Strategy
+from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.workloads import Workload
 
 TARGET_STEPS = 6
@@ -142,7 +142,7 @@ class Solver(ABC):
         """Return the state one step on, with an objective that is no larger."""
 
     @abstractmethod
-    def finish(self, problem: Problem, state: Any) -> Strategy:
+    def finish(self, problem: Problem, state: Any) -> Strategy | InvariantStrategy:
         """Return the strategy of a state: columns sum to one, measured epsilon within the budget."""
 
 
