@@ -180,4 +180,6 @@ def test_primes_and_their_roots():
 
 def test_a_flat_orbit_has_equal_eigenvalues():
     strategy = flat_orbit(600, np.e)
+    assert strategy is not None
     assert np.ptp(strategy.eigenvalues[1:]) < 1e-12 * strategy.eigenvalues[1]
+    assert flat_orbit(600, np.exp(8)) is None

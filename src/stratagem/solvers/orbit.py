@@ -36,6 +36,8 @@ ALTERNATIONS = 2
 """Alternations of weights and estimator on a window."""
 ENOUGH = 1e-6
 """Loss against the best share of the cycle at which no finer classes are tried."""
+CLOSE = 1e-3
+"""Such a loss that shaped patterns may do better."""
 CLASSES = 64
 """Most cyclotomic classes."""
 AHEAD = 16
@@ -153,8 +155,9 @@ class Orbit(Solver):
             raise ValueError(f"the domain has {n} cells; orbits are searched for on 2 to {LARGEST} cells.")
         aim = Aim(problem.workload, ratio(problem.epsilon))
         rng = np.random.default_rng([self.seed, start])
-        if isinstance(problem.workload, Identity) and len(aim.sizes) == 1 and n >= WIDE:
-            flat = flat_orbit(n, aim.ratio)
+        histogram = isinstance(problem.workload, Identity) and len(aim.sizes) == 1 and n >= WIDE
+        flat = flat_orbit(n, aim.ratio) if histogram else None
+        if flat is not None:
             return Flat(flat, orbit_accuracy(problem.workload, flat), True)
         characters = math.prod(aim.half)
         precision = np.float32 if characters > SINGLE else np.float64
@@ -201,13 +204,15 @@ def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:
     return w
 
 
-def flat_orbit(n: int, ratio: float) -> OrbitStrategy:
+def flat_orbit(n: int, ratio: float) -> OrbitStrategy | None:
     """Return r of the e cyclotomic classes of a prime p >= n and their e rotations, equally likely.
 
     The information on the cycle is a multiple of the identity away from the constants, and r/e comes close to
-    the best share 1/(1 + E).
+    the best share 1/(1 + E); None where no r/e does, as at high epsilon.
     """
-    prime, classes, taken = min(_candidates(n, ratio))[1:]
+    loss, prime, classes, taken = min(_candidates(n, ratio))
+    if loss > CLOSE:
+        return None
     index = cyclotomic_index(prime, classes)
     sets = ((index >= 0) & ((index - shift) % classes < taken) for shift in range(classes))
     patterns = tuple(Pattern.of((0,), inside) for inside in sets)
