@@ -242,7 +242,8 @@ def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -
         return None
     prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
-        strategy = solver.finish(problem, found.best)
+        finished = solver.finish(problem, found.best)
+        strategy = finished.dense() if isinstance(finished, InvariantStrategy) else finished
         accuracy = evaluate(problem.workload, strategy, prior)
     except BREAKDOWN:  # or too few outputs to answer the workload
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -10,7 +11,7 @@ from stratagem.accuracy.answer_energy import answer_energies
 from stratagem.accuracy.dense import SUPPORT_TOLERANCE, check_domain, check_support
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.window import Window
-from stratagem.fourier import irfft, rfft
+from stratagem.fourier import irfft, multiplicities, rfft, rfftn
 from stratagem.linalg import centred_inverse, factor
 from stratagem.strategies import OrbitStrategy
 from stratagem.strategies.strategy import apply_inverse
@@ -59,16 +60,36 @@ def orbit_objective(workload: Workload, strategy: OrbitStrategy) -> float:
     if strategy.window and _written_out(workload, strategy):
         F = factor(workload.gram())
         return float(np.sum(F * _solved(F, strategy)))
+    return transformed_objective(workload, strategy)
+
+
+def transformed_objective(workload: Workload, strategy: OrbitStrategy) -> float:
+    """Return L with the estimators by transforms at any n; no less than `orbit_objective`.
+
+    Raises:
+        UnsupportedWorkloadError: as `orbit_accuracy`.
+        ValueError: as `orbit_accuracy`.
+    """
     if strategy.window:
-        return orbit_accuracy(workload, strategy).objective
-    v, m = workload.translation_spectrum(), strategy.eigenvalues
+        return float(_transformed(workload, strategy).sum()) + workload.frobenius_squared
+    m = half_eigenvalues(strategy)
+    v = workload.translation_spectrum()[..., : m.shape[-1]] * multiplicities(strategy.cycles)
     seen = m > NOTHING
     if v[~seen].sum() > SUPPORT_TOLERANCE * v.sum():
         raise UnsupportedWorkloadError(
-            f"The strategy cannot answer this workload: no pattern sees {int((~seen).sum())} of the {m.size} "
-            "characters, and the queries need some of them; add patterns of other shapes."
+            f"The strategy cannot answer this workload: no pattern sees the character number "
+            f"{int(np.argmax(np.where(seen, 0, v)))} and others that the queries need; add patterns of other shapes."
         )
     return float((v[seen] / m[seen]).sum())
+
+
+def half_eigenvalues(strategy: OrbitStrategy) -> np.ndarray:
+    """Return m = sum_b w_b |x_b^|^2 at the half spectrum of the cycles."""
+    energies = (
+        weight * np.square(np.abs(rfftn(pattern.levels(strategy.ratio))))
+        for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True)
+    )
+    return sum(energies, np.zeros((*strategy.cycles[:-1], strategy.cycles[-1] // 2 + 1)))
 
 
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
@@ -118,34 +139,36 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
             f"variances by user type on {workload.domain_size} cells of {len(strategy.cycles)} attributes are not "
             "known for queries that translations change: ask for the objective alone"
         )
-    n, cycle = workload.domain_size, strategy.cycles[0]
-    m = strategy.eigenvalues[: cycle // 2 + 1]
+    n, cycle = workload.domain_size, math.prod(strategy.cycles)
+    used = [b for b, weight in enumerate(strategy.weights) if weight > 0]
+    transforms = [rfft(strategy.patterns[b].levels(strategy.ratio)) for b in used]
+    m = sum(
+        (strategy.weights[b] * np.square(np.abs(x)) for b, x in zip(used, transforms, strict=True)),
+        np.zeros(1),
+    )
     if not (m > NOTHING).all():
         raise UnsupportedWorkloadError(
             "The strategy cannot answer this workload: its patterns leave out some frequency of the cycle."
         )
+    energies, subtracted = _scored(workload, strategy, m)
+    moments = np.zeros(len(m), dtype=complex)
+    for b, x in zip(used, transforms, strict=True):
+        moments += strategy.weights[b] * x * rfft(energies(x))
+    return irfft(moments, cycle)[:n] - subtracted
+
+
+def _scored(
+    workload: Workload, strategy: OrbitStrategy, m: np.ndarray
+) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+    """Return ||a_b(g)||^2 as a function (N,) of x_b^, and what is subtracted from its mean by type (n,)."""
+    n, cycle = workload.domain_size, math.prod(strategy.cycles)
     weight, inner = _weight(workload)
     if strategy.window and isinstance(inner, Prefix):
         window = Window(n, cycle, m)
-        return weight**2 * (_moments(strategy, window.energies) - window.squares)
-
-    def energies(x: np.ndarray) -> np.ndarray:
-        return answer_energies(workload, irfft(rfft(x) / m, cycle))
-
+        return lambda x: weight**2 * window.energies(x), weight**2 * window.squares
     unit = np.zeros(cycle)
     unit[0] = 1
-    return _moments(strategy, energies) - answer_energies(workload, unit)[:n]
-
-
-def _moments(strategy: OrbitStrategy, energies: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return sum_b w_b sum_g x_b(u - g) energies(x_b)[g] (n,)."""
-    cycle = strategy.cycles[0]
-    total = np.zeros(cycle // 2 + 1, dtype=complex)
-    for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True):
-        if weight > 0:
-            x = pattern.levels(strategy.ratio)
-            total += weight * rfft(x) * rfft(energies(x))
-    return irfft(total, cycle)[: strategy.domain_size]
+    return lambda x: answer_energies(workload, irfft(x / m, cycle)), answer_energies(workload, unit)[:n]
 
 
 def _weight(workload: Workload) -> tuple[float, Workload]:

@@ -76,11 +76,11 @@ class Window:
         means = np.add.reduceat(Y, self.edges[:-1]) / np.diff(self.edges)
         return Y[: self.size] - means @ self.weights + self.constants * total
 
-    def energies(self, x: np.ndarray) -> np.ndarray:
-        """Return sum_t a_t(g)^2 (N,), a_t(g) what a report (b, g) of levels x = x_b (N,) adds to prefix t less c_t."""
+    def energies(self, transform: np.ndarray) -> np.ndarray:
+        """Return sum_t a_t(g)^2 (N,) from x_b^ at k = 0, ..., N // 2; report (b, g) adds a_t(g) + c_t to prefix t."""
         summed = np.zeros(self.cycle // 2 + 1, dtype=complex)
         phase = np.exp(-2j * np.pi * np.arange(1, len(summed)) / self.cycle)
-        summed[1:] = rfft(x)[1:] / (self.eigenvalues[1:] * (1 - phase))
+        summed[1:] = transform[1:] / (self.eigenvalues[1:] * (1 - phase))
         P = irfft(summed, self.cycle)
         crossed = irfft(self._weights * np.conj(summed), self.cycle)
         means = self._means(P)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from stratagem.accuracy import Accuracy
-from stratagem.accuracy.orbit import orbit_accuracy, orbit_objective
+from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
 from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime
 from stratagem.fourier import multiplicities
 from stratagem.privacy import ratio
@@ -22,20 +22,26 @@ from stratagem.strategies import OrbitStrategy, Pattern
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 
-LARGEST = 1 << 24
+LARGEST = 1 << 22
 """Most cells of a domain whose transforms are held in memory."""
 BATCH = 16
 """Patterns that a step adds."""
-SINGLE = 1 << 24
-"""Energies above which they are kept in single precision."""
+SINGLE = 1 << 18
+"""Characters beyond which energies are kept in single precision, and fewer patterns are the default."""
+MANY, FEW = 64, 32
+"""Default numbers of patterns."""
+WIDE = 512
+"""Domain size from which cyclotomic classes serve a histogram."""
 ALTERNATIONS = 2
 """Alternations of weights and estimator on a window."""
 ENOUGH = 1e-6
 """Loss against the best share of the cycle at which no finer classes are tried."""
+CLOSE = 1e-3
+"""Such a loss that shaped patterns may do better."""
 CLASSES = 64
 """Most cyclotomic classes."""
-AHEAD = 2000
-"""How far beyond the domain a prime is looked for."""
+AHEAD = 16
+"""A prime is looked for up to 1 + 1/16 times the size of the domain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +57,7 @@ class Mixture:
     """Their sum."""
     weights: np.ndarray
     objective: float
+    """By transforms, so on short windows a little above that of the optimal reconstruction."""
     stuck: bool = False
 
     @property
@@ -66,13 +73,18 @@ class Flat(NamedTuple):
     """An orbit that leaves nothing to search for."""
 
     strategy: OrbitStrategy
-    objective: float
-    stuck: bool = True
+    accuracy: Accuracy
+    stuck: bool
+
+    @property
+    def objective(self) -> float:
+        """L."""
+        return self.accuracy.objective
 
 
 @dataclass(frozen=True)
 class Orbit(Solver):
-    """All translates of a few patterns on Z_a1 x ... x Z_ad, O(n log n) each, for domains up to 2^24 cells.
+    """All translates of a few patterns on Z_a1 x ... x Z_ad, O(n log n) each, for domains up to 2^22 cells.
 
     Averaged over translations the information is diagonal in the characters, with eigenvalues m = sum_b w_b
     |x_b^|^2, and L = sum v/m. Patterns are shaped to follow the best m, each making up for what those before
@@ -83,6 +95,11 @@ class Orbit(Solver):
     Raises:
         ValueError: for parameters out of range.
 
+    Guarantee:
+        Every report has two levels of ratio E; columns sum to one whatever patterns and weights are found.
+
+    Reference: McKenna, Maity, Mazumdar, Miklau, VLDB 2020, for the objective.
+
     Example:
         >>> import stratagem as st
         >>> strategy, accuracy = st.Orbit().solve(st.all_range(256), 1.0)
@@ -92,8 +109,8 @@ class Orbit(Solver):
 
     reference: ClassVar[str] = "A-optimal design over the orbits of two-level rows under translation"
 
-    patterns: int = 64
-    """Largest number B of patterns; m = B times the points of the cycles."""
+    patterns: int | None = None
+    """Largest number B of patterns, m = B times the points of the cycles; by default 64, 32 beyond 2^18 cells."""
     seed: int = 0
     max_seconds: float = math.inf
     gap: float = 0.0
@@ -109,7 +126,8 @@ class Orbit(Solver):
     @property
     def limits(self) -> Limits:
         """When to stop."""
-        return Limits(-(-self.patterns // BATCH) - 1, 1, self.tolerance, 1, self.max_seconds, self.gap)
+        steps = -(-(self.patterns or MANY) // BATCH) - 1
+        return Limits(steps, 1, self.tolerance, 1, self.max_seconds, self.gap)
 
     def solve(
         self, workload: Workload, epsilon: float, on_step: Callback | None = None, lower_bound: float = 0.0
@@ -119,13 +137,15 @@ class Orbit(Solver):
         Ctrl-C ends the search and keeps the best so far.
 
         Raises:
-            ValueError: for a domain of one cell or more than 2^24.
+            ValueError: for a domain of one cell or more than 2^22.
         """
         problem = Problem(workload, epsilon, lower_bound)
         found = search(self, problem, on_step)
         if found.best is None:
             raise KeyboardInterrupt
         strategy = self.finish(problem, found.best)
+        if isinstance(found.best, Flat):
+            return strategy, found.best.accuracy
         return strategy, orbit_accuracy(workload, strategy)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Mixture | Flat:
@@ -135,11 +155,12 @@ class Orbit(Solver):
             raise ValueError(f"the domain has {n} cells; orbits are searched for on 2 to {LARGEST} cells.")
         aim = Aim(problem.workload, ratio(problem.epsilon))
         rng = np.random.default_rng([self.seed, start])
-        if isinstance(problem.workload, Identity) and len(aim.sizes) == 1:
-            flat = flat_orbit(aim.sizes[0], aim.ratio)
-            return Flat(flat, orbit_objective(problem.workload, flat))
+        histogram = isinstance(problem.workload, Identity) and len(aim.sizes) == 1 and n >= WIDE
+        flat = flat_orbit(n, aim.ratio) if histogram else None
+        if flat is not None:
+            return Flat(flat, orbit_accuracy(problem.workload, flat), True)
         characters = math.prod(aim.half)
-        precision = np.float32 if characters * self.patterns > SINGLE else np.float64
+        precision = np.float32 if characters > SINGLE else np.float64
         none = np.zeros((0, characters), dtype=precision)
         return self.advance(problem, Mixture(aim, rng, (), none, np.zeros(aim.half), np.zeros(0), math.inf))
 
@@ -148,33 +169,34 @@ class Orbit(Solver):
         aim, shaping = state.aim, state.aim.shaping
         axes, total = tuple(range(len(aim.sizes))), state.total.copy()
         drawn, energies = [], []
-        for count in range(len(state.patterns), min(len(state.patterns) + BATCH, self.patterns)):
+        most = self.patterns or (MANY if aim.workload.domain_size <= SINGLE else FEW)
+        for count in range(len(state.patterns), min(len(state.patterns) + BATCH, most)):
             inside = shaping.draw(total, count, state.rng)
             energy = shaping.energies(inside)
             total += energy
             drawn.append(Pattern.of(axes, inside))
             energies.append(energy.ravel().astype(state.energies.dtype))
+        if not drawn:
+            return replace(state, stuck=True)
         energies = np.concatenate([state.energies, np.array(energies)])
         w = mixed(aim, energies)
         ahead = Mixture(aim, state.rng, state.patterns + tuple(drawn), energies, total, w, math.inf)
-        value = orbit_objective(problem.workload, ahead.strategy)
+        value = transformed_objective(problem.workload, ahead.strategy)
         if value < state.objective:
             return replace(ahead, objective=value)
         return replace(
             ahead, weights=np.append(state.weights, np.zeros(len(drawn))), objective=state.objective
         )
 
-    def finish(self, problem: Problem, state: Mixture | Flat) -> OrbitStrategy:
+    def finish(self, problem: Problem, state: Any) -> OrbitStrategy:
         """Return all translates of the patterns that occur."""
         return state.strategy
 
 
 def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:
     """Return the best weights (B,) of patterns with these energies; on windows, with the estimator they ask for."""
-    w, counts = (
-        np.full(len(energies), 1 / len(energies)),
-        np.broadcast_to(multiplicities(aim.cycles), aim.half).ravel(),
-    )
+    w = np.full(len(energies), 1 / len(energies))
+    counts = np.broadcast_to(multiplicities(aim.cycles), aim.half).ravel()
     for _ in range(ALTERNATIONS if aim.windowed else 1):
         costs = counts * aim.costs((w @ energies).reshape(aim.half)).ravel()
         costs[0] = 0
@@ -182,13 +204,15 @@ def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:
     return w
 
 
-def flat_orbit(n: int, ratio: float) -> OrbitStrategy:
+def flat_orbit(n: int, ratio: float) -> OrbitStrategy | None:
     """Return r of the e cyclotomic classes of a prime p >= n and their e rotations, equally likely.
 
     The information on the cycle is a multiple of the identity away from the constants, and r/e comes close to
-    the best share 1/(1 + E).
+    the best share 1/(1 + E); None where no r/e does, as at high epsilon.
     """
-    prime, classes, taken = min(_candidates(n, ratio))[1:]
+    loss, prime, classes, taken = min(_candidates(n, ratio))
+    if loss > CLOSE:
+        return None
     index = cyclotomic_index(prime, classes)
     sets = ((index >= 0) & ((index - shift) % classes < taken) for shift in range(classes))
     patterns = tuple(Pattern.of((0,), inside) for inside in sets)
@@ -198,7 +222,7 @@ def flat_orbit(n: int, ratio: float) -> OrbitStrategy:
 def _candidates(n: int, ratio: float) -> Iterator[tuple[float, int, int, int]]:
     """Yield the loss of energy, the prime p, the number e | p - 1 of classes and r, until the loss is negligible."""
     best = (ratio - 1) ** 2 / (4 * ratio)
-    for prime in filter(is_prime, range(max(n, 5), max(n, 5) + AHEAD)):
+    for prime in filter(is_prime, range(n, n + n // AHEAD)):
         for classes in range(2, CLASSES + 1):
             if (prime - 1) % classes:
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -120,11 +121,7 @@ def _barrier(energies: np.ndarray, costs: np.ndarray, start: np.ndarray, toleran
         dx = np.linalg.solve(hessian, at.gains - 1 + mu / x)
         dz, dm = mu / x - z - z / x * dx, _mixed(energies, dx)
 
-        def rise(step: float, x=x, dx=dx, m=m, dm=dm, mu=mu) -> float:
-            fractions = costs * (-step * dm) / (m * (m + step * dm))
-            return float(fractions.sum() + step * dx.sum() - mu * np.log1p(step * dx / x).sum())
-
-        step = _shortened(rise, _longest(x, dx))
+        step = _shortened(partial(_rise, costs, m, dm, x, dx, mu), _longest(x, dx))
         if step == 0:
             break
         along = _longest(z, dz)
@@ -139,8 +136,16 @@ def _longest(x: np.ndarray, dx: np.ndarray) -> float:
     return min(1.0, INTERIOR * float((-x[falling] / dx[falling]).min(initial=np.inf)))
 
 
+def _rise(
+    costs: np.ndarray, m: np.ndarray, dm: np.ndarray, x: np.ndarray, dx: np.ndarray, mu: float, step: float
+) -> float:
+    """Return by how much a step changes f + sum x - mu sum log x, without cancellation."""
+    fractions = costs * (-step * dm) / (m * (m + step * dm))
+    return float(fractions.sum() + step * dx.sum() - mu * np.log1p(step * dx / x).sum())
+
+
 def _shortened(rise: Callable[[float], float], step: float) -> float:
-    """Halve the step until f + sum x - mu sum log x does not rise beyond rounding; 0 if it always does."""
+    """Halve the step until the function does not rise beyond rounding; 0 if it always does."""
     for _ in range(HALVINGS):
         if rise(step) <= ROUNDING:
             return step
