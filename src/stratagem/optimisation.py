@@ -243,7 +243,7 @@ def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -
     prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
         finished = solver.finish(problem, found.best)
-        strategy = finished.dense() if isinstance(finished, InvariantStrategy) else finished
+        strategy = finished
         accuracy = evaluate(problem.workload, strategy, prior)
     except BREAKDOWN:  # or too few outputs to answer the workload
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -133,7 +133,7 @@ class Junta(Solver):
         weights[: len(keep)] += state.weights[keep]
         return _weighed(problem, replace(state, pool=pool, weights=weights, number=state.number + 1))
 
-    def finish(self, problem: Problem, state: Mixture) -> Any:
+    def finish(self, problem: Problem, state: Mixture) -> JuntaStrategy:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
         if state.stuck:
             return _strategy(problem, state)
