@@ -62,6 +62,8 @@ class Workload(ABC):
     def margins(self) -> Iterator[Margin]:
         """Yield the queries by the sets of attributes that they touch; together they are all queries, each once."""
 
+    @abstractmethod
+    @abstractmethod
     def translation_spectrum(self) -> Array:
         """Return chi^* V chi / n for every character chi of Z_a1 x ... x Z_ad, shape (a1, ..., ad), O(n log n).
 
