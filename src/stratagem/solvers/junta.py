@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stratagem.privacy import ratio
-from stratagem.published_junta import published_juntas
 from stratagem.solvers.character import Characters
+from stratagem.solvers.junta_pattern import balanced, exhaustive, published, undervalued
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.pool import Pool, joined, pooled
 from stratagem.solvers.signature import Signature
@@ -23,26 +22,18 @@ from stratagem.strategies.invariant import OUTPUTS
 
 COUNTABLE = 1 << 53
 """Domain size up to which objectives are stated for all user types together."""
-EXHAUSTIVE, LISTED = 16, 1 << 22
-"""Cells of a signature up to which all sets may be listed, and how many energies all of them may have."""
-ENTRIES, STARTS = 1 << 19, 256
-"""Cells of the random patterns that one signature is given in a round, and most patterns."""
-ENERGIES, FEWEST = 1 << 17, 4
-"""Energies of the random patterns of a signature, unless they are fewer patterns than so many."""
+FIRST = 0.3
+"""Share of the time for the first patterns."""
 TURNS = 16
 """Signatures that a round looks at."""
-BALANCING = 24
-"""Steps that move the spectrum of a random pattern towards the one wanted."""
-SPARE = 400
-"""Patterns beyond the ones in use that a round keeps."""
-NEW = 64
-"""Most new patterns of a signature in a round."""
-UNDERVALUED = 1e-7
-"""Worth above that of the mixture, relative to it, from which a pattern enters the pool."""
-ROUGH, FINAL = 1e-6, 1e-9
+SPARE = 1 << 20
+"""Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
+ROUGH, FINAL = 1e-5, 1e-8
 """How far weights may be from the best ones while patterns are searched for, and at the end."""
-FAINT = 1e-9
-"""Weight below which a pattern is dropped."""
+FAINT = 1e-7
+"""Weight below which a column is not in use."""
+IDLE = 1e-6
+"""Share of every eigenvalue of M that the patterns dropped at the end may have together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +94,8 @@ class Junta(Solver):
 
     def begin(self, problem: Problem, start: int, best: Mixture | None) -> Mixture:
         """Return the best mixture of published juntas, all small patterns and balanced random ones."""
-        end, rng = time.perf_counter() + self.max_seconds, np.random.default_rng([self.seed, 0])
+        now, rng = time.perf_counter(), np.random.default_rng([self.seed, 0])
+        first, end = now + FIRST * self.max_seconds, now + self.max_seconds
         spectrum = problem.workload.spectrum
         if spectrum is None:
             raise ValueError(
@@ -111,25 +103,31 @@ class Junta(Solver):
                 "other queries that know values only as equal or not, or use another solver"
             )
         characters, excess = Characters(divided(spectrum)), ratio(problem.epsilon) - 1
+        if not characters.kinds:
+            return _nothing(characters, excess, problem, end)
         listed = signatures(characters, excess, rng)
-        first = [_published(problem, characters), *_exhaustive(listed)]
-        first += [pooled(one, _fields(one, _wanted(characters), rng)) for one in listed]
-        pool = joined(first)
-        state = Mixture(0.0, pool, np.full(len(pool.packed), 1.0), listed, 0, end)
-        return _weighed(problem, state)
+        pools = [*published(characters, problem.epsilon, excess), *exhaustive(listed)]
+        for signature in listed:
+            if time.perf_counter() < first or not pools:
+                pools.append(balanced(signature, rng))
+        pool = joined(pools)
+        return _weighed(problem, Mixture(0.0, pool, np.ones(len(pool.packed)), listed, 0, end))
 
     def advance(self, problem: Problem, state: Mixture) -> Mixture:
         """Add the patterns that the prices undervalue most and improve all weights."""
+        if state.stuck:
+            return state
         rng = np.random.default_rng([self.seed, 1 + state.number])
         costs = state.signatures[0].characters.costs
         m = state.weights @ state.pool.energies
         prices = costs / np.square(m)
         value, gains = float(prices @ m), state.pool.energies @ prices
-        spare = np.argsort(-np.where(state.weights > FAINT, np.inf, gains), kind="stable")
-        keep = np.sort(spare[: int((state.weights > FAINT).sum()) + SPARE])
+        used = state.weights > FAINT
+        order = np.argsort(-np.where(used, np.inf, gains), kind="stable")
+        keep = np.sort(order[: int(used.sum()) + min(400, SPARE // len(costs))])
         found = [state.pool.chosen(keep)]
         for i in rng.permutation(len(state.signatures))[:TURNS]:
-            found.append(_undervalued(state.signatures[i], state.pool, prices, value, rng))
+            found.append(undervalued(state.signatures[i], state.pool, prices, value, rng))
             if time.perf_counter() > state.end:
                 break
         pool = joined(found)
@@ -139,88 +137,72 @@ class Junta(Solver):
 
     def finish(self, problem: Problem, state: Mixture) -> Any:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
-        spectrum = state.signatures[0].characters.spectrum
-        light = _lightened(problem, state)
-        used = zip(light.pool.signatures, light.pool.packed, strict=True)
-        patterns = tuple(Pattern(signature.axes, signature.shape, bits) for signature, bits in used)
-        return JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, light.weights, ratio(problem.epsilon))
+        if state.stuck:
+            return _strategy(problem, state)
+        return _strategy(problem, _lightened(_weighed(problem, _lightened(state), FINAL)))
 
 
-def _lightened(problem: Problem, state: Mixture) -> Mixture:
-    """Return the mixture without idle patterns, and without the lightest until the outputs are at most 2^53."""
-    order = np.argsort(-state.weights, kind="stable")
-    outputs = np.cumsum([float(state.pool.signatures[b].outputs) for b in order])
-    keep = order[(state.weights[order] > FAINT) & (outputs <= OUTPUTS)]
-    kept = replace(state, pool=state.pool.chosen(keep), weights=state.weights[keep])
-    return _weighed(problem, kept, FINAL)
+def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
+    """Return the mixture for queries that ask for the total alone: one pattern, as a strategy needs one.
+
+    Raises:
+        ValueError: if there is only one user type.
+    """
+    group = next((g for g, length in enumerate(characters.lengths) if length > 1), None)
+    if group is None:
+        raise ValueError("there is only one user type, so that nobody has anything to tell: count the users")
+    signature = Signature((group,), characters, excess)
+    pool = pooled(signature, np.arange(signature.cells)[None] == 0)
+    share = float(characters.spectrum.values[0])
+    return Mixture(share * _scale(problem), pool, np.ones(1), (signature,), 0, end, stuck=True)
+
+
+def _strategy(problem: Problem, state: Mixture) -> JuntaStrategy:
+    """Return the strategy of a mixture; the patterns of a column share its weight."""
+    spectrum, pool = state.signatures[0].characters.spectrum, state.pool
+    patterns, weights = [], []
+    for signature, column, weight in zip(pool.signatures, pool.packed, state.weights, strict=True):
+        patterns += [Pattern(signature.axes, signature.shape, bits) for bits in column]
+        weights += [weight / len(column)] * len(column)
+    w = np.array(weights)
+    return JuntaStrategy(
+        spectrum.sizes, spectrum.groups, tuple(patterns), w / w.sum(), ratio(problem.epsilon)
+    )
+
+
+def _lightened(state: Mixture) -> Mixture:
+    """Return the mixture without idle columns, and without the lightest until the outputs are at most 2^53.
+
+    If the columns dropped hold at most a share d of every eigenvalue of M, L rises by at most d/(1 - d) of it.
+    """
+    w, pool = state.weights, state.pool
+    shares = w * (pool.energies / (w @ pool.energies)).max(axis=1)
+    outputs = np.array([float(s.outputs * len(p)) for s, p in zip(pool.signatures, pool.packed, strict=True)])
+    order = np.argsort(shares, kind="stable")
+    idle = np.cumsum(shares[order]) <= IDLE
+    idle |= np.cumsum(outputs[order][::-1])[::-1] > OUTPUTS
+    keep = np.sort(order[~idle])
+    return replace(state, pool=pool.chosen(keep), weights=w[keep])
 
 
 def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixture:
     """Return the state with the best weights of its pool."""
     characters = state.signatures[0].characters
     best = simplex_weights(state.pool.energies, characters.costs, state.weights, tolerance)
+    weighed = replace(state, weights=best.weights)
+    value = best.value if characters.fine else _value(problem, weighed)
+    return replace(weighed, objective=_scale(problem) * (float(characters.spectrum.values[0]) + value))
+
+
+def _value(problem: Problem, state: Mixture) -> float:
+    """Return sum_chi v/m at the nontrivial characters, every frequency told apart."""
+    characters, used = state.signatures[0].characters, np.flatnonzero(state.weights > FAINT)
+    strategy = _strategy(problem, replace(state, pool=state.pool.chosen(used), weights=state.weights[used]))
+    with np.errstate(divide="ignore"):
+        means = [float(np.mean(1 / strategy.eigenvalues(kind))) for kind in characters.kinds]
+    return float(characters.costs @ means)
+
+
+def _scale(problem: Problem) -> int:
     n = problem.workload.domain_size
-    share = float(characters.spectrum.values[0]) + best.value
-    return replace(state, objective=share * (n if n <= COUNTABLE else 1), weights=best.weights)
-
-
-def _published(problem: Problem, characters: Characters) -> Pool:
-    """Return the patterns of published juntas."""
-    found = published_juntas(characters.spectrum, problem.epsilon).values()
-    patterns = [pattern for strategy in found for pattern in strategy.patterns]
-    excess = ratio(problem.epsilon) - 1
-    return joined(
-        pooled(Signature(one.axes, characters, excess), one.inside.reshape(1, -1)) for one in patterns
-    )
-
-
-def _exhaustive(listed: Sequence[Signature]) -> Iterator[Pool]:
-    """Yield all sets of the cells of small signatures."""
-    left = LISTED
-    for signature in listed:
-        energies = len(signature.characters.costs) << min(signature.cells, EXHAUSTIVE)
-        if signature.cells <= EXHAUSTIVE and energies <= left:
-            left -= energies
-            codes = np.arange(1, (1 << signature.cells) - 1)[:, None]
-            yield pooled(signature, (codes >> np.arange(signature.cells)) & 1 == 1)
-
-
-def _wanted(characters: Characters) -> np.ndarray:
-    """Return the energies that the closed bound asks of each class (C,): m proportional to sqrt(v)."""
-    return np.sqrt(characters.costs / characters.counts)
-
-
-def _fields(signature: Signature, wanted: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return random patterns (P, cells) with energies in proportion to those wanted at each class (C,)."""
-    most = min(ENTRIES // signature.cells, ENERGIES // len(wanted))
-    count = int(np.clip(most, FEWEST, STARTS))
-    return signature.balanced(_sizes(signature, count, rng), signature.amplitudes(wanted), BALANCING, rng)
-
-
-def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return sizes (count,): most near cells/(1 + E), some dyadic shares of the cells, some around."""
-    cells, best = signature.cells, signature.cells / (2 + signature.excess)
-    near = np.floor(best + rng.random(count))
-    dyadic = cells * rng.integers(1, 9, count) / 16
-    around = best * np.exp(rng.normal(0, 0.3, count))
-    kind = rng.choice(3, count, p=(0.5, 0.25, 0.25))
-    return np.clip(np.choose(kind, (near, dyadic, around)).astype(int), 1, cells - 1)
-
-
-def _undervalued(
-    signature: Signature, pool: Pool, prices: np.ndarray, value: float, rng: np.random.Generator
-) -> Pool:
-    """Return new patterns whose energies are worth more than the mixture's at the prices of the classes (C,)."""
-    form = signature.prices(prices)
-    characters = signature.characters
-    tilt = np.power(prices / characters.counts, rng.uniform(0, 2))
-    starts = [_fields(signature, _wanted(characters) * tilt, rng)]
-    own = [bits for one, bits in zip(pool.signatures, pool.packed, strict=True) if one.axes == signature.axes]
-    if own:
-        drawn = np.stack(own)[rng.integers(0, len(own), len(starts[0]))]
-        known = np.unpackbits(drawn, axis=1, count=signature.cells).astype(bool)
-        starts.append(known ^ (rng.random(known.shape) < 0.1))
-    patterns = signature.ascended(np.concatenate(starts), form)
-    worth = signature.values(patterns, form)
-    order = np.argsort(-worth)[:NEW]
-    return pooled(signature, patterns[order[worth[order] > value * (1 + UNDERVALUED)]])
+    return n if n <= COUNTABLE else 1

@@ -14,29 +14,34 @@ DIGITS = 12
 
 
 class Pool(NamedTuple):
-    """Patterns (B,), no two of equal energies."""
+    """Columns (B,) of a mixture, no two of equal energies: a pattern, or some equally likely ones together."""
 
     signatures: tuple[Signature, ...]
-    """The signature of each."""
+    """The signature of each column."""
     packed: tuple[np.ndarray, ...]
-    """The bits of each."""
+    """The bits of each column's patterns (q, bytes)."""
     energies: np.ndarray
-    """At the classes of characters (B, C)."""
+    """Their mean energies at the classes of characters (B, C)."""
 
     def chosen(self, places: np.ndarray) -> Pool:
-        """Return some of the patterns."""
+        """Return some of the columns."""
         signatures = tuple(self.signatures[b] for b in places)
         return Pool(signatures, tuple(self.packed[b] for b in places), self.energies[places])
 
 
-def pooled(signature: Signature, patterns: np.ndarray) -> Pool:
-    """Return those of some patterns (P, cells) that are neither empty nor full, one for each profile of energies."""
+def pooled(signature: Signature, patterns: np.ndarray, together: bool = False) -> Pool:
+    """Return those of some patterns (P, cells) that are neither empty nor full, one for each profile of energies.
+
+    `together` they make one column.
+    """
     sizes = patterns.sum(axis=1)
     patterns = patterns[(sizes > 0) & (sizes < signature.cells)]
     energies = signature.energies(patterns)
     first = _distinct(energies)
-    packed = tuple(np.packbits(patterns[first], axis=1))
-    return Pool((signature,) * len(first), packed, energies[first])
+    bits = np.packbits(patterns[first], axis=1)
+    if together and len(first) > 1:
+        return Pool((signature,), (bits,), energies[first].mean(axis=0, keepdims=True))
+    return Pool((signature,) * len(first), tuple(bits[:, None]), energies[first])
 
 
 def joined(pools: Iterable[Pool]) -> Pool:
@@ -55,5 +60,5 @@ def _distinct(energies: np.ndarray) -> np.ndarray:
     """Return the places (rising) of the first row of each profile, told apart by a fixed random projection."""
     scale = energies.max(axis=0, initial=0)
     weights = np.random.default_rng(0).random(energies.shape[1]) / np.where(scale > 0, scale, 1)
-    keys = np.round(energies @ weights / len(weights), DIGITS)
+    keys = np.round(energies @ weights / max(1, len(weights)), DIGITS)
     return np.sort(np.unique(keys, return_index=True)[1])

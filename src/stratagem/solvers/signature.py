@@ -15,7 +15,7 @@ from stratagem.solvers.character import Characters
 
 MERGED = 6
 """Binary axes that one Hadamard matrix transforms together."""
-ASCENTS, FLIPS = 30, 60
+ASCENTS, FLIPS = 20, 30
 """Most steps of an ascent at a fixed size, and of one that flips single cells."""
 
 

@@ -12,8 +12,13 @@ from stratagem.solvers.signature import Signature
 from stratagem.strategies.invariant import OUTPUTS
 from stratagem.workloads.spectrum import Spectrum, Type
 
-BINARY, CELLS, TABLE = 1 << 13, 1 << 8, 1 << 20
-"""Cells of a signature of binary attributes, of other attributes, and of one that the queries need as it is."""
+CELLS, SHARE, LARGEST = 1 << 10, 8, 1 << 13
+"""Cells up to which signatures are larger than the queries ask for; where patterns are few of the cells, up to so
+many times E; and at most."""
+TABLE = 1 << 20
+"""Most cells of a signature that the queries need as it is."""
+ENERGIES = 1 << 20
+"""Most cells of a signature for each class of characters: many classes leave no time for large ones."""
 FEWEST = 32
 """Patterns of a signature that the limit on outputs must leave room for."""
 LARGER, PARTS, SPARE = 2, 3, 3
@@ -58,14 +63,14 @@ def signatures(characters: Characters, excess: float, rng: np.random.Generator) 
             )
     found = dict.fromkeys(layer)
     while layer and len(found) - len(maximal(characters.kinds)) < MOST:
-        larger = list(dict.fromkeys(one for kind in layer for one in _extended(characters, kind)))
+        larger = list(dict.fromkeys(one for kind in layer for one in _extended(characters, kind, excess)))
         room = MOST // 4 if len(larger) > MOST // 4 else len(larger)
         layer = [larger[i] for i in sorted(rng.permutation(len(larger))[:room])]
         found |= dict.fromkeys(layer)
     return tuple(Signature(axes_of(kind), characters, excess) for kind in found)
 
 
-def _extended(characters: Characters, kind: Type) -> list[Type]:
+def _extended(characters: Characters, kind: Type, excess: float) -> list[Type]:
     """Return the types of one attribute more that are small enough."""
     groups, lengths = characters.spectrum.groups, characters.lengths
     larger = [
@@ -73,11 +78,11 @@ def _extended(characters: Characters, kind: Type) -> list[Type]:
         for g, count in enumerate(kind)
         if count < len(groups[g]) and lengths[g] > 1
     ]
+    room = min(max(CELLS, SHARE * excess), LARGEST, ENERGIES // len(characters.costs))
     return [
         one
         for one in larger
-        if _cells(characters, one) <= (BINARY if 2 ** sum(one) == _cells(characters, one) else CELLS)
-        and _outputs(characters, one) * FEWEST <= OUTPUTS
+        if _cells(characters, one) <= room and _outputs(characters, one) * FEWEST <= OUTPUTS
     ]
 
 

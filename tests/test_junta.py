@@ -1,0 +1,146 @@
+"""The junta solver: private, no worse than published mechanisms, above the bounds and close to them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.bounds import lower_bounds
+from stratagem.invariant_accuracy import evaluate_invariant
+from stratagem.published_junta import published_juntas
+from stratagem.solvers.junta import Junta
+from stratagem.solvers.solver import Problem, Status, search
+from tables import EPSILONS, assert_private
+from test_published_junta import closed
+
+
+def table(d, wanted):
+    """The table of some of d binary attributes."""
+    return st.kron([(st.histogram if i in wanted else st.total)({f"a{i + 1}": 2}) for i in range(d)])
+
+
+def solved(workload, epsilon, **parameters):
+    """Return the strategy that is found and what the search says about it."""
+    solver, n = Junta(**{"max_steps": 2, "max_seconds": np.inf} | parameters), workload.domain_size
+    problem = Problem(workload, epsilon, closed(workload, epsilon) * (n if n <= 1 << 53 else 1))
+    found = search(solver, problem)
+    return solver.finish(problem, found.best), found
+
+
+def ratio(workload, epsilon, strategy):
+    """L over the closed bound."""
+    return evaluate_invariant(workload, strategy).share / closed(workload, epsilon)
+
+
+SMALL = {
+    "2-way": st.marginals("2^6", 2),
+    "categorical": st.marginals("a=3,b=3,c=4,d=2", 2),
+    "all": st.all_marginals("2^5"),
+    "histogram": st.histogram("2^4"),
+    "parity": st.parity("2^5", 2),
+    "one value": st.marginals("a=1,b=3,c=2", 1),
+    "one table more": st.stack([st.marginals("2^6", 1), st.weighted(table(6, (0, 3, 4)), 2.0)]),
+    "one pair": table(6, (2, 5)),
+    "two types": st.histogram(2),
+}
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("workload", SMALL.values(), ids=SMALL)
+def test_strategies_are_private_and_between_the_bound_and_the_classics(workload, epsilon):
+    strategy, found = solved(workload, epsilon, max_steps=1)
+    accuracy = evaluate_invariant(workload, strategy)
+    assert strategy.epsilon <= epsilon
+    assert accuracy.objective >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
+    assert accuracy.objective == pytest.approx(found.best.objective, rel=2e-5)
+    for name, one in published_juntas(workload.spectrum, epsilon).items():
+        assert accuracy.share <= evaluate_invariant(workload, one).share * (1 + 2e-6), name
+    if strategy.outputs * strategy.domain_size <= 1 << 21:
+        assert_private(strategy.dense(), epsilon)
+        exact = st.evaluate(workload, strategy.dense())
+        assert accuracy.objective == pytest.approx(exact.objective, rel=1e-8)
+
+
+CLOSE = [
+    ("2^20", 2, 1.0, 1.003),
+    ("2^100", 2, 1.0, 1.003),
+    ("2^100", 3, 1.0, 1.042),
+    ("2^1000", 3, 1.0, 1.166),
+    ("3^6", 2, 1.0, 1.017),
+    ("a=12,b=3,c=7,d=2", 2, 1.0, 1.01),
+]
+
+
+@pytest.mark.parametrize(("domain", "order", "epsilon", "most"), CLOSE)
+def test_marginals_of_large_domains_come_close_to_the_bound(domain, order, epsilon, most):
+    workload = st.marginals(domain, order)
+    strategy, _ = solved(workload, epsilon)
+    assert 1 - 1e-9 <= ratio(workload, epsilon, strategy) <= most
+    assert strategy.outputs <= 1 << 53
+    values = np.random.default_rng(0).integers(0, np.array(strategy.sizes), (5, len(strategy.sizes)))
+    assert len(strategy.randomise(values, np.random.default_rng(1))) == 5
+
+
+def test_large_tables_need_no_frequency_told_apart(monkeypatch):
+    monkeypatch.setattr("stratagem.solvers.character.FINE", 50)
+    workload = st.marginals("a=12,b=9,c=4", 2)
+    strategy, found = solved(workload, 1.0)
+    exact = evaluate_invariant(workload, strategy)
+    assert exact.objective == pytest.approx(found.best.objective, rel=1e-3)
+    assert 1 <= ratio(workload, 1.0, strategy) <= 1.2
+
+
+def test_the_total_alone_needs_no_search():
+    strategy, found = solved(st.total("2^40"), 1.0)
+    assert found.status is Status.OPTIMAL
+    assert evaluate_invariant(st.total("2^40"), strategy).variance == 0
+
+
+def test_a_seed_decides_and_patterns_without_weight_are_dropped():
+    workload = st.marginals("2^7", 3)
+    one, two, other = (solved(workload, 0.7, seed=seed)[0] for seed in (1, 1, 2))
+    assert one.weights.tobytes() == two.weights.tobytes()
+    assert all((a.packed == b.packed).all() for a, b in zip(one.patterns, two.patterns, strict=True))
+    assert ratio(workload, 0.7, other) == pytest.approx(ratio(workload, 0.7, one), rel=0.01)
+    assert one.weights.min() > 0
+
+
+def test_rounds_never_get_worse_and_ctrl_c_keeps_the_best():
+    workload, seen = st.all_marginals("2^6"), []
+
+    def interrupt(step):
+        seen.append(step.objective)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    solver, problem = Junta(tolerance=0.0), Problem(workload, 1.0, 0.0)
+    found = search(solver, problem, interrupt)
+    assert found.status is Status.INTERRUPTED
+    assert all(b <= a * (1 + 2e-5) for a, b in itertools.pairwise(seen))
+    assert evaluate_invariant(workload, solver.finish(problem, found.best)).objective <= min(seen) * (
+        1 + 2e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        (st.prefix(8), "order of values"),
+        (st.all_marginals("2^40"), "fewer attributes"),
+        (st.marginals("a=4000,b=4000", 2), "fewer attributes"),
+        (st.histogram(1), "only one user type"),
+    ],
+)
+def test_queries_without_juntas_are_refused(workload, words):
+    with pytest.raises(ValueError, match=words):
+        Junta().begin(Problem(workload, 1.0, 0.0), 0, None)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"seed": -1}, {"max_steps": 0}, {"max_seconds": 0}, {"gap": -1}, {"patience": 0.5}, {"tolerance": "x"}],
+)
+def test_bad_parameters_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Junta(**bad)
