@@ -7,7 +7,7 @@ import numpy as np
 from stratagem.mechanism.auditor import Audit
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.runner import Draw, Reports, python_client
+from stratagem.mechanism.runner import Draw, Reports, python_client, value_of
 
 Source = Callable[[int], bytes]
 
@@ -22,8 +22,15 @@ def client_of(found: Mechanism, source: Source) -> Draw:
 
 
 def batch_of(found: Mechanism, seed: int) -> Draw:
-    rng = np.random.default_rng(seed)
-    return lambda cell, count: Reports(found.randomise(np.full(count, cell), rng))
+    rng, attributes = np.random.default_rng(seed), found.client.attributes
+
+    def draw(cell: int, count: int) -> Reports:
+        users = np.full(count, cell)
+        if found.table.kind == "translates":
+            users = np.tile(found.client.cell(value_of(attributes, cell)), (count, 1))
+        return Reports(found.randomise(users, rng))
+
+    return draw
 
 
 def failed(one: Audit) -> set[str]:

@@ -16,6 +16,8 @@ CASES = [
     "hadamard",
 ]
 CASES += ["hierarchical", "one-output", "labels", "edges", "several-attributes", "prior", "fine"]
+TRANSLATES = ["cycle", "window", "torus", "torus-window", "binary-juntas", "mixed-juntas"]
+CASES += TRANSLATES
 
 
 @cache
@@ -61,7 +63,69 @@ def mechanism(case: str) -> Mechanism:
             return Mechanism.of(shifted(5, 1.0), W, 1.0, prior=prior)
         case "fine":  # entries so small that 32 bits are too few
             return Mechanism.of(st.randomised_response(40, 1e-4), st.histogram(40), 1e-4)
+        case "cycle":
+            return Mechanism.of(orbit((7,), (7,), 1.0, patterns=3), st.all_range(7), 1.0)
+        case "window":
+            strategy = orbit((5,), (8,), 0.01)
+            return Mechanism.of(strategy, st.prefix(5), 0.01, edges=[0, 1, 2.5, 4, 8, 16])
+        case "torus":
+            return Mechanism.of(orbit((3, 4), (3, 4), 5.0), st.all_marginals({"a": 3, "b": 4}), 5.0)
+        case "torus-window":
+            W = st.kron([st.prefix({"age": 4}), st.histogram({"sex": 2})])
+            return Mechanism.of(orbit((4, 2), (5, 3), 1.0), W, 1.0, labels={"sex": ["f", "m"]})
+        case "binary-juntas":
+            strategy = juntas((2,) * 5, (tuple(range(5)),), [(0, 0, 0), (0,), (0, 0)], 1.0)
+            return Mechanism.of(strategy, st.marginals("2^5", 2), 1.0)
+        case "mixed-juntas":
+            sizes, groups = (2, 3, 2, 3, 2), ((0, 2, 4), (1, 3))
+            strategy = juntas(sizes, groups, [(0, 0, 1), (1, 0, 1), (0,), (1,)], 1.0)
+            W = st.marginals(dict(zip("abcde", sizes, strict=True)), 2)
+            return Mechanism.of(strategy, W, 1.0, labels={"c": ["yes", "no"]}, edges={"b": [0, 18, 65, 130]})
+        case "hundred":
+            strategy = juntas((2,) * 100, (tuple(range(100)),), [(0,) * 6, (0,) * 5, (0,) * 3], 1.0)
+            return Mechanism.of(strategy, st.marginals("2^100", 3), 1.0)
     raise ValueError(case)
+
+
+def user_type(found: Mechanism, cell: int):
+    """Return the user type of a number as the client's draws take it."""
+    return found.client.user_type([int(k) for k in np.unravel_index(cell, found.domain.sizes)])
+
+
+def rows(found: Mechanism) -> int:
+    """Return among how many rows or patterns a draw searches."""
+    table = found.table
+    return len(table.patterns) if table.kind == "translates" else found.outputs
+
+
+def some(shape, rng: np.random.Generator) -> np.ndarray:
+    """Return a random set of about 3 in 10 cells, neither empty nor full."""
+    inside = rng.random(shape) < 0.3
+    inside.flat[0], inside.flat[1] = True, False
+    return inside
+
+
+def orbit(sizes, cycles, epsilon: float, patterns: int = 2) -> st.OrbitStrategy:
+    """Return translates of random patterns, the last one rare."""
+    rng, axes = np.random.default_rng(1), tuple(range(len(sizes)))
+    made = tuple(st.Pattern.of(axes, some(cycles, rng)) for _ in range(patterns))
+    return st.OrbitStrategy(sizes, cycles, made, _weights(patterns), _ratio(epsilon))
+
+
+def juntas(sizes, groups, axes, epsilon: float) -> st.JuntaStrategy:
+    """Return random patterns over these axes, the last one rare."""
+    rng = np.random.default_rng(2)
+    made = tuple(st.Pattern.of(one, some([sizes[groups[group][0]] for group in one], rng)) for one in axes)
+    return st.JuntaStrategy(sizes, groups, made, _weights(len(axes)), _ratio(epsilon))
+
+
+def _weights(patterns: int) -> np.ndarray:
+    weights = np.append(np.arange(2.0, patterns + 1), 0.01)
+    return weights / weights.sum()
+
+
+def _ratio(epsilon: float) -> float:
+    return float(np.exp(epsilon) * (1 - 1e-14))
 
 
 def shifted(n: int, epsilon: float, bases: int = 6, seed: int = 0) -> st.TwoLevelStrategy:

@@ -11,7 +11,7 @@ import pytest
 
 import stratagem as st
 from audits import batch_of, client_of, seeded
-from mechanisms import CASES, mechanism
+from mechanisms import CASES, mechanism, user_type
 from stratagem.mechanism.auditor import audit, repeated
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.runner import collected, value_of
@@ -79,7 +79,9 @@ def test_reports_that_break_the_schema_are_counted(edit):
 def test_every_user_type_has_a_value_that_the_client_takes(case):
     client = mechanism(case).client
     n = mechanism(case).strategy.domain_size
-    assert [client.cell(value_of(client.attributes, cell)) for cell in range(n)] == list(range(n))
+    assert [client.cell(value_of(client.attributes, cell)) for cell in range(n)] == [
+        user_type(mechanism(case), cell) for cell in range(n)
+    ]
 
 
 def test_repeated_ids_are_counted(rng):

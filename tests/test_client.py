@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from mechanisms import CASES, mechanism
+from mechanisms import CASES, mechanism, rows, user_type
 from stratagem.mechanism.client import HIGH, Client
 from tools import Counting
 
@@ -43,9 +43,10 @@ def test_outputs_have_the_probabilities_of_the_table(case):
     n, Q = found.strategy.domain_size, found.strategy.dense().matrix
     sampler, source = Client(found.bundle).sampler, stream(case)
     for cell in {0, n - 1}:
-        counts = np.bincount([sampler.draw(cell, source) for _ in range(4000)], minlength=found.outputs)
+        one = user_type(found, cell)
+        counts = np.bincount([sampler.draw(one, source) for _ in range(4000)], minlength=found.outputs)
         assert misfit(counts, Q[:, cell]) > ALARM
-    if found.outputs > 1 and case not in ("fine", "two-level-small-epsilon"):
+    if found.outputs > 1 and case not in ("fine", "two-level-small-epsilon", "window"):
         assert misfit(counts * 25, Q[:, 0]) < ALARM or n == 1  # the test does see another user type
 
 
@@ -67,21 +68,57 @@ def test_a_draw_reads_as_much_for_every_value(case):
     found = mechanism(case)
     sampler = Client(found.bundle).sampler
     sampler.first = Counting(sampler.first)
-    patterns = getattr(sampler, "patterns", None)
-    if patterns is not None:
-        sampler.patterns = Counting(patterns)
+    patterns = counted_patterns(sampler)
     work = Counter()
     for cell in range(found.strategy.domain_size):
         for seed in range(20):
             drawn, before = [], sampler.first.reads
-            source = stream(seed)
-            sampler.draw(cell, lambda count, source=source, drawn=drawn: drawn.append(count) or source(count))
-            steps = (found.outputs - 1).bit_length()
-            assert sampler.first.reads - before == steps * len(drawn)
+            source, one = stream(seed), user_type(found, cell)
+            sampler.draw(one, lambda count, source=source, drawn=drawn: drawn.append(count) or source(count))
+            steps = (rows(found) - 1).bit_length()
+            assert sampler.first.reads - before == steps * drawn.count(drawn[0])
             work[tuple(set(drawn))] += 1
     assert len(work) == 1
-    if patterns is not None:
-        assert sampler.patterns.reads * (found.outputs - 1).bit_length() == sampler.first.reads
+    if patterns:
+        reads = sum(pattern.reads for pattern in patterns)
+        assert reads * (rows(found) - 1).bit_length() == sampler.first.reads
+
+
+def counted_patterns(sampler):
+    """Let the patterns of a sampler count how often they are read, and return them."""
+    if hasattr(sampler, "rules"):
+        sampler.rules = [(*rule, Counting(bits)) for *rule, bits in sampler.rules]
+        return [rule[-1] for rule in sampler.rules]
+    if not hasattr(sampler, "patterns"):
+        return []
+    sampler.patterns = Counting(sampler.patterns)
+    return [sampler.patterns]
+
+
+@pytest.mark.parametrize("case", ["torus-window", "binary-juntas", "mixed-juntas"])
+def test_the_same_bytes_read_the_same_coordinates_of_every_user_type(case):
+    """As long as they draw alike: the attributes that a round looks at are drawn, not chosen by their values."""
+    found, seen = mechanism(case), {}
+    sampler = Client(found.bundle).sampler
+    for cell in range(found.strategy.domain_size):
+        for seed in range(20):
+            looked = Looked(user_type(found, cell))
+            sampler.draw(looked, stream(seed))
+            before = seen.setdefault(seed, looked.places)
+            assert all(a == b for a, b in zip(before, looked.places, strict=False))
+    assert len({len(places) for places in seen.values()}) > 1
+
+
+class Looked(list):
+    """Coordinates that note which of them are read."""
+
+    def __init__(self, coordinates):
+        super().__init__(coordinates)
+        self.places = []
+
+    def __getitem__(self, place):
+        self.places.append(place)
+        return super().__getitem__(place)
 
 
 @pytest.mark.parametrize("case", ["two-level", "two-level-small-epsilon", "two-level-large-epsilon"])

@@ -100,12 +100,19 @@ def answer_both(page):
     return 3
 
 
+def answer_four_and_m(page):
+    page.get_by_label("age").fill("3")
+    page.get_by_label("m", exact=True).check()
+    return 7
+
+
 ANSWERS = {
     "labels": (lambda: mechanism("labels"), answer_labels),
     "edges": (lambda: mechanism("edges"), answer_edges),
     "numbers": (lambda: mechanism("hadamard"), answer_number),
     "a long choice": (regions, answer_choice),
     "several attributes": (lambda: mechanism("several-attributes"), answer_both),
+    "translates": (lambda: mechanism("torus-window"), answer_four_and_m),
 }
 
 
@@ -154,6 +161,18 @@ def test_it_shows_the_report_and_sends_nothing(name, show):
     assert len(page.requests) == len(set(page.requests))
     assert page.complaints == []
     assert page.evaluate("[document.cookie, localStorage.length, sessionStorage.length]") == ["", 0, 0]
+
+
+def test_a_hundred_questions_are_asked_and_two_chances_shown(show):
+    found = mechanism("hundred")
+    page = show(found)
+    page.evaluate("document.querySelectorAll('input[type=number]').forEach((one) => (one.value = '1'))")
+    report = made_report(page)
+    assert report["output"] < found.outputs
+    assert "1.2676506002282294e+30 possible answers" in page.locator("#facts").text_content()
+    assert "every other answer with" in page.locator("#likelihood").inner_text()
+    assert page.locator("#bars").is_hidden()
+    assert page.complaints == []
 
 
 def test_a_request_would_be_seen_and_none_reaches_another_place(show, tmp_path):

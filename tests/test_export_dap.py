@@ -6,6 +6,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+import mechanisms
 import stratagem as st
 from stratagem.export.dap import chunk_length, dap_description, proof_length, save_dap
 
@@ -22,6 +23,11 @@ def proof(length: int, chunk: int) -> int:
     while p < 1 + calls:
         p *= 2
     return 2 * chunk + 2 * (p - 1) + 1
+
+
+def test_more_outputs_than_the_draft_counts_are_refused():
+    with pytest.raises(ValueError, match="55218886430400 outputs, but Prio3Histogram at most 4294967295"):
+        dap_description(mechanisms.mechanism("hundred"))
 
 
 @pytest.mark.parametrize("length", SIZES)

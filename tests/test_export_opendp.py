@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 import stratagem as st
+from mechanisms import mechanism
 from stratagem.export.opendp import certified_epsilon, to_opendp
 from stratagem.mechanism.client import exp_below
 from stratagem.mechanism.mechanism import Mechanism
@@ -123,6 +124,16 @@ def test_several_attributes_go_through_their_number(dp):
     cell = mechanism.client.cell({"age": 2, "sex": "m"})
     assert cell == 5
     assert 0 <= to_opendp(mechanism)(cell) < 6
+
+
+def test_translates_go_through_their_number_too(dp):
+    found = mechanism("torus-window")
+    measurement = to_opendp(found)
+    # a frequency is off by 0.1, nine standard deviations, once in 10^18
+    outputs = np.bincount([measurement(7) for _ in range(2000)], minlength=found.outputs)
+    assert np.abs(outputs / 2000 - found.strategy.dense().matrix[:, 7]).max() < 0.1
+    with pytest.raises(ValueError, match="10\\^30 user types, but a whole number of OpenDP"):
+        to_opendp(mechanism("hundred"))
 
 
 def test_without_its_features_opendp_takes_nothing_from_outside(dp):

@@ -121,6 +121,8 @@ def test_a_hundred_attributes_are_randomised_without_their_domain():
         ({"ratio": np.inf}, "above 1"),
         ({"groups": ((0, 2), (1, 3))}, "partition"),
         ({"groups": ((0, 1, 2), (3, 4))}, "cycle"),
+        ({"groups": ((0, 1, 2, 3, 4),), "patterns": (), "weights": np.ones(0)}, "weight"),
+        ({"patterns": (pattern((0,), (3,)),), "weights": np.ones(1)}, "cycle of its group"),
         ({"patterns": (pattern((0, 0, 0, 0), (2,) * 4),), "weights": np.ones(1)}, "fewer axes"),
         ({"patterns": (pattern((2,), (2,)),), "weights": np.ones(1)}, "group"),
     ],

@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import itertools
 import json
 import math
 import struct
@@ -26,13 +27,15 @@ SCHEMA = json.loads(
 )
 
 
-def strangers_columns(table):
+def strangers_columns(table, sizes):
     """Return the columns of a table as exact fractions, from the format's description alone."""
-    m, n = table["outputs"], table["user_types"]
+    m, n = table["outputs"], math.prod(sizes)
     if table["kind"] == "columns":
         code = "I" if table["bits"] == 32 else "Q"
         flat = struct.unpack(f"<{m * n}{code}", base64.b64decode(table["entries"]))
         return [[Fraction(flat[y * n + u], 2 ** table["bits"]) for y in range(m)] for u in range(n)]
+    if table["kind"] == "translates":
+        return normalised(strangers_translates(table, sizes))
     weights = struct.unpack(f"<{m}I", base64.b64decode(table["weights"]))
     rows, low = base64.b64decode(table["patterns"]), Fraction(table["low"], 2**52)
     width = (n + 7) // 8
@@ -40,14 +43,49 @@ def strangers_columns(table):
         [w * (1 if rows[y * width + u // 8] >> (7 - u % 8) & 1 else low) for y, w in enumerate(weights)]
         for u in range(n)
     ]
+    return normalised(columns)
+
+
+def strangers_translates(table, sizes):
+    """Return for every user type how often each output is drawn and kept, in units of 2^-32."""
+    groups = [[i for i, g in enumerate(table["groups"]) if g == k] for k in range(len(table["groups"]))]
+    columns = [[] for _ in itertools.product(*map(range, sizes))]
+    for pattern in table["patterns"]:
+        cycles = [table["cycles"][groups[g][0]] for g in pattern["axes"]]
+        bits = "".join(f"{byte:08b}" for byte in base64.b64decode(pattern["bits"]))
+        places = list(placements(pattern["axes"], groups))
+        each = Fraction(pattern["weight"], len(places) * math.prod(cycles))
+        for place in places:
+            for shift in itertools.product(*map(range, cycles)):
+                for column, value in zip(columns, itertools.product(*map(range, sizes)), strict=True):
+                    cell = 0
+                    for attribute, step, cycle in zip(place, shift, cycles, strict=True):
+                        cell = cell * cycle + (value[attribute] - step) % cycle
+                    column.append(each * (1 if bits[cell] == "1" else Fraction(table["low"], 2**52)))
+    return columns
+
+
+def placements(axes, left):
+    """Yield the attributes of all axes, in the order of their outputs."""
+    if not axes:
+        yield ()
+        return
+    for attribute in left[axes[0]]:
+        others = [[i for i in group if i != attribute] for group in left]
+        yield from ((attribute, *rest) for rest in placements(axes[1:], others))
+
+
+def normalised(columns):
     assert len({sum(column) for column in columns}) == 1  # kept equally often, whoever draws
-    return [[entry / sum(column) for entry in column] for column in columns]
+    total = sum(columns[0])
+    return [[entry / total for entry in column] for column in columns]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_stranger_can_check_the_privacy_in_ten_lines(case):
     bundle = json.loads(mechanism(case).text)
-    columns = strangers_columns(bundle["table"])
+    columns = strangers_columns(bundle["table"], [attribute["size"] for attribute in bundle["domain"]])
+    np.testing.assert_allclose(np.array(columns, dtype=float).T, mechanism(case).strategy.dense().matrix)
     epsilon = Fraction(int(bundle["epsilon"][0]), int(bundle["epsilon"][1]))
     exp_epsilon = sum(epsilon**k / math.factorial(k) for k in range(60))  # below exp(epsilon)
     for row in zip(*columns, strict=True):
@@ -58,7 +96,7 @@ def test_a_stranger_can_check_the_privacy_in_ten_lines(case):
 @pytest.mark.parametrize("case", CASES)
 def test_rounding_costs_next_to_nothing_and_says_so(case):
     found = mechanism(case)
-    loss = st.evaluate(found.workload, found.strategy, found.prior).objective / float(
+    loss = st.evaluate(found.workload, found.strategy.dense(), found.prior).objective / float(
         found.utility["unrounded"]
     )
     assert loss - 1 <= 1e-5
@@ -178,21 +216,30 @@ def edited(bundle, path, value):
 @given(data=draw.data())
 def test_an_entry_edited_by_one_unit_is_refused(data):
     bundle = json.loads(mechanism(data.draw(draw.sampled_from(CASES))).text)
-    numbers = [("certificate", key) for key in bundle["certificate"]]
-    numbers += [("table", key) for key in bundle["table"] if key != "kind"]
-    path = data.draw(draw.sampled_from(numbers))
-    value, step = bundle[path[0]][path[1]], data.draw(draw.sampled_from([-1, 1]))
+    leaves = [leaf for key in ("certificate", "table") for leaf in leaves_of(bundle[key], (key,))]
+    path, value = data.draw(draw.sampled_from([leaf for leaf in leaves if leaf[0][-1] != "kind"]))
+    step = data.draw(draw.sampled_from([-1, 1]))
     if isinstance(value, int):
         new = value + step
-    elif path[1] in ("weights", "entries", "largest", "smallest", "patterns"):
+    elif path[-1] in ("weights", "entries", "largest", "smallest", "patterns", "bits"):
         raw = bytearray(base64.b64decode(value))
         place = data.draw(draw.integers(0, len(raw) - 1))
-        raw[place] = (raw[place] + step) % 256 if path[1] != "patterns" else raw[place] ^ (1 << abs(step) * 3)
+        sets = path[-1] in ("patterns", "bits")
+        raw[place] = raw[place] ^ (1 << abs(step) * 3) if sets else (raw[place] + step) % 256
         new = base64.b64encode(bytes(raw)).decode()
     else:
         new = str(int(value) + step)
     with pytest.raises(ValueError, match=r"\w"):
         client.parse(edited(bundle, path, new))
+
+
+def leaves_of(data, path):
+    """Yield every text and number of nested data with its path."""
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from leaves_of(value, (*path, key))
+    else:
+        yield path, data
 
 
 def test_a_flipped_bit_of_any_pattern_is_refused():

@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from stratagem.mechanism.report_table import aggregate
+from stratagem.mechanism.tally import SparseCounts
 from test_collection import facts
 from tools import need
 
@@ -105,6 +106,17 @@ def test_hostile_text_means_the_same_to_both(backends):
     assert facts(spark) == facts(duck)
     assert spark.counts.tolist() == [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     assert spark.rejected == {"malformed id": 7, "output not a whole number": 10, "output out of range": 3}
+
+
+def test_spark_counts_outputs_that_nobody_can_list(backends):
+    rows = [(f"{number:032x}", (number % 7) << 50) for number in range(100)]
+    backends["spark"]._session.createDataFrame(rows, "id string, output bigint").createOrReplaceTempView(
+        "large"
+    )
+    counts = aggregate(backends["spark"].table("large"), IDENTIFIER, 1 << 53).counts
+    assert isinstance(counts, SparseCounts)
+    assert counts.outputs.tolist() == [number << 50 for number in range(7)]
+    assert counts.counts.tolist() == [15, 15, 14, 14, 14, 14, 14]
 
 
 def test_a_table_that_cannot_hold_reports_is_refused(backends):

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from mechanisms import CASES, mechanism
+from mechanisms import CASES, TRANSLATES, mechanism, rows
 from node import run
 from stratagem.mechanism.client import HIGH, Client
 
@@ -26,6 +26,11 @@ def answers(case):
     names = [attribute["name"] for attribute in mechanism(case).bundle["domain"]]
     every = [dict(zip(names, values, strict=True)) for values in itertools.product(*ranges)]
     return every if len(names) > 1 else [value[names[0]] for value in every]
+
+
+def users(case):
+    """Return the coordinates of every user type, in order."""
+    return [[int(k) for k in place] for place in np.ndindex(*mechanism(case).domain.sizes)]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -80,19 +85,23 @@ def test_a_round_is_kept_up_to_the_lower_level_exactly(case):
         assert job["reports"][0]["output"] == (y if kept else 0)
 
 
-@pytest.mark.parametrize("case", ["two-level-small-epsilon", "two-level-large-epsilon", "hadamard", "edges"])
+@pytest.mark.parametrize(
+    "case", ["two-level-small-epsilon", "two-level-large-epsilon", "hadamard", "edges", *TRANSLATES]
+)
 def test_a_draw_reads_as_much_for_every_value(case):
     """Each round takes the same steps of the search and one byte of the pattern, whatever the user type."""
     found = mechanism(case)
     stream = hashlib.shake_256(b"reads").digest(1 << 14)
-    work = run("reads", bundle=found.text, stream=stream, cells=found.strategy.domain_size, draws=30)
-    steps, bytes_read = (found.outputs - 1).bit_length(), int(found.table.kind == "two-level")
+    work = run("reads", bundle=found.text, stream=stream, users=users(case), draws=30)
+    steps, bytes_read = (rows(found) - 1).bit_length(), int(found.table.kind != "columns")
     assert len(work) == 30 * found.strategy.domain_size
     for rounds, searched, patterns in work:
         assert (searched, patterns) == (steps * rounds, bytes_read * rounds)
 
 
-@pytest.mark.parametrize("case", ["two-level-large-epsilon", "hadamard", "hierarchical", "labels"])
+@pytest.mark.parametrize(
+    "case", ["two-level-large-epsilon", "hadamard", "hierarchical", "labels", "mixed-juntas"]
+)
 def test_real_reports_have_the_probabilities_of_the_table(case):
     """Pearson's test of 2e5 reports with WebCrypto's bytes, once in 10^6 runs a false alarm per user type.
 
@@ -118,7 +127,7 @@ def test_real_reports_have_the_probabilities_of_the_table(case):
         assert (chance > 1e-6) == (cell == believed)
 
 
-@pytest.mark.parametrize("case", ["two-level-large-epsilon", "hadamard"])
+@pytest.mark.parametrize("case", ["two-level-large-epsilon", "hadamard", "torus"])
 def test_random_bytes_come_in_blocks_and_are_wiped_once_used(case):
     """Python makes the same reports of the block that WebCrypto filled; what it used is zero in the web's."""
     found, value = mechanism(case), answers(case)[-1]
@@ -134,11 +143,12 @@ def test_random_bytes_come_in_blocks_and_are_wiped_once_used(case):
     assert job["fetched"] == 1
 
 
-@pytest.mark.parametrize("case", ["two-level-large-epsilon", "hadamard", "one-output"])
+@pytest.mark.parametrize("case", ["two-level-large-epsilon", "hadamard", "one-output", *TRANSLATES])
 def test_probabilities_are_those_of_the_table(case):
     found = mechanism(case)
     m, n = found.outputs, found.strategy.domain_size
-    shown = np.array(run("probabilities", bundle=found.text, outputs=m, cells=n))
+    shown = np.array(run("probabilities", bundle=found.text, outputs=m, users=users(case)))
+    assert shown.shape == (m, n)
     assert np.allclose(shown, found.strategy.dense().matrix, rtol=1e-12)
 
 

@@ -57,18 +57,23 @@ const jobs = {
     });
   },
 
-  async reads({ bundle, stream, cells, draws }) {
+  async reads({ bundle, stream, users, draws }) {
     const parsed = await parse(bytes(bundle)), work = [];
-    for (let cell = 0; cell < cells; cell++) {
-      const source = given(bytes(stream)), { sampler } = new Client(parsed, source);
+    for (const coordinates of users) {
+      const client = new Client(parsed, given(bytes(stream))), { sampler, source } = client;
       const searched = [], patterns = [];
+      let rounds = 0;
+      const noting = (target) => {
+        rounds += target === sampler.target ? 1 : 0;
+        source(target);
+      };
       sampler.first = counting(sampler.first, searched);
       if (sampler.patterns) sampler.patterns = counting(sampler.patterns, patterns);
+      for (const rule of sampler.rules ?? []) rule.bits = counting(rule.bits, patterns);
       for (let k = 0; k < draws; k++) {
-        const before = source.used;
-        sampler.draw(cell, source);
-        const rounds = (source.used - before) / sampler.target.length;
+        sampler.draw(client.userType(coordinates), noting);
         work.push([rounds, searched.splice(0).length, patterns.splice(0).length]);
+        rounds = 0;
       }
     }
     return work;
@@ -96,10 +101,10 @@ const jobs = {
     return { reports, block, filled, fetched: blocks.length };
   },
 
-  async probabilities({ bundle, outputs, cells }) {
+  async probabilities({ bundle, outputs, users }) {
     const client = await load(bytes(bundle)), found = [];
     for (let y = 0; y < outputs; y++) {
-      found.push(Array.from({ length: cells }, (_, cell) => client.probability(y, cell)));
+      found.push(users.map((coordinates) => client.probability(y, client.userType(coordinates))));
     }
     return found;
   },

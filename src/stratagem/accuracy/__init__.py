@@ -16,8 +16,10 @@ from stratagem.accuracy.dense import (
     supporting_inverse,
 )
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
-from stratagem.strategies import Randomiser
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, Randomiser
+from stratagem.strategies.invariant import OUTPUTS
 from stratagem.workloads import Workload
+from stratagem.workloads.spectrum import Spectrum, common
 
 __all__ = [
     "Accuracy",
@@ -56,13 +58,37 @@ def evaluate(workload: Workload, strategy: Randomiser, prior: np.ndarray | None 
 
 
 def objective(
-    workload: Workload, strategy: Randomiser, F: np.ndarray | None = None, prior: np.ndarray | None = None
+    workload: Workload,
+    strategy: Randomiser | InvariantStrategy,
+    F: np.ndarray | None = None,
+    prior: np.ndarray | None = None,
 ) -> float:
     """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
 
-    Whoever compares many strategies on one workload passes F = factor(V) to compute it once.
+    Whoever compares many strategies on one workload passes F = factor(V) to compute it once. Of an invariant
+    strategy on more than 2^53 user types it is L(Q)/n.
 
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
-    return dense_objective(workload, strategy, F, prior)
+    if not isinstance(strategy, InvariantStrategy):
+        return dense_objective(workload, strategy, F, prior)
+    if prior is not None:
+        raise ValueError(
+            "a prior was given for an invariant strategy, which treats all user types alike: leave it out"
+        )
+    spectrum = workload.spectrum
+    if not isinstance(strategy, JuntaStrategy) or spectrum is None:
+        return dense_objective(workload, strategy.dense(), F, None)
+    return _spectral(spectrum, strategy) * (strategy.domain_size if strategy.domain_size <= OUTPUTS else 1)
+
+
+def _spectral(spectrum: Spectrum, strategy: JuntaStrategy) -> float:
+    """Return L/n, the sum over characters of v_chi/(n m_chi), each type's at once."""
+    fine = spectrum.refined(common((spectrum.groups, strategy.groups)))
+    owner = [next(g for g, group in enumerate(strategy.groups) if part[0] in group) for part in fine.groups]
+    total = 0.0
+    for kind, value, many in zip(fine.types, fine.values, fine.multiplicities, strict=True):
+        touched = np.bincount(owner, kind, len(strategy.groups)).astype(int)
+        total += value * many * (1 / strategy.eigenvalues(tuple(touched.tolist()))).mean()
+    return float(total)

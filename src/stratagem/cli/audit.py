@@ -177,7 +177,7 @@ def _explain(one: Audit, epsilon: float) -> None:
         f"\nits reports prove an epsilon of {one.epsilon_bound:.4f} or more, {verdict} the {epsilon:g} promised "
         f"(wrong with probability {one.false_alarm / 2:.1g})"
     )
-    write(f"{one.samples:,} reports of each of {len(one.user_types)} user types: {_join(one.user_types)}")
+    write(f"{one.samples:,} reports of each of {len(one.user_types)} user types{_join(one.user_types)}")
     if math.isfinite(one.noticeable):
         write(f"a client of epsilon {one.noticeable:.4g} or more is noticed to differ, in 99 of 100 audits")
     if math.isfinite(one.provable):
@@ -187,5 +187,8 @@ def _explain(one: Audit, epsilon: float) -> None:
 
 
 def _join(numbers: tuple[int, ...]) -> str:
+    """List a few numbers, none where nobody would read their digits."""
+    if max(numbers) >= 10**15:
+        return ""
     shown = ", ".join(map(str, numbers[:12]))
-    return shown if len(numbers) <= 12 else f"{shown}, ..."
+    return f": {shown}" if len(numbers) <= 12 else f": {shown}, ..."

@@ -37,6 +37,7 @@ def export(
     from stratagem.export.saved import read_saved, to_mechanism, write_saved
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.mechanism.webpage import write_web_client
+    from stratagem.workloads.check import count_text
 
     if (out is None) == (web is None):
         raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")
@@ -56,5 +57,6 @@ def export(
     assert out is not None
     write_saved(out, saved)
     write(
-        f"{out} holds the strategy of {saved.strategy.outputs} reports x {saved.strategy.domain_size} user types"
+        f"{out} holds the strategy of {saved.strategy.outputs} reports x "
+        f"{count_text(saved.strategy.domain_size)} user types"
     )

@@ -66,17 +66,15 @@ def randomise(
 
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], target: TextIO) -> None:
     """Randomise the rows of a file."""
-    import numpy as np
-
     from stratagem.cli.source import read_sources
     from stratagem.data import stream
 
     client, outside, sent = mechanism.client, Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)
     for rows in stream(data, mechanism.domain, sources):
-        values = tuple(rows.coordinates[rows.inside].T)
-        inside = np.asarray(np.ravel_multi_index(values, mechanism.domain.sizes)).tolist()
-        target.writelines(json.dumps(client.report(cell)) + "\n" for cell in inside)
+        inside = rows.coordinates[rows.inside].tolist()
+        reports = (client.report(client.user_type(coordinates)) for coordinates in inside)
+        target.writelines(json.dumps(report) + "\n" for report in reports)
         outside.update(why for why in rows.reason if why)
         sent += len(inside)
     if not sent:

@@ -12,6 +12,8 @@ from stratagem.target import check_target, written_atomically
 SUFFIX = ".dap.json"
 PRIO3_HISTOGRAM = 0x00000004
 """Identifier of Prio3Histogram in the registry of draft-irtf-cfrg-vdaf."""
+MOST_BUCKETS = (1 << 32) - 1
+"""Lengths are written in 32 bits."""
 
 
 def dap_description(mechanism: Mechanism) -> dict[str, Any]:
@@ -27,11 +29,19 @@ def dap_description(mechanism: Mechanism) -> dict[str, Any]:
     `task_info` that a client with Taskprov binds to the task's identifier. What only a deployment can choose
     is listed and left open. The random `id` of a report is not sent, DAP has its own.
 
+    Raises:
+        ValueError: for more outputs than the lengths of the draft hold.
+
     Reference:
         draft-irtf-cfrg-vdaf as of 2025 (Prio3Histogram, its identifier and the length of its proofs);
         draft-ietf-ppm-dap-taskprov-04 (TaskConfig, Prio3HistogramConfig: two uint32, big-endian).
     """
     m = mechanism.outputs
+    if m > MOST_BUCKETS:
+        raise ValueError(
+            f"the mechanism has {m} outputs, but Prio3Histogram at most {MOST_BUCKETS} buckets: choose a strategy "
+            "with fewer"
+        )
     chunk = chunk_length(m)
     return {
         "format": "stratagem-dap",

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING
 
 from stratagem.mechanism.client import SCALE, exp_below
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.runner import value_of
+from stratagem.workloads.check import count_text
 
 if TYPE_CHECKING:
     from opendp.mod import Measurement
+
+MOST_TYPES = (1 << 31) - 1
+"""Most user types: OpenDP takes them as 32-bit numbers."""
 
 
 def to_opendp(mechanism: Mechanism) -> Measurement:
     """Return an OpenDP measurement that randomises one user's type: chain it, compose it, ask its map.
 
-    It maps the number of a user type (0..n-1; `mechanism.client.cell` finds it) to an output, drawn by the
+    It maps the number of a user type (0..n-1, the last attribute fastest) to an output, drawn by the
     exact client with secure randomness. Its input domain are those numbers with the discrete distance, its
     privacy measure is the max divergence (pure differential privacy), and its privacy map is 0 at distance 0
     and `certified_epsilon` at every other: values differ or they do not, as in OpenDP's own randomised
@@ -27,7 +32,7 @@ def to_opendp(mechanism: Mechanism) -> Measurement:
 
     Raises:
         ImportError: without the package opendp; the extra `opendp` installs it.
-        ValueError: if these features are not enabled.
+        ValueError: if these features are not enabled, or for more than 2^31 - 1 user types.
     """
     from opendp.domains import atom_domain
     from opendp.measurements import make_user_measurement
@@ -41,12 +46,17 @@ def to_opendp(mechanism: Mechanism) -> Measurement:
             f"OpenDP takes a function from outside only with {' and '.join(sorted(missing))} enabled: call "
             f"opendp.prelude.enable_features({features}) first"
         )
-    n, epsilon, sampler = mechanism.domain.size, certified_epsilon(mechanism), mechanism.client.sampler
+    n, epsilon, client = mechanism.domain.size, certified_epsilon(mechanism), mechanism.client
+    if n > MOST_TYPES:
+        raise ValueError(
+            f"the domain has {count_text(n)} user types, but a whole number of OpenDP at most {MOST_TYPES}: use the "
+            "client of the mechanism itself"
+        )
 
     def randomise(cell: int) -> int:
         if not 0 <= cell < n:
             raise ValueError(f"{cell} was given as a user type, but there are {n}: give 0 to {n - 1}")
-        return sampler.draw(cell, secrets.token_bytes)
+        return client.sampler.draw(client.cell(value_of(client.attributes, cell)), secrets.token_bytes)
 
     return make_user_measurement(
         atom_domain(bounds=(0, n - 1), T=int),

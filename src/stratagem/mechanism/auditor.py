@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from stratagem.mechanism.event import Event, choose, epsilon_bound, noticeable, provable, samples_to_prove
+from stratagem.mechanism.event import Event, epsilon_bound, noticeable, provable, samples_to_prove
 from stratagem.mechanism.goodness import byte_fit, fit, pair_fit, share_fit
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.plan import Plan, planned
 from stratagem.mechanism.runner import Draw, Reports
 from stratagem.mechanism.stranger import Recheck, recheck
 
@@ -20,6 +21,7 @@ EXCESS = 0.05
 """The excess over epsilon for which the samples needed are stated."""
 CHECKS = {
     "outputs": "outputs come as often as the table says (chi-squared)",
+    "placements": "patterns are placed on attributes as often as the table says (chi-squared)",
     "event share": "the outputs that favour a user type come as often as the table says (exact binomial)",
     "independence": "an output does not depend on the one before it (chi-squared of pairs)",
     "id bytes": "the bytes of ids are uniform (chi-squared)",
@@ -138,50 +140,46 @@ def audit(
     count = min(types, mechanism.strategy.domain_size)
     level = false_alarm / 2 / count
     rng = np.random.default_rng(seed)
-    chosen, Q, events = choose(mechanism.strategy, types, samples, level, rng)
-    reports = [draw(int(u), samples) for u in chosen]
-    place = {int(u): k for k, u in enumerate(chosen)}
-    evidence = tuple(
-        _evidence(event, reports[place[event.u]], reports[place[event.v]], level) for event in events
-    )
+    plan = planned(mechanism.strategy, types, samples, level, rng)
+    reports = {u: draw(u, samples) for u in plan.user_types}
+    evidence = tuple(_evidence(event, reports[event.u], reports[event.v], level) for event in plan.events)
     budget = float(mechanism.epsilon)
-    checks = _checks(chosen, Q, reports, evidence, false_alarm / 2)
-    needed = None
-    if events:
-        columns = Q[:, place[events[0].u]], Q[:, place[events[0].v]]
-        needed = samples_to_prove(columns, budget, EXCESS, level)
+    checks = _checks(plan, reports, evidence, false_alarm / 2)
+    needed = samples_to_prove(plan.columns, budget, EXCESS, level) if plan.columns else None
     return Audit(
         identifier=mechanism.identifier,
         epsilon=mechanism.epsilon,
         certificate=recheck(mechanism.bundle),
         samples=samples,
-        user_types=tuple(place),
+        user_types=plan.user_types,
         false_alarm=false_alarm,
         checks=checks,
         evidence=evidence,
-        provable=min((provable(event, budget, samples, level) for event in events), default=math.inf),
+        provable=min((provable(event, budget, samples, level) for event in plan.events), default=math.inf),
         noticeable=min(
-            (noticeable(event, budget, samples, checks[0].level) for event in events), default=math.inf
+            (noticeable(event, budget, samples, checks[0].level) for event in plan.events), default=math.inf
         ),
         samples_needed=needed,
     )
 
 
 def _evidence(event: Event, of_u: Reports, of_v: Reports, level: float) -> Evidence:
-    hits = int(event.inside[of_u.outputs].sum()), int(event.inside[of_v.outputs].sum())
+    hits = event.hits(of_u.outputs), event.hits(of_v.outputs)
     trials = len(of_u.outputs), len(of_v.outputs)
     bound = epsilon_bound(hits, trials, level) if min(trials) else 0.0
     return Evidence(event, hits, trials, bound)
 
 
 def _checks(
-    chosen: np.ndarray, Q: np.ndarray, reports: Sequence[Reports], evidence: Sequence[Evidence], share: float
+    plan: Plan, reports: Mapping[int, Reports], evidence: Sequence[Evidence], share: float
 ) -> tuple[Check, ...]:
     """Return all checks; those whose p-values are probabilities share the false-alarm rate equally."""
     found: list[tuple[str, int | None, float]] = []
-    for k, (u, one) in enumerate(zip(chosen.tolist(), reports, strict=True)):
-        found.append(("outputs", u, fit(np.bincount(one.outputs, minlength=len(Q)), Q[:, k])))
-        found.append(("independence", u, pair_fit(one.outputs, Q[:, k])))
+    for partitions, (u, one) in zip(plan.partitions, reports.items(), strict=True):
+        for name, partition in partitions:
+            found.append((name, u, fit(partition.counts(one.outputs), partition.probabilities)))
+        finest = partitions[0][1]
+        found.append(("independence", u, pair_fit(finest.classes(one.outputs), finest.probabilities)))
         if one.ids is not None:
             found.append(("id bytes", u, byte_fit(one.ids)))
     for one in evidence:
@@ -190,8 +188,8 @@ def _checks(
         ):
             found.append(("event share", u, share_fit(hits, trials, probability)))
     level = share / len(found)
-    found.append(("schema", None, float(not any(one.malformed for one in reports))))
-    ids = [one.ids for one in reports if one.ids is not None]
+    found.append(("schema", None, float(not any(one.malformed for one in reports.values()))))
+    ids = [one.ids for one in reports.values() if one.ids is not None]
     if ids:
         found.append(("fresh ids", None, float(not repeated(np.concatenate(ids)))))
     return tuple(Check(name, u, p, level) for name, u, p in found)

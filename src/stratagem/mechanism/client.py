@@ -6,8 +6,7 @@ This file needs nothing but Python's standard library and may be copied out on i
     report = client.randomise(17)
 
 Everything is done in whole numbers, with random bytes from the operating system. Every draw takes the same
-number of steps and of table reads for every value, and how often a draw is repeated does not depend on the
-value.
+steps and table reads for every value, and how often it is repeated does not depend on the value.
 """
 
 from __future__ import annotations
@@ -23,7 +22,10 @@ import struct
 import sys
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -32,17 +34,19 @@ FORMAT, VERSION = "stratagem-mechanism", 1
 LIMIT = 1 << 28
 """Bytes of the largest bundle that is read."""
 PARTS = 1 << 22
-"""Commas, brackets and braces that a bundle may have, and user types of a table: both bound the memory."""
+"""Commas, brackets and braces that a bundle may have, and values of an attribute: both bound the memory."""
+MOST = (1 << 53) - 1
+"""Most outputs: the largest whole number that every reader of JSON holds exactly."""
 SCALE = 64
 """The lower bound on exp(epsilon) is a multiple of 2^-64."""
 WEIGHT_BITS = 32
-"""The weights of a two-level table sum to 2^32."""
+"""The weights of a table sum to 2^32."""
 MOST_BITS = 52
 """Random bits of one draw, at most: doubles, all that browsers have, hold them exactly."""
 HIGH = 1 << MOST_BITS
-"""The higher level of a two-level table; the lower one is given in its units."""
+"""The higher of two levels; the lower one is given in its units."""
 _ROUND = struct.Struct(">I4xQ").unpack
-"""The random bytes of one round: 32 bits for the row, 64 of which 52 decide whether it is kept."""
+"""Random bytes of a round: 32 bits for the row or pattern, 64 of which 52 decide whether it is kept."""
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
 ADVICE = "use the file that stratagem wrote, unchanged"
 
@@ -98,10 +102,10 @@ def parse(raw: bytes) -> dict[str, Any]:
     keys = "format version domain workload prior epsilon table certificate utility report sha256"
     bundle = unsealed(raw, FORMAT, VERSION, keys)
     _check_domain(bundle["domain"], bundle["table"])
-    if json.dumps(bundle["report"], sort_keys=True) != json.dumps(REPORT_SCHEMA, sort_keys=True):
-        raise ValueError(f"the bundle describes other reports than this client makes: {ADVICE}")
-    if bundle["certificate"] != certificate(bundle["table"], bundle["epsilon"]):
-        raise ValueError(f"the certificate is not that of the table: {ADVICE}")
+    same = json.dumps(bundle["report"], sort_keys=True) == json.dumps(REPORT_SCHEMA, sort_keys=True)
+    _require(same, "the bundle describes other reports than this client makes")
+    same = bundle["certificate"] == certificate(bundle["table"], bundle["epsilon"])
+    _require(same, "the certificate is not that of the table")
     return bundle
 
 
@@ -111,8 +115,9 @@ def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
     Raises:
         ValueError: for anything else, a key written twice and a number that is not whole among them.
     """
-    if len(raw) > LIMIT or sum(map(raw.count, (b",", b"[", b"{"))) > PARTS:
-        raise ValueError(f"the bundle is too large: {ADVICE}")
+    _require(
+        len(raw) <= LIMIT and sum(map(raw.count, (b",", b"[", b"{"))) <= PARTS, "the bundle is too large"
+    )
     try:
         bundle = json.loads(
             raw.decode("utf-8"), object_pairs_hook=_unique, parse_float=_no_number, parse_constant=_no_number
@@ -121,15 +126,15 @@ def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
         raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
     except ValueError as error:
         raise ValueError(f"the bundle is not plain JSON ({str(error)[:80]}): {ADVICE}") from None
-    if not isinstance(bundle, dict) or bundle.get("format") != form:
-        raise ValueError(f"the bundle does not name the format {form}: {ADVICE}")
+    known = isinstance(bundle, dict) and bundle.get("format") == form
+    _require(known, f"the bundle does not name the format {form}")
     if type(bundle.get("version")) is not int or bundle["version"] != version:
         raise ValueError(
             f"the bundle has version {bundle.get('version')!r:.40}, but this client reads {version}: update it"
         )
     exact_keys(bundle, "the bundle", keys)
-    if bundle["sha256"] != fingerprint(bundle):
-        raise ValueError(f"the bundle was changed after it was written, its sha256 differs: {ADVICE}")
+    same = bundle["sha256"] == fingerprint(bundle)
+    _require(same, "the bundle was changed after it was written, its sha256 differs")
     return bundle
 
 
@@ -160,11 +165,10 @@ def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, A
     Raises:
         ValueError: if columns differ in their sums, or a row breaks epsilon.
     """
-    if not isinstance(epsilon, list) or len(epsilon) != 2:
-        raise ValueError(f"epsilon must be a numerator and a denominator: {ADVICE}")
+    pair = isinstance(epsilon, list) and len(epsilon) == 2
+    _require(pair, "epsilon must be a numerator and a denominator")
     numerator, denominator = (from_digits(part, "epsilon") for part in epsilon)
-    if denominator == 0 or not 0 < numerator <= 300 * denominator:
-        raise ValueError(f"epsilon must be above 0 and at most 300: {ADVICE}")
+    _require(0 < numerator <= 300 * denominator, "epsilon must be above 0 and at most 300")
     bound = exp_below(numerator, denominator)
     facts = _KINDS[_kind(table)].facts(table)
     if facts["worst_high"] << SCALE > facts["worst_low"] * bound:
@@ -194,26 +198,31 @@ class Client:
         """
         return self.report(self.cell(value))
 
-    def report(self, cell: int) -> dict[str, Any]:
-        """Return the report of a user type, a number that `cell` returned."""
+    def report(self, cell: Any) -> dict[str, Any]:
+        """Return the report of a user type as `cell` returned it."""
         output = self.sampler.draw(cell, self._source)
         return {"mechanism": self._short, "id": self._source(16).hex(), "output": output}
 
-    def cell(self, value: Any) -> int:
-        """Return the number of a value's user type; the last attribute varies fastest."""
+    def cell(self, value: Any) -> Any:
+        """Return a value's user type: its number, the last attribute fastest, or the list of its coordinates."""
         if not isinstance(value, Mapping):
             if len(self._readers) == 1:
-                return self._readers[0](value)
+                return self.user_type([self._readers[0](value)])
             raise ValueError(
                 f"{_short(value)} was given, but the domain has several attributes: give a mapping"
             )
         names = [attribute["name"] for attribute in self.attributes]
         if set(value) != set(names):
             raise ValueError(f"a value for {_short(list(value))} was given, but {_short(names)} is asked for")
-        values = [value[name] for name in names]
+        return self.user_type([read(value[name]) for read, name in zip(self._readers, names, strict=True)])
+
+    def user_type(self, coordinates: Sequence[int]) -> Any:
+        """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
+        if isinstance(self.sampler, _Translates):
+            return coordinates
         cell = 0
-        for read_value, one, attribute in zip(self._readers, values, self.attributes, strict=True):
-            cell = cell * attribute["size"] + read_value(one)
+        for place, attribute in zip(coordinates, self.attributes, strict=True):
+            cell = cell * attribute["size"] + place
         return cell
 
 
@@ -244,11 +253,9 @@ class _TwoLevel:
         m, n = _shape(table)
         low = whole_number(table["low"], "low", 1, HIGH)
         weights = _decode(table["weights"], "weights", m, 4)
-        if sum(weights) != 1 << WEIGHT_BITS:
-            raise ValueError(f"the weights do not sum to 2^{WEIGHT_BITS}: {ADVICE}")
+        _require(sum(weights) == 1 << WEIGHT_BITS, f"the weights do not sum to 2^{WEIGHT_BITS}")
         covered = _coverage(exact_bytes(table["patterns"], "patterns", m * -(-n // 8)), weights, n)
-        if min(covered) != max(covered):
-            raise ValueError(f"some user types are covered more often than others: {ADVICE}")
+        _require(min(covered) == max(covered), "some user types are covered more often than others")
         total = (low << WEIGHT_BITS) + (HIGH - low) * covered[0]
         return {"column_total": total, "worst_high": HIGH, "worst_low": low}
 
@@ -278,8 +285,8 @@ class _Columns:
         m, n = _shape(table)
         bits = whole_number(table["bits"], "bits", WEIGHT_BITS, MOST_BITS)
         entries = _entries(table)
-        if any(sum(entries[u::n]) != 1 << bits for u in range(n)):
-            raise ValueError(f"some columns do not sum to 2^{bits}: {ADVICE}")
+        equal = all(sum(entries[u::n]) == 1 << bits for u in range(n))
+        _require(equal, f"some columns do not sum to 2^{bits}")
         rows = [entries[y * n : y * n + n] for y in range(m)]
         high, low = [max(row) for row in rows], [min(row) for row in rows]
         worst = (1, 1)
@@ -295,7 +302,53 @@ class _Columns:
         }
 
 
-_KINDS: dict[str, Any] = {"two-level": _TwoLevel, "columns": _Columns}
+class _Translates:
+    """A set of cells, placed on attributes and moved at random, is kept with low/2^52 if the user is outside."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self.low, (self.groups, patterns) = table["low"], _translates(table)
+        self.first: Sequence[int] = _search_table([pattern[0] for pattern in patterns]).tolist()
+        self.rules, offset = [], 0
+        for _, bits, ways, cells, axes in patterns:
+            spare = 64 - (ways * cells - 1).bit_length()
+            self.rules.append((offset, spare, ways, cells, axes, bits))
+            offset += ways * cells
+
+    def draw(self, cell: Sequence[int], source: Callable[[int], bytes]) -> int:
+        """Return an output; each round reads as many coordinates and one byte, whatever the coordinates."""
+        low, rise = self.low, HIGH - self.low
+        while True:
+            row, chance = _ROUND(source(16))
+            offset, spare, ways, cells, axes, bits = self.rules[bisect_right(self.first, row)]
+            while (drawn := int.from_bytes(source(8), "big") >> spare) >= ways * cells:
+                pass
+            (placement, shift), place = divmod(drawn, cells), 0
+            left = {group: self.groups[group].copy() for group, _, _ in axes}
+            for group, choices, cycle in axes:
+                ways, cells = ways // choices, cells // cycle
+                (rank, placement), (moved, shift) = divmod(placement, ways), divmod(shift, cells)
+                place = place * cycle + (cell[left[group].pop(rank)] - moved) % cycle
+            inside = bits[place >> 3] >> 7 - (place & 7) & 1
+            if chance >> 12 < low + inside * rise:
+                return offset + drawn
+
+    @staticmethod
+    def facts(table: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what every column sums to, as a fraction, and the two levels.
+
+        Over all shifts a user type meets a set as often as it has cells, wherever it was placed.
+        """
+        exact_keys(table, "the table", "kind outputs cycles groups patterns low")
+        low, total = whole_number(table["low"], "low", 1, HIGH), Fraction(0)
+        for weight, bits, _, cells, _ in _translates(table)[1]:
+            size = int.from_bytes(bits, "big").bit_count()
+            total += Fraction(weight * (low * cells + (HIGH - low) * size), cells)
+            _require(total.denominator >> 512 == 0, "the sum of a column is no fraction of 512 bits")
+        column = {"column_total": total.numerator, "column_unit": total.denominator}
+        return column | {"worst_high": HIGH, "worst_low": low}
+
+
+_KINDS: dict[str, Any] = {"two-level": _TwoLevel, "columns": _Columns, "translates": _Translates}
 
 
 def _kind(table: Any) -> str:
@@ -315,6 +368,39 @@ def _entries(table: Mapping[str, Any]) -> array[int]:
     return _decode(table["entries"], "entries", m * n, 4 if table["bits"] == WEIGHT_BITS else 8)
 
 
+def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[Any, ...]]]:
+    """Return the attributes of every group, and weight, bits, placements, cells and axes of every pattern."""
+    cycles = _numbers(table["cycles"], "a cycle", 1, PARTS)
+    numbers = _numbers(table["groups"], "a group", 0, len(cycles) - 1)
+    groups: list[list[int]] = [[] for _ in range(max(numbers, default=-1) + 1)]
+    for attribute, group in enumerate(numbers):
+        groups[group].append(attribute)
+    _require(len(numbers) == len(cycles) and all(groups), "the groups are not one number for every attribute")
+    alike = all(cycles[group[0]] == cycles[attribute] for group in groups for attribute in group)
+    _require(alike, "a group has attributes on different cycles")
+    patterns, outputs = [], 0
+    for pattern in _list(table["patterns"], "the table has no patterns"):
+        exact_keys(pattern, "a pattern", "axes weight bits")
+        weight, ways, cells = whole_number(pattern["weight"], "a weight", 1, 1 << WEIGHT_BITS), 1, 1
+        axes, taken = [], Counter[int]()
+        for group in _numbers(pattern["axes"], "an axis", 0, len(groups) - 1):
+            choices, cycle = len(groups[group]) - taken[group], cycles[groups[group][0]]
+            ways, cells, taken[group] = ways * choices, cells * cycle, taken[group] + 1
+            _require(0 < ways * cells <= MOST, "a pattern has too many axes")
+            axes.append((group, choices, cycle))
+        bits = exact_bytes(pattern["bits"], "the bits of a pattern", -(-cells // 8))
+        _require(not bits[-1] & _padding(cells), "a pattern has bits beyond its last cell")
+        inside = int.from_bytes(bits, "big").bit_count()
+        _require(0 < inside < cells, "a pattern has no cell inside, or none outside")
+        patterns.append((weight, bits, ways, cells, axes))
+        outputs += ways * cells
+    stated = whole_number(table["outputs"], "outputs", 1, MOST)
+    _require(outputs == stated, "the patterns have another number of outputs")
+    full = sum(pattern[0] for pattern in patterns) == 1 << WEIGHT_BITS
+    _require(full, f"the weights do not sum to 2^{WEIGHT_BITS}")
+    return groups, patterns
+
+
 def _search_table(weights: Sequence[int]) -> array[int]:
     """Return the sums of the first 1, 2, ... weights, filled up to 2^k - 1: a search takes k steps, always."""
     sums = list(accumulate(weights))
@@ -330,26 +416,35 @@ def _coverage(patterns: bytes, weights: Sequence[int], n: int) -> list[int]:
         for byte, weight in zip(patterns[j::width], weights, strict=True):
             sums[byte] += weight
         covered += [sum(sums[b] for b in range(256) if b >> shift & 1) for shift in range(7, -1, -1)]
-    if any(byte & ((1 << -n % 8) - 1) for byte in patterns[width - 1 :: width]):
-        raise ValueError(f"a pattern has bits beyond the last user type: {ADVICE}")
+    beyond = any(byte & _padding(n) for byte in patterns[width - 1 :: width])
+    _require(not beyond, "a pattern has bits beyond the last user type")
     return covered[:n]
 
 
 def _check_domain(domain: Any, table: Any) -> None:
-    """Refuse a domain whose attributes are not named, or do not multiply to the table's user types."""
-    if not isinstance(domain, list) or not domain:
-        raise ValueError(f"the domain lists no attributes: {ADVICE}")
-    cells, names = 1, set()
-    for attribute in domain:
+    """Refuse a domain whose attributes are not named, or do not fit the table."""
+    names = set()
+    for attribute in _list(domain, "the domain lists no attributes"):
         exact_keys(attribute, "an attribute", "name size", "labels edges")
-        if not isinstance(attribute["name"], str) or attribute["name"] in names:
-            raise ValueError(f"two attributes have one name, or one has none: {ADVICE}")
+        known = isinstance(attribute["name"], str) and attribute["name"] not in names
+        _require(known, "two attributes have one name, or one has none")
         names.add(attribute["name"])
-        cells = min(cells * whole_number(attribute["size"], "the size of an attribute", 1, PARTS), PARTS + 1)
+        whole_number(attribute["size"], "the size of an attribute", 1, PARTS)
         reader(attribute)
-    _kind(table)
-    if cells != table.get("user_types"):
-        raise ValueError(f"the domain has another number of values than the table: {ADVICE}")
+    fits = _fits(table, [attribute["size"] for attribute in domain])
+    _require(fits, "the domain has another number of values than the table")
+
+
+def _fits(table: Any, sizes: Sequence[int]) -> bool:
+    """Return whether attributes of these sizes make the table's user types, or lie on its cycles."""
+    if _kind(table) == "translates":
+        cycles = table.get("cycles")
+        known = isinstance(cycles, list) and len(cycles) == len(sizes)
+        return known and all(type(n) is int and size <= n for size, n in zip(sizes, cycles, strict=True))
+    cells = 1
+    for size in sizes:
+        cells = min(cells * size, PARTS + 1)
+    return cells == table.get("user_types")
 
 
 def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
@@ -366,12 +461,11 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
             return value
 
         return number
-    if edges is None:
-        if not isinstance(labels, list) or len(labels) != size or not all(isinstance(x, str) for x in labels):
-            raise ValueError(f"{name} needs {size} labels: {ADVICE}")
+    if labels is not None and edges is None:
+        known = isinstance(labels, list) and len(labels) == size and all(isinstance(x, str) for x in labels)
+        _require(known, f"{name} needs {size} labels")
         place = {label: k for k, label in enumerate(labels)}
-        if len(place) != size:
-            raise ValueError(f"{name} has a label twice: {ADVICE}")
+        _require(len(place) == size, f"{name} has a label twice")
 
         def labelled(value: Any) -> int:
             if not isinstance(value, str) or value not in place:
@@ -380,8 +474,7 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
 
         return labelled
     bounds = _edges(edges, name, size)
-    if labels is not None:
-        raise ValueError(f"{name} has labels and edges, but only one of them is allowed: {ADVICE}")
+    _require(labels is None, f"{name} has labels and edges, but only one of them is allowed")
 
     def binned(value: Any) -> int:
         known = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -399,16 +492,27 @@ def _edges(edges: Any, name: str, size: int) -> list[float]:
     known = isinstance(edges, list) and all(isinstance(edge, str) and len(edge) < 40 for edge in edges)
     numbers = [float(edge) for edge in edges if NUMBER.fullmatch(edge)] if known else []
     rising = all(a < b for a, b in pairwise(numbers)) and all(map(math.isfinite, numbers))
-    if not known or not rising or not len(numbers) == len(edges) == size + 1:
-        raise ValueError(f"{name} needs {size + 1} edges that increase: {ADVICE}")
+    many = known and len(numbers) == len(edges) == size + 1
+    _require(many and rising, f"{name} needs {size + 1} edges that increase")
     return numbers
+
+
+def _require(fulfilled: bool, what: str) -> None:
+    """Refuse a bundle for what is wrong with it."""
+    if not fulfilled:
+        raise ValueError(f"{what}: {ADVICE}")
+
+
+def _padding(bits: int) -> int:
+    """Return the bits of a last byte that are beyond so many."""
+    return (1 << -bits % 8) - 1
 
 
 def exact_keys(data: Any, where: str, required: str, optional: str = "") -> None:
     """Refuse what is not a mapping with all required keys and no others than the optional ones."""
     wanted, allowed = set(required.split()), set((required + " " + optional).split())
-    if not isinstance(data, dict) or not wanted <= set(data) <= allowed:
-        raise ValueError(f"{where} must have exactly the keys {required}: {ADVICE}")
+    known = isinstance(data, dict) and wanted <= set(data) <= allowed
+    _require(known, f"{where} must have exactly the keys {required}")
 
 
 def whole_number(value: Any, where: str, low: int, high: int) -> int:
@@ -420,23 +524,32 @@ def whole_number(value: Any, where: str, low: int, high: int) -> int:
     return value
 
 
+def _numbers(data: Any, where: str, low: int, high: int) -> list[int]:
+    """Return a list of whole numbers from low to high."""
+    return [whole_number(number, where, low, high) for number in _list(data, f"{where} stands in no list")]
+
+
+def _list(data: Any, what: str) -> list[Any]:
+    """Return a list that holds something."""
+    _require(isinstance(data, list) and len(data) > 0, what)
+    return data
+
+
 def from_digits(text: Any, where: str, most: int = 400) -> int:
     """Return the whole number that a text of decimal digits spells."""
-    if not isinstance(text, str) or not 1 <= len(text) <= most or not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{where} must be written in at most {most} digits: {ADVICE}")
+    known = isinstance(text, str) and 1 <= len(text) <= most and text.isascii() and text.isdigit()
+    _require(known, f"{where} must be written in at most {most} digits")
     return int(text)
 
 
 def exact_bytes(text: Any, where: str, count: int) -> bytes:
     """Return the bytes of a base64 text that has exactly one spelling and the length expected."""
-    if not isinstance(text, str) or len(text) != 4 * -(-count // 3):
-        raise ValueError(f"{where} must be the base64 text of {count} bytes: {ADVICE}")
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except ValueError:
-        raw = b""
-    if len(raw) != count or base64.b64encode(raw).decode() != text:
-        raise ValueError(f"{where} must be the base64 text of {count} bytes: {ADVICE}")
+    raw = b""
+    if isinstance(text, str) and len(text) == 4 * -(-count // 3):
+        with suppress(ValueError):
+            raw = base64.b64decode(text, validate=True)
+    same = len(raw) == count and base64.b64encode(raw).decode() == text
+    _require(same, f"{where} must be the base64 text of {count} bytes")
     return raw
 
 

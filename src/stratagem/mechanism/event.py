@@ -33,9 +33,15 @@ class Event:
     u: int
     v: int
     inside: np.ndarray
-    """Which outputs belong to S (m,), bool."""
+    """Which classes of outputs belong to S, bool."""
     p: float
     q: float
+    classes: Callable[[np.ndarray], np.ndarray] = np.asarray
+    """From outputs (k,) to their classes; as they are where every output is a class."""
+
+    def hits(self, outputs: np.ndarray) -> int:
+        """Return how many outputs (k,) belong to S."""
+        return int(self.inside[self.classes(outputs)].sum())
 
 
 def best_event(

@@ -30,16 +30,19 @@ from stratagem.mechanism.collection import Collection
 from stratagem.mechanism.estimation import Estimate, estimate
 from stratagem.mechanism.reports import ReportFormat
 from stratagem.mechanism.rounding import budget, nearest_table
-from stratagem.mechanism.table import KINDS, Table, encode
+from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, encode
 from stratagem.mechanism.tally import Counts
+from stratagem.mechanism.translates import TranslatesTable
 from stratagem.prior import check_prior
 from stratagem.privacy import check
-from stratagem.strategies import Strategy
+from stratagem.strategies import InvariantStrategy
 from stratagem.target import check_target, written_atomically
 from stratagem.workloads import Domain, Workload
+from stratagem.workloads.check import count_text
 from stratagem.workloads.serial import from_data, to_data
 
 SUFFIX = ".ldp.json"
+KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslatesTable)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,7 @@ class Mechanism:
 
     @staticmethod
     def of(
-        strategy: Strategy,
+        strategy: Exact,
         workload: Workload,
         epsilon: float,
         *,
@@ -98,11 +101,7 @@ class Mechanism:
         """
         promised = budget(check(epsilon))
         values = described(workload.domain, labels, edges)
-        if strategy.domain_size != workload.domain_size:
-            raise ValueError(
-                f"the strategy has {strategy.domain_size} user types, but its workload has "
-                f"{workload.domain_size}: give a strategy made for the workload"
-            )
+        _check_domain(strategy, workload.domain)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
         before = objective(workload, strategy, prior=prior)
         table, after = nearest_table(strategy, promised, workload, prior, before)
@@ -158,7 +157,7 @@ class Mechanism:
         return self.strategy.outputs
 
     @property
-    def strategy(self) -> Strategy:
+    def strategy(self) -> Exact:
         """The table in double precision; its measured epsilon is at most the budget."""
         return self.table.strategy
 
@@ -168,7 +167,10 @@ class Mechanism:
         return Client(self.bundle)
 
     def randomise(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw outputs for many user types (k,) with pseudo-random numbers: for simulation alone."""
+        """Draw outputs for many user types (k,) with pseudo-random numbers: for simulation alone.
+
+        A mechanism of translates takes coordinates (k, d) too, where cells cannot be numbered.
+        """
         return self.table.randomise(cells, rng)
 
     @property
@@ -205,6 +207,19 @@ class Mechanism:
         return path
 
 
+def _check_domain(strategy: Exact, domain: Domain) -> None:
+    if strategy.domain_size != domain.size:
+        given, wanted = count_text(strategy.domain_size), count_text(domain.size)
+        raise ValueError(
+            f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
+        )
+    if isinstance(strategy, InvariantStrategy) and strategy.sizes != domain.sizes:
+        raise ValueError(
+            "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
+            "the workload"
+        )
+
+
 def load_mechanism(path: str | Path) -> Mechanism:
     """Read a bundle and check everything in it again, the certificate in whole numbers.
 
@@ -229,7 +244,7 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
         for entry in attributes
         if len(entry) > 2
     }
-    table = KINDS[bundle["table"]["kind"]].of(bundle["table"])
+    table = KINDS[bundle["table"]["kind"]].of(bundle["table"], workload.domain.sizes)
     numerator, denominator = map(int, bundle["epsilon"])
     prior = _prior(bundle["prior"], workload.domain_size)
     found = Mechanism(

@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from stratagem.accuracy import objective
-from stratagem.mechanism.client import HIGH, MOST_BITS, SCALE, WEIGHT_BITS, exp_below
-from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable, coverage
-from stratagem.strategies import MatrixStrategy, Strategy, TwoLevelStrategy
+from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
+from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
+from stratagem.mechanism.translates import TranslatesTable
+from stratagem.strategies import InvariantStrategy, MatrixStrategy, TwoLevelStrategy
 from stratagem.strategies.levels import two_levels
 from stratagem.strategies.two_level import pack
 from stratagem.workloads import Workload
@@ -29,7 +30,7 @@ def budget(epsilon: float) -> Fraction:
 
 
 def nearest_table(
-    strategy: Strategy, epsilon: Fraction, workload: Workload, prior: np.ndarray | None, before: float
+    strategy: Exact, epsilon: Fraction, workload: Workload, prior: np.ndarray | None, before: float
 ) -> tuple[Table, float]:
     """Return the first table that costs next to nothing, else the one that costs least, and its L(Q).
 
@@ -54,18 +55,20 @@ def nearest_table(
     return min(found, key=lambda one: one[1])
 
 
-def _forms(strategy: Strategy) -> Iterator[tuple[Strategy, int]]:
+def _forms(strategy: Exact) -> Iterator[tuple[Exact, int]]:
     """Yield what may be rounded, with its bits: the matrix, finer, then its patterns, which add a few outputs."""
     yield strategy, WEIGHT_BITS
+    if isinstance(strategy, InvariantStrategy):
+        return
     yield strategy, MOST_BITS
     if isinstance(strategy, MatrixStrategy):
         yield two_levels(strategy), MOST_BITS
 
 
-def rounded(strategy: Strategy, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Table:
+def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Table:
     """Return a table of whole numbers next to `strategy` that holds epsilon exactly.
 
-    Two-level rows keep their sets, whatever `bits`; a matrix gets columns that sum to 2^bits.
+    Two-level rows and patterns keep their sets, whatever `bits`; a matrix gets columns that sum to 2^bits.
 
     Guarantee:
         max <= min * x for every row, with a fraction x <= exp(epsilon), and equal column sums.
@@ -79,6 +82,8 @@ def rounded(strategy: Strategy, epsilon: Fraction, bits: int = WEIGHT_BITS) -> T
             "promise what it measures, or optimise again"
         )
     bound = exp_below(epsilon.numerator, epsilon.denominator)
+    if isinstance(strategy, InvariantStrategy):
+        return _translates(strategy, bound)
     if isinstance(strategy, TwoLevelStrategy):
         return _two_level(strategy, bound)
     if strategy.outputs * strategy.domain_size > LARGEST:
@@ -114,8 +119,56 @@ def _two_level(strategy: TwoLevelStrategy, bound: int) -> TwoLevelTable:
     layers = short >= steps[1:, None]
     patterns = np.concatenate([patterns, pack(layers), np.zeros_like(patterns[:1])])
     weights = np.concatenate([weights, np.diff(steps), [blank]])
-    low = max(-(-(HIGH << SCALE) // bound), math.ceil(Fraction(HIGH) / Fraction(strategy.ratio)))
-    return TwoLevelTable(patterns, weights, n, low)
+    return TwoLevelTable(patterns, weights, n, _lower_level(strategy.ratio, bound))
+
+
+def _lower_level(ratio: float, bound: int) -> int:
+    """Return the least whole number that is 2^52/E or more and no less than 2^52/exp(epsilon)."""
+    return max(-(-(HIGH << SCALE) // bound), math.ceil(Fraction(HIGH) / Fraction(ratio)))
+
+
+def _translates(strategy: InvariantStrategy, bound: int) -> TranslatesTable:
+    """Round the chances p of drawing each pattern, w_b ~ p_b (1 + (E - 1) |T_b|/cells_b) being those of a report.
+
+    Patterns that are drawn less than once in 2^32 times are left out. What whole numbers leave of 2^32 goes to
+    those that lost most.
+    """
+    low = _lower_level(strategy.ratio, bound)
+    share = np.array([pattern.size / pattern.cells for pattern in strategy.patterns])
+    drawn = strategy.weights / (low + (HIGH - low) * share)
+    units = drawn / drawn.sum() * float(1 << WEIGHT_BITS)
+    weights = np.floor(units).astype(np.int64)
+    lost = np.argsort(weights - units, kind="stable")
+    weights[lost[: (1 << WEIGHT_BITS) - int(weights.sum())]] += 1
+    kept = np.flatnonzero(weights)
+    table = TranslatesTable(
+        sizes=strategy.sizes,
+        cycles=strategy.cycles,
+        groups=tuple(tuple(sorted(group)) for group in strategy.groups),
+        patterns=tuple(strategy.patterns[b] for b in kept),
+        weights=tuple(weights[kept].tolist()),
+        low=low,
+    )
+    _check_room(table)
+    return table
+
+
+def _check_room(table: TranslatesTable) -> None:
+    """Refuse what clients would not read."""
+    if max(table.cycles) > PARTS:
+        raise ValueError(
+            f"an attribute lies on a cycle of {max(table.cycles)} points, but a bundle holds {PARTS} at most: "
+            "merge neighbouring values"
+        )
+    if table.strategy.outputs > MOST:
+        raise ValueError(
+            "the strategy has 2^53 outputs, but a bundle holds fewer: use fewer axes or patterns"
+        )
+    size = sum(pattern.packed.size for pattern in table.patterns)
+    if size > LIMIT // 2:
+        raise ValueError(
+            f"the patterns take {size} bytes, but a bundle holds {LIMIT // 2} of them: use fewer patterns"
+        )
 
 
 def _columns(Q: np.ndarray, bound: int, bits: int) -> ColumnTable:

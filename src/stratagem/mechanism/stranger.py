@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
@@ -43,7 +44,8 @@ def recheck(bundle: Mapping[str, Any]) -> Recheck:
         are exact, and `allowed` is rounded down from exp(epsilon) computed in 60 digits.
     """
     table, epsilon = bundle["table"], Fraction(*map(int, bundle["epsilon"]))
-    equal, high, low = _two_level(table) if table["kind"] == "two-level" else _columns(table)
+    check = {"two-level": _two_level, "columns": _columns, "translates": _translates}[table["kind"]]
+    equal, high, low = check(table)
     return Recheck(equal, high, low, exp_floor(epsilon))
 
 
@@ -66,6 +68,32 @@ def _two_level(table: Mapping[str, Any]) -> tuple[bool, int, int]:
         both |= bool((inside.min(axis=1) < inside.max(axis=1)).any())
     levels = (1 << 52, table["low"]) if both else (1, 1)
     return bool((covered == covered[0]).all()), max(levels), min(levels)
+
+
+def _translates(table: Mapping[str, Any]) -> tuple[bool, int, int]:
+    """Return whether every user type meets each set equally often, and the two levels.
+
+    It does so if the bits of a pattern are those of all cells of its axes, every attribute that an axis may be
+    placed on has a cycle of the axis's length, and no placement is left out or counted twice.
+    """
+    group, cycle = np.array(table["groups"]), np.array(table["cycles"])
+    equal, outputs = True, 0
+    for pattern in table["patterns"]:
+        options = [cycle[group == axis] for axis in pattern["axes"]]
+        lengths, raw = [int(found.max(initial=0)) for found in options], base64.b64decode(pattern["bits"])
+        equal &= all(len(set(found.tolist())) == 1 for found in options)
+        placements = math.prod(
+            len(found) - pattern["axes"][:t].count(axis)
+            for t, (axis, found) in enumerate(zip(pattern["axes"], options, strict=True))
+        )
+        inside = np.unpackbits(np.frombuffer(raw, "u1"))
+        equal &= placements > 0 and -(-math.prod(lengths) // 8) == len(raw)
+        equal &= not inside[math.prod(lengths) :].any()
+        outputs += placements * math.prod(lengths)
+    equal &= (
+        outputs == table["outputs"] and sum(pattern["weight"] for pattern in table["patterns"]) == 1 << 32
+    )
+    return bool(equal), 1 << 52, table["low"]
 
 
 def _columns(table: Mapping[str, Any]) -> tuple[bool, int, int]:

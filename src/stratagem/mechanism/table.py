@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from stratagem.mechanism.client import HIGH, WEIGHT_BITS
-from stratagem.strategies import MatrixStrategy, Strategy, TwoLevelStrategy
+from stratagem.strategies import InvariantStrategy, MatrixStrategy, Strategy, TwoLevelStrategy
 from stratagem.strategies.matrix import check_values
 
+Exact = Strategy | InvariantStrategy
+"""What whole numbers can hold."""
 BLOCK = 1 << 15
 """Users drawn together: their numbers stay in the cache."""
 
@@ -26,7 +29,7 @@ class Table(ABC):
 
     @property
     @abstractmethod
-    def strategy(self) -> Strategy:
+    def strategy(self) -> Exact:
         """The same probabilities in double precision, for estimates and variances."""
 
     @abstractmethod
@@ -35,12 +38,14 @@ class Table(ABC):
 
     @staticmethod
     @abstractmethod
-    def of(data: Mapping[str, Any]) -> Table:
-        """Return the table of checked data."""
+    def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> Table:
+        """Return the table of checked data, over attributes of these sizes."""
 
     @abstractmethod
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw an output for every user type (k,) by the client's rule, with pseudo-random numbers.
+        """Draw an output for every user type as the client does, with pseudo-random numbers.
+
+        User types are cells (k,); a table of translates takes coordinates (k, d) too.
 
         For simulation alone: who guesses the generator's state knows the values.
 
@@ -91,11 +96,11 @@ class TwoLevelTable(Table):
         }
 
     @staticmethod
-    def of(data: Mapping[str, Any]) -> TwoLevelTable:
-        """Return the table of checked data."""
+    def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> TwoLevelTable:
+        """Return the table of checked data, over attributes of these sizes."""
         patterns = decode(data["patterns"], "u1").reshape(data["outputs"], -1)
         weights = decode(data["weights"], "<u4").astype(np.int64)
-        return TwoLevelTable(patterns, weights, data["user_types"], data["low"])
+        return TwoLevelTable(patterns, weights, math.prod(sizes), data["low"])
 
     @cached_property
     def _alias(self) -> tuple[np.ndarray, np.ndarray]:
@@ -160,10 +165,10 @@ class ColumnTable(Table):
         }
 
     @staticmethod
-    def of(data: Mapping[str, Any]) -> ColumnTable:
-        """Return the table of checked data."""
+    def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> ColumnTable:
+        """Return the table of checked data, over attributes of these sizes."""
         flat = decode(data["entries"], ColumnTable._type(data["bits"])).astype(np.int64)
-        return ColumnTable(flat.reshape(data["outputs"], data["user_types"]), data["bits"])
+        return ColumnTable(flat.reshape(-1, math.prod(sizes)), data["bits"])
 
     @staticmethod
     def _type(bits: int) -> str:
@@ -179,9 +184,6 @@ class ColumnTable(Table):
             points = rng.integers(0, 1 << self.bits, len(users), dtype=np.int64)
             outputs[users] = np.searchsorted(np.cumsum(self.entries[:, u]), points, side="right")
         return outputs
-
-
-KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable)}
 
 
 def coverage(patterns: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:

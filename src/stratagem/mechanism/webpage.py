@@ -13,6 +13,8 @@ MODULES = (
     "client.js",
     "bundle.js",
     "table.js",
+    "translates.js",
+    "search.js",
     "value.js",
     "json.js",
     "binary.js",

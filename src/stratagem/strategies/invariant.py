@@ -237,6 +237,10 @@ def checked(strategy: InvariantStrategy) -> np.ndarray:
         cycle < size for cycle, size in zip(strategy.cycles, strategy.sizes, strict=True)
     ):
         raise ValueError("an attribute has more values than its cycle has points: give a longer cycle")
+    if any(len({strategy.cycles[i] for i in group}) > 1 for group in strategy.groups):
+        raise ValueError(
+            "attributes of one group lie on different cycles: give each length a group of its own"
+        )
     for pattern in strategy.patterns:
         _check_pattern(strategy, pattern)
     if strategy.outputs > OUTPUTS:
@@ -250,7 +254,7 @@ def checked(strategy: InvariantStrategy) -> np.ndarray:
 def _check_pattern(strategy: InvariantStrategy, pattern: Pattern) -> None:
     for group, size in zip(pattern.axes, pattern.sizes, strict=True):
         known = 0 <= group < len(strategy.groups)
-        if not known or any(strategy.cycles[i] != size for i in strategy.groups[group]):
+        if not known or strategy.cycles[strategy.groups[group][0]] != size:
             raise ValueError(
                 f"an axis of {size} cells was given for group {group}: give each the cycle of its group's attributes"
             )

@@ -76,24 +76,32 @@ function expBelow(numerator, denominator) {
   return total >> 32n;
 }
 
-/** Refuse a domain whose attributes are not named, or do not multiply to the table's user types. */
+/** Refuse a domain whose attributes are not named, or do not fit the table. */
 function checkDomain(domain, table) {
   if (!Array.isArray(domain) || domain.length === 0) refuse(`the domain lists no attributes: ${ADVICE}`);
   const names = new Set();
-  let cells = 1;
   for (const attribute of domain) {
     fields(attribute, "an attribute", "name size", "labels edges");
     if (typeof attribute.name !== "string" || names.has(attribute.name)) {
       refuse(`two attributes have one name, or one has none: ${ADVICE}`);
     }
     names.add(attribute.name);
-    cells = Math.min(cells * whole(attribute.size, "the size of an attribute", 1, PARTS), PARTS + 1);
+    whole(attribute.size, "the size of an attribute", 1, PARTS);
     reader(attribute);
   }
-  kind(table);
-  if (cells !== table.user_types) {
+  if (!fits(table, domain.map(({ size }) => size))) {
     refuse(`the domain has another number of values than the table: ${ADVICE}`);
   }
+}
+
+/** Return whether attributes of these sizes make the table's user types, or lie on its cycles. */
+function fits(table, sizes) {
+  if (kind(table) === "translates") {
+    const { cycles } = table;
+    return Array.isArray(cycles) && cycles.length === sizes.length
+      && sizes.every((size, k) => ["number", "bigint"].includes(typeof cycles[k]) && size <= cycles[k]);
+  }
+  return sizes.reduce((cells, size) => Math.min(cells * size, PARTS + 1), 1) === table.user_types;
 }
 
 /** Return the SHA-256 of the canonical form without the hash itself. */

@@ -27,12 +27,13 @@ export function whole(value, where, low, high) {
 
 /** Return at most 80 letters that show a value. */
 export function short(value) {
-  if (typeof value === "number") return String(value);
+  const bigint = (x) => typeof x === "bigint";
   let text;
   try {
-    text = JSON.stringify(value, (_, x) => (typeof x === "bigint" ? String(x) : x)) ?? String(value);
+    text = JSON.stringify(value, (_, x) => (bigint(x) ? String(x) : x)) ?? String(value);
   } catch {
     text = typeof value;
   }
+  if (typeof value === "number" || bigint(value)) text = String(value);
   return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
 }

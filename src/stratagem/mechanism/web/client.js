@@ -50,14 +50,14 @@ export class Client {
     return this.report(this.cell(value));
   }
 
-  /** Return the report of a user type, a number that `cell` returned. */
+  /** Return the report of a user type as `cell` returned it. */
   report(cell) {
     const output = this.sampler.draw(cell, this.source);
     this.source(this.bytes);
     return { mechanism: this.identifier.slice(0, 16), id: hex(this.bytes), output };
   }
 
-  /** Return the number of a value's user type; the last attribute varies fastest. */
+  /** Return a value's user type: its number, the last attribute fastest, or the list of its coordinates. */
   cell(value) {
     const names = this.names;
     let values = [value];
@@ -69,12 +69,29 @@ export class Client {
     } else if (names.length > 1) {
       refuse(`${short(value)} was given, but the domain has several attributes: give an object`);
     }
-    return values.reduce((cell, one, k) => cell * this.attributes[k].size + this.readers[k](one), 0);
+    return this.userType(values.map((one, k) => this.readers[k](one)));
+  }
+
+  /** Return the user type whose attributes have the values of these numbers. */
+  userType(coordinates) {
+    if (this.bundle.table.kind === "translates") return coordinates;
+    return coordinates.reduce((cell, place, k) => cell * this.attributes[k].size + place, 0);
   }
 
   /** Return the probability of an output for a user type, rounded: to show, not to draw. */
   probability(output, cell) {
-    return this.sampler.units(output, cell) / Number(this.bundle.certificate.column_total);
+    return this.sampler.units(output, cell) / this.total();
+  }
+
+  /** Return the two probabilities of an output of a table of translates. */
+  levels(output) {
+    return this.sampler.levels(output).map((units) => units / this.total());
+  }
+
+  /** Return what every column sums to, rounded. */
+  total() {
+    const { column_total: total, column_unit: unit = 1 } = this.bundle.certificate;
+    return Number(total) / Number(unit);
   }
 }
 

@@ -3,6 +3,7 @@
 import { load } from "./client.js";
 
 const BARS = 256; // answers that are drawn one by one
+const MANY = 2 ** 22; // answers whose chances are looked at one by one
 const RADIOS = 6; // labels that are shown all at once
 const $ = (id) => document.getElementById(id);
 let client = null, questions = [];
@@ -45,7 +46,7 @@ function tell(epsilon) {
   const rows = {
     "Made for": workload?.name ?? "",
     "Bundle": `SHA-256 ${sha256}`,
-    "Table": `${table.outputs} outputs × ${table.user_types} possible answers, in whole numbers`,
+    "Table": `${table.outputs} outputs × ${answers()} possible answers, in whole numbers`,
     "Certificate": `largest to smallest probability of a report, ${certificate.worst_high} : `
       + `${certificate.worst_low}, is within e to the power ${epsilon}`,
   };
@@ -103,24 +104,42 @@ function answer() {
       return;
     }
   }
-  show(client.randomise(values), client.cell(values));
+  show(client.randomise(values), client.attributes.map(({ name }, k) => client.readers[k](values[name])));
 }
 
-/** Show the report, and how likely every answer was to make it. */
+/** Return the number of possible answers, rounded beyond 2^53. */
+function answers() {
+  return client.attributes.reduce((product, { size }) => product * size, 1);
+}
+
+/** Return the coordinates of an answer by its number, the last attribute fastest. */
+function coordinates(number) {
+  const values = [];
+  for (const { size } of [...client.attributes].reverse()) {
+    values.unshift(number % size);
+    number = Math.floor(number / size);
+  }
+  return values;
+}
+
+/** Show the report, and how likely every answer was to make it; `own` are the coordinates of the one given. */
 function show(report, own) {
   $("report").textContent = JSON.stringify(report, null, 2);
-  const n = client.bundle.table.user_types;
-  const chances = Array.from({ length: n }, (_, cell) => client.probability(report.output, cell));
-  const others = chances.filter((_, cell) => cell !== own);
+  const n = answers(), chance = (place) => client.probability(report.output, client.userType(place));
+  const mine = chance(own), chances = n > MANY
+    ? client.levels(report.output)
+    : Array.from({ length: n }, (_, cell) => chance(coordinates(cell)));
+  const yours = n > MANY ? -1 : client.attributes.reduce((cell, { size }, k) => cell * size + own[k], 0);
+  const others = chances.filter((_, cell) => cell !== yours);
   const low = others.reduce((a, b) => Math.min(a, b), 1), high = others.reduce((a, b) => Math.max(a, b), 0);
   const range = percent(low) === percent(high) ? percent(low) : `${percent(low)} to ${percent(high)}`;
-  $("likelihood").textContent = `Your answer makes this very output with probability ${percent(chances[own])}`
+  $("likelihood").textContent = `Your answer makes this very output with probability ${percent(mine)}`
     + (n > 1 ? `, every other answer with ${range}.` : ".")
     + (n <= BARS ? " One bar for each possible answer; yours is coloured, on this screen only." : "");
   $("bars").hidden = n > BARS;
-  $("bars").replaceChildren(...(n > BARS ? [] : chances.map((chance, cell) => {
-    const bar = make("span", cell === own ? { className: "yours" } : {});
-    bar.style.height = `${(100 * chance) / Math.max(high, chances[own])}%`;
+  $("bars").replaceChildren(...(n > BARS ? [] : chances.map((height, cell) => {
+    const bar = make("span", cell === yours ? { className: "yours" } : {});
+    bar.style.height = `${(100 * height) / Math.max(high, mine)}%`;
     return bar;
   })));
   $("result").hidden = false;

@@ -3,9 +3,8 @@
 import { encoded, exactBytes, integers } from "./binary.js";
 import { ADVICE, fields, isObject, refuse, whole } from "./check.js";
 import { LIMIT, PARTS } from "./json.js";
-
-const WEIGHTS = 2 ** 32; // sum of the weights of a two-level table
-const HIGH = 2 ** 52; // the higher level of a two-level table; doubles hold it exactly
+import { HIGH, search, searchTable, stepsOf, WEIGHTS } from "./search.js";
+import { Translates } from "./translates.js";
 
 /** Row y, drawn with probability weights[y]/2^32, is kept where its bit is set, else with low/2^52. */
 class TwoLevel {
@@ -121,7 +120,7 @@ class Columns {
   }
 }
 
-export const KINDS = { __proto__: null, "two-level": TwoLevel, columns: Columns };
+export const KINDS = { __proto__: null, "two-level": TwoLevel, columns: Columns, translates: Translates };
 
 export function kind(table) {
   if (!isObject(table) || typeof table.kind !== "string" || !(table.kind in KINDS)) {
@@ -156,29 +155,4 @@ function coverage(patterns, weights, n) {
     }
   }
   return covered.subarray(0, n);
-}
-
-/** Return the sums of the first 1, 2, ... weights, filled up to 2^k - 1: a search takes k steps, always. */
-function searchTable(weights) {
-  const first = new Float64Array(2 ** stepsOf(weights.length) - 1);
-  let sum = 0;
-  for (let y = 0; y < weights.length; y++) {
-    sum += weights[y];
-    if (y < first.length) first[y] = sum;
-  }
-  return first.fill(sum, weights.length);
-}
-
-/** Return the steps of a binary search among m. */
-function stepsOf(m) {
-  return 32 - Math.clz32(m - 1);
-}
-
-/** Return how many of the 2^steps - 1 sums from `begin` on are at most r. */
-function search(first, begin, steps, r) {
-  let y = 0;
-  for (let step = (1 << steps) >> 1; step > 0; step >>= 1) {
-    y += first[begin + y + step - 1] <= r ? step : 0;
-  }
-  return y;
 }

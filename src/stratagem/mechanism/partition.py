@@ -1,0 +1,167 @@
+"""Outputs put into classes of known probability, for strategies with more outputs than can be counted one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratagem.strategies import InvariantStrategy, Pattern
+
+BLOCKS = 64
+"""Parts that the cells of a pattern are put together to."""
+PRIME = 61
+"""Placements are counted by their remainder, to which all axes add."""
+ONE_BY_ONE = 1 << 20
+"""Most outputs that are counted one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Classes of outputs, and how likely each is for one user type."""
+
+    probabilities: np.ndarray
+    """Of every class, sum 1."""
+    classes: Callable[[np.ndarray], np.ndarray] = np.asarray
+    """From outputs (k,) to the numbers of their classes (k,); as they are where every output is a class."""
+
+    def counts(self, outputs: np.ndarray) -> np.ndarray:
+        """Return how often each class came among outputs (k,)."""
+        return np.bincount(self.classes(outputs), minlength=len(self.probabilities))
+
+
+def by_output(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
+    """Return the outputs themselves, or where they are too many pattern and cell of the user type (d,) in it.
+
+    The cells of a pattern are put together to at most 64 parts inside it and 64 outside.
+    """
+    if strategy.outputs > ONE_BY_ONE:
+        return by_cell(strategy, user)
+    column = [
+        (strategy.weights[b] / strategy.placements[b] * pattern.levels(strategy.ratio)).ravel()[
+            _cells(strategy, b, np.arange(strategy.placements[b] * pattern.cells), user)
+        ]
+        for b, pattern in enumerate(strategy.patterns)
+    ]
+    return Partition(np.concatenate(column))
+
+
+def by_cell(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
+    """Return the classes of pattern, of whether it holds the user type (d,), and of the part that has its cell."""
+
+    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+        cells, pattern = _cells(strategy, b, local, user), strategy.patterns[b]
+        return (2 * b + _held(pattern, cells)) * BLOCKS + cells * BLOCKS // pattern.cells
+
+    probabilities = np.zeros((len(strategy.patterns), 2, BLOCKS))
+    for b, pattern in enumerate(strategy.patterns):
+        part, inside = np.arange(pattern.cells) * BLOCKS // pattern.cells, pattern.inside.ravel()
+        probabilities[b] = (
+            np.bincount(part, ~inside, BLOCKS),
+            np.bincount(part, inside, BLOCKS) * strategy.ratio,
+        )
+        probabilities[b] *= strategy.weights[b] / probabilities[b].sum()
+    return Partition(probabilities.ravel(), _per_pattern(strategy, classes))
+
+
+def by_holding(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
+    """Return the classes of pattern and of whether it holds the user type (d,)."""
+
+    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+        return 2 * b + _held(strategy.patterns[b], _cells(strategy, b, local, user))
+
+    return Partition(_holding(strategy).ravel(), _per_pattern(strategy, classes))
+
+
+def by_attribute(strategy: InvariantStrategy, user: np.ndarray, axis: int) -> Partition:
+    """Return the classes of the attribute that an axis was placed on, and of whether the user type (d,) is held.
+
+    One more class is of the patterns without that axis.
+    """
+    none = 2 * len(strategy.sizes)
+
+    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+        if axis >= len(strategy.patterns[b].axes):
+            return np.full(len(local), none)
+        held = _held(strategy.patterns[b], _cells(strategy, b, local, user))
+        return 2 * strategy.decoded(b, local)[0][:, axis] + held
+
+    probabilities = np.zeros(none + 1)
+    for pattern, (outside, inside) in zip(strategy.patterns, _holding(strategy), strict=True):
+        if axis >= len(pattern.axes):
+            probabilities[none] += outside + inside
+            continue
+        members = np.array(strategy.groups[pattern.axes[axis]])
+        probabilities[2 * members] += outside / len(members)
+        probabilities[2 * members + 1] += inside / len(members)
+    return Partition(probabilities, _per_pattern(strategy, classes))
+
+
+def by_placement(strategy: InvariantStrategy) -> Partition:
+    """Return the classes of the placement's number modulo 61."""
+
+    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+        return local // strategy.patterns[b].cells % PRIME
+
+    probabilities = np.zeros(PRIME)
+    for weight, ways in zip(strategy.weights, strategy.placements, strict=True):
+        full, rest = divmod(ways, PRIME)
+        probabilities += weight * (full + (np.arange(PRIME) < rest)) / ways
+    return Partition(probabilities, _per_pattern(strategy, classes))
+
+
+def by_pair(strategy: InvariantStrategy, u: np.ndarray, v: np.ndarray) -> tuple[Partition, np.ndarray]:
+    """Return the classes of pattern and of which of two user types it holds, for u (d,), and their chances for v.
+
+    Attributes of one group must all differ alike, v - u: then the placement does not matter.
+    """
+
+    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+        holds = [_held(strategy.patterns[b], _cells(strategy, b, local, one)) for one in (u, v)]
+        return 4 * b + 2 * holds[0] + holds[1]
+
+    columns = np.zeros((2, len(strategy.patterns), 4))
+    for b, pattern in enumerate(strategy.patterns):
+        steps = [int(v[first] - u[first]) for first in (strategy.groups[group][0] for group in pattern.axes)]
+        of_u = pattern.inside
+        of_v = np.roll(of_u, [-step for step in steps], axis=tuple(range(len(steps))))
+        cells = np.bincount((2 * of_u + of_v).ravel(), minlength=4)
+        scale = strategy.weights[b] / (pattern.cells + (strategy.ratio - 1) * pattern.size)
+        columns[0, b] = cells * scale * np.array([1, 1, strategy.ratio, strategy.ratio])
+        columns[1, b] = cells * scale * np.array([1, strategy.ratio, 1, strategy.ratio])
+    of_u, of_v = columns.reshape(2, -1)
+    return Partition(of_u, _per_pattern(strategy, classes)), of_v
+
+
+def _per_pattern(
+    strategy: InvariantStrategy, classes: Callable[[InvariantStrategy, int, np.ndarray], np.ndarray]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the classes of outputs from those of one pattern's, given from its first output on."""
+
+    def found(outputs: np.ndarray) -> np.ndarray:
+        result = np.empty(len(outputs), dtype=np.int64)
+        for b, places in strategy.by_pattern(outputs):
+            result[places] = classes(strategy, b, outputs[places] - strategy.offsets[b])
+        return result
+
+    return found
+
+
+def _holding(strategy: InvariantStrategy) -> np.ndarray:
+    """Return the chances (B, 2) that a report is of a pattern and the pattern does not hold the user, or does."""
+    size = np.array([pattern.size for pattern in strategy.patterns]) * strategy.ratio
+    rest = np.array([pattern.cells - pattern.size for pattern in strategy.patterns])
+    return np.stack([rest, size], axis=1) * (strategy.weights / (rest + size))[:, None]
+
+
+def _cells(strategy: InvariantStrategy, b: int, local: np.ndarray, user: np.ndarray) -> np.ndarray:
+    """Return the cell of pattern b that a user type (d,) has in each output, given from the pattern's first on."""
+    attributes, shifts = strategy.decoded(b, local)
+    sizes = strategy.patterns[b].sizes
+    return np.asarray(np.ravel_multi_index(tuple(((user[attributes] - shifts) % np.array(sizes)).T), sizes))
+
+
+def _held(pattern: Pattern, cells: np.ndarray) -> np.ndarray:
+    """Return 1 for cells inside a pattern, else 0."""
+    return (pattern.packed[cells >> 3] >> (7 - (cells & 7)).astype(np.uint8) & 1).astype(np.int64)

@@ -1,0 +1,102 @@
+"""Invariant strategies in whole numbers: all translates of patterns, on domains of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from stratagem.mechanism.client import HIGH
+from stratagem.mechanism.table import Table, decode, encode
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Pattern
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TranslatesTable(Table):
+    """Pattern b is drawn with probability weights[b]/2^32, one of its placements and translates uniformly.
+
+    The report is kept with probability 1 where the translate holds the user type, else low/2^52; otherwise all is
+    drawn again. A user type lies in |T_b| of the translates by each placement, so that every one is kept equally
+    often: with probability sum_b weights[b]/2^32 (|T_b| 2^52 + (cells_b - |T_b|) low)/(2^52 cells_b).
+    """
+
+    kind: ClassVar[str] = "translates"
+
+    sizes: tuple[int, ...]
+    """Attribute sizes a1, ..., ad."""
+    cycles: tuple[int, ...]
+    """Lengths of the cycles that the attributes lie on."""
+    groups: tuple[tuple[int, ...], ...]
+    """A partition of the attributes, each part in rising order."""
+    patterns: tuple[Pattern, ...]
+    weights: tuple[int, ...]
+    """Whole numbers (B,) of at least 1, sum 2^32; those of the patterns drawn, kept or not."""
+    low: int
+
+    @property
+    def strategy(self) -> InvariantStrategy:
+        """The strategy that clients follow: E = 2^52/low, and w of the patterns that are kept."""
+        return self._strategy
+
+    @cached_property
+    def _strategy(self) -> InvariantStrategy:
+        kept = np.array(
+            [
+                weight * (self.low + (HIGH - self.low) * (pattern.size / pattern.cells))
+                for weight, pattern in zip(self.weights, self.patterns, strict=True)
+            ]
+        )
+        w, ratio = kept / kept.sum(), HIGH / self.low
+        everywhere = tuple(range(len(self.sizes)))
+        if all(pattern.axes == everywhere for pattern in self.patterns) and self.groups == tuple(
+            (i,) for i in everywhere
+        ):
+            return OrbitStrategy(self.sizes, self.cycles, self.patterns, w, ratio)
+        if self.cycles != self.sizes:
+            raise ValueError(
+                "the table places patterns on attributes with fewer values than their cycles have points, which "
+                "only patterns over all attributes may: use the file that stratagem wrote, unchanged"
+            )
+        return JuntaStrategy(self.sizes, self.groups, self.patterns, w, ratio)
+
+    def data(self) -> dict[str, Any]:
+        """Return cycle and group of every attribute, and axes, weight and bits of every pattern."""
+        group = {i: number for number, members in enumerate(self.groups) for i in members}
+        return {
+            "kind": self.kind,
+            "outputs": self.strategy.outputs,
+            "cycles": list(self.cycles),
+            "groups": [group[i] for i in range(len(group))],
+            "patterns": [
+                {"axes": list(pattern.axes), "weight": weight, "bits": encode(pattern.packed, "u1")}
+                for weight, pattern in zip(self.weights, self.patterns, strict=True)
+            ],
+            "low": self.low,
+        }
+
+    @staticmethod
+    def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> TranslatesTable:
+        """Return the table of checked data over attributes of these sizes."""
+        members: list[list[int]] = [[] for _ in range(max(data["groups"]) + 1)]
+        for i, group in enumerate(data["groups"]):
+            members[group].append(i)
+        patterns = [
+            Pattern(
+                tuple(entry["axes"]),
+                tuple(data["cycles"][members[group][0]] for group in entry["axes"]),
+                decode(entry["bits"], "u1"),
+            )
+            for entry in data["patterns"]
+        ]
+        weights = tuple(entry["weight"] for entry in data["patterns"])
+        return TranslatesTable(
+            sizes, tuple(data["cycles"]), tuple(map(tuple, members)), tuple(patterns), weights, data["low"]
+        )
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw outputs for cells (k,) or coordinates (k, d): a pattern as it is kept, then its translate."""
+        return self.strategy.randomise(values, rng)
