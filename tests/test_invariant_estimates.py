@@ -6,6 +6,7 @@ from scipy.stats import binom
 
 import stratagem as st
 from stratagem.mechanism.best_linear import BestLinear
+from stratagem.mechanism.invariant.reconstruction import InvariantReconstruction
 from stratagem.mechanism.tally import SparseCounts
 from stratagem.privacy import ratio
 from test_invariant import MIXED, TABLE, pattern
@@ -100,16 +101,65 @@ def test_a_prior_takes_the_matrix():
     np.testing.assert_allclose(found.answers, expected.answers)
 
 
-def test_a_window_is_answered_without_bias():
-    """All seven expectations, exactly: every report with its probability given each of the user types."""
-    strategy = st.OrbitStrategy(
-        (7,), (10,), tuple(pattern((0,), 10, seed) for seed in range(4)), np.full(4, 0.25), 2.0
-    )
+WINDOWS = {"line": ((7,), (10,)), "torus": ((3, 4), (5, 4))}
+
+
+def window(name, patterns=4):
+    sizes, cycles = WINDOWS[name]
+    axes = tuple(range(len(sizes)))
+    some = tuple(pattern(axes, cycles, seed) for seed in range(patterns))
+    return st.OrbitStrategy(sizes, cycles, some, np.full(patterns, 1 / patterns), 2.0)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("about", ["users", "population"])
+def test_short_windows_have_the_optimal_reconstruction(name, about):
+    strategy = window(name)
+    counts, d = collected(strategy), domain(strategy)
+    line = [st.prefix(d), st.all_range(d)] if name == "line" else [st.marginals(d, 1)]
+    for workload in [st.histogram(d), *line]:
+        expected = st.estimate(strategy.dense(), counts, workload, about=about)
+        found = st.estimate(strategy, counts, workload, about=about)
+        np.testing.assert_allclose(found.answers, expected.answers, atol=1e-8)
+        np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-8, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "workload", [st.histogram(7), st.prefix(7), st.all_range(7)], ids=lambda w: type(w).__name__
+)
+def test_long_windows_are_answered_without_bias_and_squares_are_those_of_single_reports(workload):
+    """Every report with its exact probability given each user type; the same code serves windows of any length."""
+    strategy = window("line")
     matrix, scale = strategy.dense().matrix, 1 << 40
+    one = np.eye(strategy.outputs, dtype=np.int64)
+    scores = np.stack(
+        [InvariantReconstruction.of(strategy, report).answers(workload) for report in one], axis=1
+    )
+    np.testing.assert_allclose(scores @ matrix, workload.matrix(), atol=1e-9)
     for u in range(7):
         counts = np.round(matrix[:, u] * scale).astype(np.int64)
-        found = st.estimate(strategy, counts, st.histogram(7)).answers / counts.sum()
-        np.testing.assert_allclose(found, np.eye(7)[u], atol=1e-8)
+        variances = InvariantReconstruction.of(strategy, counts).variances(workload) / counts.sum()
+        exact = scores**2 @ matrix[:, u] - workload.matrix()[:, u]
+        np.testing.assert_allclose(variances, exact, rtol=1e-6, atol=1e-9)
+
+
+def test_prefixes_of_a_long_window_use_the_gap():
+    """At 5,000 values errors are below 0.6 of the squares of the plain estimator, and intervals cover."""
+    n, cycle = 5000, 8000
+    rng = np.random.default_rng(0)
+    smooth = 1 / np.maximum(np.arange(cycle // 2 + 1), 1) ** 0.7
+    fields = (np.fft.irfft(smooth * np.fft.rfft(rng.normal(size=cycle)), cycle) for _ in range(12))
+    patterns = tuple(st.Pattern.of((0,), field > np.quantile(field, 0.73)) for field in fields)
+    strategy = st.OrbitStrategy((n,), (cycle,), patterns, np.full(12, 1 / 12), np.e)
+    values = (rng.beta(2, 5, 100_000) * n).astype(int)
+    found = st.estimate(strategy, reported(strategy, values, rng), st.prefix(n), confidence=0.9999)
+    plain = np.cumsum(found.ask(st.histogram(n)).answers)
+    rows = found.ask(st.explicit(np.tri(n)[::500])).standard_errors
+    assert np.square(found.standard_errors[::500]).mean() < 0.6 * np.square(rows).mean()
+    true = np.cumsum(np.bincount(values, minlength=n))
+    assert np.square(found.answers - true).mean() < np.square(plain - true).mean()
+    assert ((found.low <= true) & (true <= found.high))[::500].all(), "ten intervals: a false alarm in 1,000"
+    assert found.quantile(0.5).low <= np.median(values) <= found.quantile(0.5).high
 
 
 def reported(strategy, values, rng):

@@ -242,8 +242,7 @@ def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -
         return None
     prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
     try:
-        finished = solver.finish(problem, found.best)
-        strategy = finished
+        strategy = solver.finish(problem, found.best)
         accuracy = evaluate(problem.workload, strategy, prior)
     except BREAKDOWN:  # or too few outputs to answer the workload
         return None

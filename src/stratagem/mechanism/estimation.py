@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stratagem.accuracy.orbit import SMALL
 from stratagem.mechanism.best_linear import BestLinear
 from stratagem.mechanism.interval import (
     check_confidence,
@@ -17,11 +18,12 @@ from stratagem.mechanism.interval import (
     standard_errors_each_side,
 )
 from stratagem.mechanism.invariant.reconstruction import TABLE, InvariantReconstruction
+from stratagem.mechanism.invariant.window import WindowReconstruction
 from stratagem.mechanism.postprocessing import Method, named
 from stratagem.mechanism.published import Published
 from stratagem.mechanism.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.mechanism.tally import Counts, SparseCounts
-from stratagem.strategies import InvariantStrategy, Protocol, Randomiser
+from stratagem.strategies import InvariantStrategy, OrbitStrategy, Protocol, Randomiser
 from stratagem.workloads import Domain, Workload, check, histogram, kron, prefix, total
 
 
@@ -259,6 +261,8 @@ def _invariant(
     if prior is not None or method.name == "ibu":
         return BestLinear.of(strategy.dense(), SparseCounts.of(counts).dense(), prior)
     tables = InvariantReconstruction.of(strategy, counts)
+    if isinstance(strategy, OrbitStrategy) and strategy.window and strategy.domain_size <= SMALL:
+        return WindowReconstruction(tables.evidence)
     if method.unbiased or strategy.domain_size > TABLE:
         return tables
     return tables.table(range(len(strategy.sizes)))

@@ -11,6 +11,24 @@ import numpy as np
 from stratagem.mechanism.reconstruction import check_number, impossible_report, whole_counts
 from stratagem.mechanism.tally import Counts, SparseCounts
 from stratagem.strategies import InvariantStrategy
+from stratagem.workloads import Workload
+
+
+def check_sizes(sizes: tuple[int, ...], workload: Workload) -> None:
+    """Refuse a workload over other attributes than a strategy's.
+
+    Raises:
+        ValueError: if the sizes differ.
+    """
+    if workload.domain.sizes != sizes:
+        raise ValueError(
+            f"the strategy has attributes of sizes {_shown(sizes)}, the workload {_shown(workload.domain.sizes)}: "
+            "both must speak of the same domain"
+        )
+
+
+def _shown(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes[:4])) + (f" x ... ({len(sizes)} in all)" if len(sizes) > 4 else "")
 
 
 @dataclass(frozen=True, eq=False)

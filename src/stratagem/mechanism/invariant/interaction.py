@@ -29,26 +29,33 @@ class Interactions:
         sum_y s_y(u)   = 1/cells   sum_E I_E[u_E],    sum_y s_y(u)^2 = 1/cells^2 sum_E S_E[u_E].
     """
 
-    def __init__(self, evidence: Evidence, scores: Scores, members: Sequence[Sequence[int]]) -> None:
-        """Take the attributes, of each group, that are asked about."""
-        self.evidence, self.scores = evidence, scores
+    def __init__(
+        self, evidence: Evidence, scores: Scores, members: Sequence[Sequence[int]], squared: bool
+    ) -> None:
+        """Take the attributes, of each group, that are asked about, and whether squares are."""
+        self.evidence, self.scores, self.squared = evidence, scores, squared
         self.members = [np.array(sorted(group), dtype=np.int64) for group in members]
         self._local = np.full(len(evidence.strategy.sizes), -1)
         for group in self.members:
             self._local[group] = np.arange(len(group))
         self._found: dict[Labels, np.ndarray] = {}
 
-    def holds(self, asked: Iterable[int], kinds: Iterable[Labels]) -> bool:
-        """Whether the tables of these kinds and attributes were computed."""
-        return all(kind in self._found for kind in kinds) and all(self._local[i] >= 0 for i in asked)
+    def holds(self, asked: Iterable[int], kinds: Iterable[Labels], squared: bool) -> bool:
+        """Whether the tables of these kinds and attributes were computed, squares too if they are needed."""
+        return (
+            self.squared >= squared
+            and all(kind in self._found for kind in kinds)
+            and all(self._local[i] >= 0 for i in asked)
+        )
 
     def tables(self, labels: Labels, sets: np.ndarray) -> np.ndarray:
-        """Return the sums of scores and of their squares (2, k, sizes) for k sets (k, t) of attributes.
+        """Return the sums of scores (1, k, sizes), and if asked of their squares (2, k, sizes), for k sets (k, t).
 
         Attributes of a set come by group, within a group rising; `labels` are their groups.
         """
         sizes, t = self.scores.sizes(labels), len(labels)
-        total = np.full((2, len(sets), *sizes), float(self.evidence.users))
+        kinds = 2 if self.squared else 1
+        total = np.full((kinds, len(sets), *sizes), float(self.evidence.users))
         for many in range(1, t + 1):
             for held in combinations(range(t), many):
                 part = tuple(labels[i] for i in held)
@@ -57,18 +64,18 @@ class Interactions:
                     *chosen.shape[:2], *(a if i in held else 1 for i, a in enumerate(sizes))
                 )
         cells = math.prod(sizes)
-        return total / np.array([cells, cells**2], dtype=float).reshape(2, *[1] * (t + 1))
+        return total / np.array([cells, cells**2], dtype=float)[:kinds].reshape(kinds, *[1] * (t + 1))
 
     def _interaction(self, labels: Labels) -> np.ndarray:
         """Return I_E and S_E for all sets E of that kind (2, sets, sizes)."""
         if labels not in self._found:
             sizes = self.scores.sizes(labels)
-            total = np.zeros((2, self._sets(labels), *sizes))
+            total = np.zeros((2 if self.squared else 1, self._sets(labels), *sizes))
             for reports in self.evidence.placed:
                 transform = None
                 for axes in self._choices(reports.pattern, labels):
                     transform = self.scores.transform(reports.pattern) if transform is None else transform
-                    kernels = self.scores.interactions(transform, axes, labels)
+                    kernels = self.scores.interactions(transform, axes, labels)[: len(total)]
                     total += convolved(self._histogram(reports, axes, labels), kernels)
             self._found[labels] = total
         return self._found[labels]
@@ -147,9 +154,10 @@ def convolved(histogram: np.ndarray, kernels: np.ndarray) -> np.ndarray:
         found = np.einsum("sog,koug->ksu", histogram.reshape(sets, many, cells), moves, optimize=True)
         return found.reshape(len(kernels), sets, *sizes)
     axes = tuple(range(2, 2 + len(sizes)))
-    left = np.fft.fftn(histogram, axes=axes)
+    left = np.fft.rfftn(histogram, axes=axes)
     parts = []
     for kernel in kernels:
-        right = np.fft.fftn(kernel, axes=tuple(axis - 1 for axis in axes))
-        parts.append(np.fft.ifftn((left * right).sum(axis=1), axes=tuple(axis - 1 for axis in axes)).real)
+        inner = tuple(axis - 1 for axis in axes)
+        summed = (left * np.fft.rfftn(kernel, axes=inner)).sum(axis=1)
+        parts.append(np.fft.irfftn(summed, sizes, axes=inner))
     return np.stack(parts)

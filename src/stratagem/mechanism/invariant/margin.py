@@ -82,7 +82,7 @@ class TableReconstruction(DenseReconstruction):
         total = np.zeros(self._cycles * 2)
         for covered, histogram, K in self._configurations():
             shape = [a if i in covered else 1 for i, a in enumerate(self._cycles)]
-            total += _products(histogram, K).reshape(shape * 2)
+            total += products(histogram, K).reshape(shape * 2)
         inside = self._inside
         return (total.reshape(cells, cells) / cells**2)[np.ix_(inside, inside)]
 
@@ -155,7 +155,7 @@ class TableReconstruction(DenseReconstruction):
         return np.stack(columns, axis=1)
 
 
-def _products(histogram: np.ndarray, K: np.ndarray) -> np.ndarray:
+def products(histogram: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Return sum over shifts g of histogram[g] K(u - g) K(v - g), cells x cells.
 
     For every distance v - u one convolution.

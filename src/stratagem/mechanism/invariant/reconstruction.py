@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from stratagem.accuracy import UnsupportedWorkloadError
-from stratagem.mechanism.invariant.evidence import Evidence
+from stratagem.mechanism.invariant.evidence import Evidence, check_sizes
+from stratagem.mechanism.invariant.gap import Gap
 from stratagem.mechanism.invariant.interaction import Interactions
 from stratagem.mechanism.invariant.line import Line
 from stratagem.mechanism.invariant.margin import TableReconstruction
 from stratagem.mechanism.invariant.score import SEEN, Labels, Scores
 from stratagem.mechanism.reconstruction import About, Reconstruction, least_share, sampled, settled
 from stratagem.mechanism.tally import Counts
-from stratagem.strategies import InvariantStrategy
+from stratagem.strategies import InvariantStrategy, OrbitStrategy
 from stratagem.workloads import Workload, check
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
@@ -73,7 +75,7 @@ class InvariantReconstruction(Reconstruction):
         Raises:
             ValueError: for a domain of more than 2^27 cells.
         """
-        return self._tables([self._every()])[0][0].ravel()
+        return self._tables([self._every()], False)[0][0].ravel()
 
     def table(self, attributes: Iterable[int]) -> TableReconstruction:
         """Return the table of some attributes, in rising order, with the covariance of all its cells.
@@ -97,12 +99,7 @@ class InvariantReconstruction(Reconstruction):
             UnsupportedWorkloadError: naming the attributes.
             ValueError: if the domains differ.
         """
-        sizes = self.evidence.strategy.sizes
-        if workload.domain.sizes != sizes:
-            raise ValueError(
-                f"the strategy has attributes of sizes {_shown(sizes)}, the workload {_shown(workload.domain.sizes)}: "
-                "both must speak of the same domain"
-            )
+        check_sizes(self.evidence.strategy.sizes, workload)
         check.entries(workload.queries, ANSWER_LIMIT, "the answers", "use a workload with fewer queries")
         for margin in workload.margins():
             self._check_support(margin, workload.domain.attributes)
@@ -110,19 +107,18 @@ class InvariantReconstruction(Reconstruction):
     def answers(self, workload: Workload) -> np.ndarray:
         """Return W x_hat (p,)."""
         answers, margins = np.empty(workload.queries), list(workload.margins())
-        for margin, (table, _) in zip(
-            margins, self._tables([one.attributes for one in margins]), strict=True
-        ):
-            answers[margin.places] = margin.workload.answer(table.ravel())
+        tables = self._tables([one.attributes for one in margins], False)
+        for margin, (table,) in zip(margins, tables, strict=True):
+            answers[margin.places] = self._answers(margin, table.ravel())
         return answers
 
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
         """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
         variances, margins = np.empty(workload.queries), list(workload.margins())
-        for margin, (table, squares) in zip(
-            margins, self._tables([one.attributes for one in margins]), strict=True
-        ):
-            variances[margin.places] = self._variances(margin, table.ravel(), squares.ravel(), about)
+        cells = any(isinstance(_unweighted(one.workload)[0], Identity) for one in margins)
+        tables = self._tables([one.attributes for one in margins], cells)
+        for margin, found in zip(margins, tables, strict=True):
+            variances[margin.places] = self._variances(margin, found[0].ravel(), found[-1].ravel(), about)
         return variances
 
     def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
@@ -142,6 +138,21 @@ class InvariantReconstruction(Reconstruction):
         flat = rows.reshape(workload.queries, -1)
         return dense.covariance(Explicit(flat, workload.domain.part(touched)), about)
 
+    def _answers(self, margin: Margin, table: np.ndarray) -> np.ndarray:
+        workload, weight = _unweighted(margin.workload)
+        if self._gap is not None and isinstance(workload, Prefix):
+            labels, _ = self._inner(margin.attributes)
+            scores = self._source({0}, [labels], False).tables(labels, np.zeros((1, 1), dtype=int))
+            return weight * self._gap.window.answers(scores[0, 0])
+        return margin.workload.answer(table)
+
+    @cached_property
+    def _gap(self) -> Gap | None:
+        """The estimator of prefixes where a single attribute is a window of a longer cycle."""
+        strategy = self.evidence.strategy
+        single = isinstance(strategy, OrbitStrategy) and strategy.window and len(strategy.sizes) == 1
+        return Gap(self.evidence, self.scores) if single else None
+
     def _variances(self, margin: Margin, table: np.ndarray, squares: np.ndarray, about: About) -> np.ndarray:
         workload, weight = _unweighted(margin.workload)
         if isinstance(workload, Identity):
@@ -149,6 +160,10 @@ class InvariantReconstruction(Reconstruction):
             cells = math.prod(self.scores.sizes(labels))
             least = np.full(len(table), (self.scores.inverse(labels).sum() - 1) / cells**2)
             return weight**2 * self._settled(squares, table, table, least, about)
+        if self._gap is not None and isinstance(workload, Prefix):
+            answers = self._answers(margin, table) / weight
+            found = self._settled(self._gap.squares(), answers, answers, self._gap.least(), about)
+            return weight**2 * found
         one = len(margin.attributes) == 1
         if one and (isinstance(workload, Prefix | AllRange) or len(table) > TABLE):
             line, answers = Line(self.evidence, self.scores, margin.attributes[0]), workload.answer(table)
@@ -166,21 +181,21 @@ class InvariantReconstruction(Reconstruction):
         variance = first - own if about == "users" else about_population
         return settled(variance, least_share(self.users, strategy.epsilon, strategy.delta) * least, first)
 
-    def _tables(self, sets: list[tuple[int, ...]]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return x_hat and the sums of squared scores of the tables of sets of attributes, in their order."""
+    def _tables(self, sets: list[tuple[int, ...]], squared: bool) -> list[np.ndarray]:
+        """Return x_hat (1, sizes) of sets of attributes, and if asked the sums of squared scores (2, sizes)."""
         inner = [self._inner(attributes) for attributes in sets]
         by_labels: dict[Labels, list[int]] = {}
         for place, (labels, _) in enumerate(inner):
             by_labels.setdefault(labels, []).append(place)
-        source = self._source({i for attributes in sets for i in attributes}, by_labels)
-        found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        source = self._source({i for attributes in sets for i in attributes}, by_labels, squared)
+        found: dict[int, np.ndarray] = {}
         for labels, places in by_labels.items():
             chosen = np.array([[sets[place][i] for i in inner[place][1]] for place in places])
-            scores, squares = source.tables(labels, chosen)
+            tables = source.tables(labels, chosen)[: 1 + squared]
             for k, place in enumerate(places):
-                back = np.argsort(inner[place][1])
-                cut = tuple(slice(self.evidence.strategy.sizes[i]) for i in sets[place])
-                found[place] = scores[k].transpose(back)[cut], squares[k].transpose(back)[cut]
+                back = 1 + np.argsort(inner[place][1])
+                cut = (slice(self.evidence.strategy.sizes[i]) for i in sets[place])
+                found[place] = tables[:, k].transpose(0, *back)[(slice(None), *cut)]
         return [found[place] for place in range(len(sets))]
 
     def _inner(self, attributes: tuple[int, ...]) -> tuple[Labels, list[int]]:
@@ -189,13 +204,13 @@ class InvariantReconstruction(Reconstruction):
         order = sorted(range(len(attributes)), key=lambda i: (group[attributes[i]], attributes[i]))
         return tuple(int(group[attributes[i]]) for i in order), order
 
-    def _source(self, asked: set[int], kinds: Iterable[Labels]) -> Interactions:
+    def _source(self, asked: set[int], kinds: Iterable[Labels], squared: bool) -> Interactions:
         """Return the sums of scores of the attributes asked about, those computed before if they have them all."""
         for one in self._interactions:
-            if one.holds(asked, kinds):
+            if one.holds(asked, kinds, squared):
                 return one
         members = [[i for i in group if i in asked] for group in self.evidence.strategy.groups]
-        self._interactions.append(Interactions(self.evidence, self.scores, members))
+        self._interactions.append(Interactions(self.evidence, self.scores, members, squared))
         return self._interactions[-1]
 
     def _check_support(self, margin: Margin, names: tuple[str, ...]) -> None:
@@ -224,7 +239,3 @@ def _unweighted(workload: Workload) -> tuple[Workload, float]:
     while isinstance(workload, Weighted):
         workload, weight = workload.workload, weight * workload.weight
     return workload, weight
-
-
-def _shown(sizes: tuple[int, ...]) -> str:
-    return " x ".join(map(str, sizes[:4])) + (f" x ... ({len(sizes)} in all)" if len(sizes) > 4 else "")
