@@ -5,12 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stratagem.published_junta import published_juntas
 
 import stratagem as st
 from stratagem.mechanism.tally import counted
-from stratagem.solvers.junta import Junta
-from stratagem.solvers.solver import Problem
+from stratagem.solvers.published_junta import published_juntas
 
 FACTS, COLLECTIONS = 10, 6
 
@@ -34,10 +32,8 @@ def flights() -> np.ndarray:
 @cache
 def mechanisms(order):
     """Return the workload and the mechanisms by name, at epsilon 1."""
-    workload, solver = st.marginals(f"2^{FACTS}", order), Junta(max_seconds=5.0)
-    problem = Problem(workload, 1.0, 0.0)
-    ours = solver.finish(problem, solver.begin(problem, 0, None))
-    assert workload.spectrum is not None
+    workload = st.marginals(f"2^{FACTS}", order)
+    ours = st.optimise(workload, 1.0, st.Junta(max_steps=1)).strategy
     published = published_juntas(workload.spectrum, 1.0)
     return workload, {"optimised": ours} | {
         name: published[name] for name in ("fourier", "marginal-response", "marginal-hadamard")
