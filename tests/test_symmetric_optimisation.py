@@ -11,7 +11,7 @@ from commands import assert_refused, run_json
 MARGINALS = {
     "2-way of 20": (st.marginals("2^20", 2), 0.005),
     "2-way of 100": (st.marginals("2^100", 2), 0.005),
-    "3-way of 100": (st.marginals("2^100", 3), 0.042),
+    "3-way of 100": (st.marginals("2^100", 3), 0.02),
     "parities of 20": (st.parity("2^20", 2), 0.005),
     "one table more": (
         st.stack(

@@ -123,8 +123,12 @@ def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> 
     return np.square(factor(workload.gram()).T @ (estimated - x[:, None])).sum(axis=0)
 
 
-def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
-    """Return the data vector as an array, refusing what is no number, no whole number or too large to draw."""
+def check_runs(repetitions: int, seed: int) -> None:
+    """Refuse repetitions and seeds that are no whole numbers or too small.
+
+    Raises:
+        ValueError: for such.
+    """
     for name, value in (("repetitions", repetitions), ("seed", seed)):
         if not isinstance(value, Integral) or isinstance(value, bool):
             raise ValueError(f"{name} is {value!r}, but must be a whole number: give one, for example 100")
@@ -134,6 +138,11 @@ def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
         )
     if seed < 0:
         raise ValueError(f"the seed is {seed}, but must not be negative: give 0, 1, 2, ...")
+
+
+def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
+    """Return the data vector as an array, refusing what is no number, no whole number or too large to draw."""
+    check_runs(repetitions, seed)
     x = np.asarray(x)
     if x.dtype.kind not in "biuf" or x.shape != (n,) or not np.isfinite(x).all() or (x < 0).any():
         raise ValueError(

@@ -36,18 +36,21 @@ def simulate(
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
     from stratagem.data import read
     from stratagem.export.saved import read_saved
+    from stratagem.mechanism.invariant.trial import try_out
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.simulation import simulate as run
     from stratagem.strategies import InvariantStrategy
 
     stored = read_saved(file)
-    strategy = stored.strategy.dense() if isinstance(stored.strategy, InvariantStrategy) else stored.strategy
     domain = stored.workload.domain
     stated = stored.client.attributes if isinstance(stored, Mechanism) else ()
     with progress("simulating"):
         users = read(data, domain, read_sources(domain, column, edges, labels, stated))
-        options = {"repetitions": repetitions, "seed": seed, "prior": stored.prior}
-        result = run(stored.workload, strategy, users.x, **options)
+        runs = {"repetitions": repetitions, "seed": seed}
+        if isinstance(stored.strategy, InvariantStrategy):
+            result = try_out(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
+        else:
+            result = run(stored.workload, stored.strategy, users.x, **runs, prior=stored.prior)
     shown = spread(len(result.truth), queries)
     if json:
         write_json(_data(stored, users, result, shown))

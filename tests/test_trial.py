@@ -1,0 +1,66 @@
+"""Invariant strategies on users of huge domains: true answers, estimates, and errors as predicted."""
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.mechanism.invariant.trial import answers_of, try_out
+
+
+def junta(d, epsilon=1.0):
+    inside = np.zeros((2, 2, 2), dtype=bool)
+    inside[0, 0, 0] = inside[0, 1, 1] = True
+    pattern = st.Pattern.of((0, 0, 0), inside)
+    return st.JuntaStrategy((2,) * d, (tuple(range(d)),), (pattern,), np.ones(1), np.exp(epsilon))
+
+
+def ratio(d, wrong=None):
+    """Observed over predicted squared error and its standard error, from 60 repetitions of 4,000 users."""
+    workload, strategy = st.marginals(f"2^{d}", 2), junta(d)
+    values = (np.random.default_rng(1).random((50, d)) < 0.3).astype(int)
+    found = try_out(workload, strategy, values, np.full(50, 80), repetitions=60)
+    stated = found.predicted if wrong is None else wrong * found.predicted
+    return found.observed.mean() / stated, found.observed.std(ddof=1) / 60**0.5 / stated
+
+
+@pytest.mark.parametrize("d", [10, 70])
+def test_errors_are_those_predicted(d):
+    """Normal approximation, false alarms about 1e-6; a prediction a quarter too large must be noticed."""
+    value, error = ratio(d)
+    assert abs(value - 1) < 5 * error
+    value, error = ratio(d, wrong=1.25)
+    assert abs(value - 1) > 5 * error
+
+
+def test_true_answers_are_those_of_the_data_vector():
+    workload = st.stack([st.marginals("a=2,b=3,c=2", 2), st.total("a=2,b=3,c=2")])
+    values = np.random.default_rng(0).integers(0, (2, 3, 2), (40, 3))
+    x = np.bincount(np.ravel_multi_index(tuple(values.T), (2, 3, 2)), minlength=12)
+    np.testing.assert_array_equal(answers_of(workload, values), workload.answer(x))
+
+
+def test_windows_of_prefixes_are_predicted_by_user_type():
+    solution = st.optimise(st.prefix(1500), 1.0, st.Orbit(patterns=4))
+    values = np.array([[3], [700], [1499]])
+    found = try_out(st.prefix(1500), solution.strategy, values, np.array([900, 50, 50]), repetitions=20)
+    per_type = st.evaluate(st.prefix(1500), solution.strategy).per_type
+    assert found.predicted == pytest.approx(per_type[[3, 700, 1499]] @ [900, 50, 50])
+    assert 0.5 < found.ratio < 2
+    assert found.truth[-1] == 1000
+
+
+def test_bad_input_is_refused():
+    values, workload = np.zeros((1, 10), int), st.marginals("2^10", 2)
+    for change, words in (
+        ({"repetitions": 1}, "at least 2"),
+        ({"seed": -1}, "negative"),
+        ({"seed": 0.5}, "whole"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            try_out(workload, junta(10), values, np.ones(1, int), **change)
+    with pytest.raises(ValueError, match="at least one"):
+        try_out(workload, junta(10), values, np.zeros(1, int))
+    with pytest.raises(ValueError, match="whole numbers"):
+        try_out(workload, junta(10), np.full((1, 10), 2), np.ones(1, int))
+    with pytest.raises(st.UnsupportedWorkloadError):
+        try_out(st.marginals("2^10", 4), junta(10), values, np.ones(1, int))
