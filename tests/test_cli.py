@@ -202,8 +202,9 @@ def test_list_names_everything(capsys):
 
 @pytest.mark.parametrize("solver", names("solvers"))
 def test_every_solver_of_the_catalogue_runs(capsys, solver):
-    arguments = ["optimise", "histogram", "--domain", "4", "--epsilon", "1", "--seed", "3", "--outputs", "8"]
-    data = run_json(capsys, *arguments, "--solver", solver)
+    arguments = ["optimise", "histogram", "--domain", "4", "--epsilon", "1", "--seed", "3"]
+    limit = [] if solver in ("junta", "orbit") else ["--outputs", "8"]
+    data = run_json(capsys, *arguments, *limit, "--solver", solver)
     assert data["gap"] >= 0
 
 
