@@ -59,6 +59,15 @@ def test_one_command_answers_marginals_of_a_hundred_attributes(capsys, tmp_path)
     assert st.load_mechanism(out).workload.domain_size == 2**100
 
 
+def test_a_comparison_over_a_hundred_attributes_says_that_it_is_per_user_type(capsys):
+    found = run_json(capsys, "compare", "marginals", "--order", 2, "--domain", "2^100", "--epsilon", 1)
+    assert found["per_type"] is True
+    by_name = {row["mechanism"]: row["objective"] for row in found["mechanisms"]}
+    assert by_name["optimised"] == min(by_name.values())
+    assert {"fourier", "marginal-response", "marginal-hadamard"} < set(by_name)
+    assert found["bounds"]["best"] <= by_name["optimised"]
+
+
 def test_a_matrix_too_large_to_write_is_refused_in_one_sentence(capsys, tmp_path):
     args = ("optimise", "marginals", "--domain", "2^100", "--epsilon", 1, "-o", tmp_path / "big.npz")
     assert_refused(capsys, args, "\\.ldp\\.json")

@@ -124,7 +124,8 @@ def _described(request: Request) -> dict[str, object]:
 
 
 def _data(comparison: Comparison) -> dict[str, object]:
-    return {
+    per_type = {} if comparison.workload.counted else {"per_type": True}
+    return per_type | {
         "domain": str(comparison.workload.domain),
         "epsilon": comparison.epsilon,
         "mechanisms": comparison.records(),
