@@ -124,7 +124,7 @@ def _described(request: Request) -> dict[str, object]:
 
 
 def _data(comparison: Comparison) -> dict[str, object]:
-    per_type = {} if comparison.workload.counted else {"per_type": True}
+    per_type: dict[str, object] = {} if comparison.workload.counted else {"per_type": True}
     return per_type | {
         "domain": str(comparison.workload.domain),
         "epsilon": comparison.epsilon,
