@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from stratagem.solvers.certified import Certified
 from stratagem.solvers.junta import Junta
-from stratagem.solvers.orbit import Orbit
+from stratagem.solvers.orbit import LARGEST, Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Problem, Solver
@@ -83,8 +83,8 @@ class Auto:
         if n > DENSE:
             raise ValueError(
                 f"{count_text(n)} user types were given to a search without symmetry, which takes at most {DENSE}: ask "
-                "for the average over user types of marginals, parities or ranges of one attribute, without a "
-                "prior and a limit of outputs, or use coarser values"
+                f"for the average over user types of marginals of up to {LOOKED_AT} attributes, of parities or of "
+                "ranges of one attribute, without a prior and a limit of outputs, or use coarser values"
             )
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap)
         if self.outputs is not None:
@@ -119,6 +119,11 @@ class Auto:
                 Junta(**limits),
                 f"values only count as equal or not, so patterns on a few of {len(sizes)} attributes serve all, "
                 "placed and translated at random",
+            )
+        if spectrum is not None and len(sizes) > 1 and ALIKE <= n <= LARGEST:
+            return Choice(
+                Orbit(**limits),
+                f"values only count as equal or not, so all translates of patterns on {n} cells serve all",
             )
         if len(sizes) == 1 and n >= ORDERED and (spectrum is not None or _ranges(workload)):
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
