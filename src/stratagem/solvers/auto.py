@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from stratagem.solvers.certified import Certified
 from stratagem.solvers.junta import Junta
-from stratagem.solvers.orbit import LARGEST, Orbit
+from stratagem.solvers.orbit import Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Problem, Solver
@@ -22,6 +22,8 @@ ALIKE, ORDERED = 256, 1024
 """User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
 PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
+WHOLE = 1 << 16
+"""Cells of several attributes up to which the first patterns over all of them take seconds."""
 DENSE = 23_170
 """User types of the largest Gram matrix."""
 LONGEST = 1800.0
@@ -120,7 +122,7 @@ class Auto:
                 f"values only count as equal or not, so patterns on a few of {len(sizes)} attributes serve all, "
                 "placed and translated at random",
             )
-        if spectrum is not None and len(sizes) > 1 and ALIKE <= n <= LARGEST:
+        if spectrum is not None and len(sizes) > 1 and ALIKE <= n <= WHOLE:
             return Choice(
                 Orbit(**limits),
                 f"values only count as equal or not, so all translates of patterns on {n} cells serve all",
