@@ -1,5 +1,7 @@
 """Estimates from counts: unbiased with the right variance, intervals that cover, readings that hold."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -303,3 +305,10 @@ def test_an_estimate_says_what_it_is():
     assert not processed.unbiased
     assert processed.bias.startswith("biased")
     assert (processed.low == found.low).all()
+
+
+@pytest.mark.parametrize("share", [0, 1, "a", None, math.nan])
+def test_quantiles_refuse_what_is_no_share(share):
+    mechanism = st.optimise(st.prefix(4), 1.0).mechanism()
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        mechanism.estimate(np.arange(mechanism.outputs)).quantile(share)

@@ -96,3 +96,17 @@ def test_a_broken_symmetry_falls_back_and_says_so():
 def test_other_objectives_are_refused_where_nobody_can_list_the_types(objective):
     with pytest.raises(ValueError, match=r"average|Gram"):
         st.optimise(st.marginals("2^100", 2), 1.0, objective=objective)
+
+
+def test_tables_of_all_attributes_are_answered_by_orbits_over_the_whole_domain():
+    solution = st.optimise(st.all_marginals("2^13"), 1.0, st.Auto(max_seconds=1.0))
+    assert isinstance(solution.strategy, st.OrbitStrategy)
+    assert "8192 cells" in solution.reason
+    assert solution.strategy.epsilon <= 1.0
+    assert 0 <= solution.gap <= 0.1
+
+
+@pytest.mark.parametrize("domain", ["2^20", "2^40", "2^100"])
+def test_juntas_refuse_tables_that_no_pattern_covers(domain):
+    with pytest.raises(ValueError, match=r"a table of \d+ attributes was asked for"):
+        st.optimise(st.all_marginals(domain), 1.0, st.Junta())

@@ -23,6 +23,7 @@ from stratagem.mechanism.postprocessing import Method, named
 from stratagem.mechanism.published import Published
 from stratagem.mechanism.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.mechanism.tally import Counts, SparseCounts
+from stratagem.number import real
 from stratagem.strategies import InvariantStrategy, OrbitStrategy, Protocol, Randomiser
 from stratagem.workloads import Domain, Workload, check, histogram, kron, prefix, total
 
@@ -157,7 +158,7 @@ class Estimate:
             ValueError: for a share outside (0, 1), an unknown attribute, or none named among several.
             UnsupportedWorkloadError: if the strategy does not determine the attribute's prefixes.
         """
-        if not 0 < share < 1:
+        if not 0 < real(share) < 1:
             raise ValueError(f"the quantile {share!r} was asked for, but must lie between 0 and 1: give 0.5")
         domain = self.workload.domain
         names = domain.attributes if attribute is None else (attribute,)

@@ -22,6 +22,8 @@ ALIKE, ORDERED = 256, 1024
 """User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
 PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
+WHOLE = 1 << 16
+"""Cells of several attributes up to which the first patterns over all of them take seconds."""
 DENSE = 23_170
 """User types of the largest Gram matrix."""
 LONGEST = 1800.0
@@ -83,8 +85,8 @@ class Auto:
         if n > DENSE:
             raise ValueError(
                 f"{count_text(n)} user types were given to a search without symmetry, which takes at most {DENSE}: ask "
-                "for the average over user types of marginals, parities or ranges of one attribute, without a "
-                "prior and a limit of outputs, or use coarser values"
+                f"for the average over user types of marginals of up to {LOOKED_AT} attributes, of parities or of "
+                "ranges of one attribute, without a prior and a limit of outputs, or use coarser values"
             )
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap)
         if self.outputs is not None:
@@ -119,6 +121,11 @@ class Auto:
                 Junta(**limits),
                 f"values only count as equal or not, so patterns on a few of {len(sizes)} attributes serve all, "
                 "placed and translated at random",
+            )
+        if spectrum is not None and len(sizes) > 1 and ALIKE <= n <= WHOLE:
+            return Choice(
+                Orbit(**limits),
+                f"values only count as equal or not, so all translates of patterns on {n} cells serve all",
             )
         if len(sizes) == 1 and n >= ORDERED and (spectrum is not None or _ranges(workload)):
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")

@@ -14,7 +14,7 @@ from stratagem.solvers.junta_pattern import balanced, exhaustive, published, und
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.pool import Pool, joined, pooled
 from stratagem.solvers.signature import Signature
-from stratagem.solvers.signatures import divided, signatures
+from stratagem.solvers.signatures import check_tables, divided, signatures
 from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import JuntaStrategy, Pattern
@@ -100,6 +100,7 @@ class Junta(Solver):
                 "juntas were asked for queries that know an order of values: ask for marginals, parities or "
                 "other queries that know values only as equal or not, or use another solver"
             )
+        check_tables(spectrum)
         characters, excess = Characters(divided(spectrum)), ratio(problem.epsilon) - 1
         if not characters.kinds:
             return _nothing(characters, excess, problem, end)

@@ -20,6 +20,7 @@ from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Callback, Limits, Problem, Solver, search
 from stratagem.strategies import OrbitStrategy, Pattern
 from stratagem.workloads import Workload
+from stratagem.workloads.check import count_text
 from stratagem.workloads.identity import Identity
 
 LARGEST = 1 << 22
@@ -152,7 +153,10 @@ class Orbit(Solver):
         """Return the first batch of patterns, or classes of a prime where they do."""
         n = problem.workload.domain_size
         if not 2 <= n <= LARGEST:
-            raise ValueError(f"the domain has {n} cells; orbits are searched for on 2 to {LARGEST} cells.")
+            raise ValueError(
+                f"the domain has {count_text(n)} cells, but orbits are searched for on 2 to {LARGEST}: use coarser "
+                "values, or st.Junta() for marginals and parities of many attributes"
+            )
         aim = Aim(problem.workload, ratio(problem.epsilon))
         rng = np.random.default_rng([self.seed, start])
         histogram = isinstance(problem.workload, Identity) and len(aim.sizes) == 1 and n >= WIDE

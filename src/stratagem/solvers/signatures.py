@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import comb, perm, prod
+from typing import NoReturn
 
 import numpy as np
 
@@ -46,21 +47,30 @@ def divided(spectrum: Spectrum) -> Spectrum:
     return spectrum
 
 
+def check_tables(spectrum: Spectrum) -> None:
+    """Refuse queries about tables that no pattern covers, before anything as large as a table is formed.
+
+    Raises:
+        ValueError: if a table that is asked for has too many cells.
+    """
+    lengths = [spectrum.sizes[group[0]] for group in spectrum.groups]
+    for kind in spectrum.types:
+        if prod(a**count for a, count in zip(lengths, kind, strict=True)) > TABLE:
+            _refuse(kind)
+
+
 def signatures(characters: Characters, excess: float, rng: np.random.Generator) -> tuple[Signature, ...]:
     """Return the maximal types of attribute sets that are asked for, and larger ones while tables stay small.
 
     Where there are many they are a random choice.
 
     Raises:
-        ValueError: if a table that is asked for has too many cells, or placements on attributes.
+        ValueError: if a table that is asked for has too many placements on attributes.
     """
     layer = maximal(characters.kinds)
     for kind in layer:
-        if _cells(characters, kind) > TABLE or _outputs(characters, kind) > OUTPUTS // len(layer):
-            raise ValueError(
-                f"a table of {sum(kind)} attributes was asked for, which has too many cells or too many places "
-                "among the attributes for a junta: ask for tables of fewer attributes"
-            )
+        if _outputs(characters, kind) > OUTPUTS // len(layer):
+            _refuse(kind)
     found = dict.fromkeys(layer)
     while layer and len(found) - len(maximal(characters.kinds)) < MOST:
         larger = list(dict.fromkeys(one for kind in layer for one in _extended(characters, kind, excess)))
@@ -68,6 +78,13 @@ def signatures(characters: Characters, excess: float, rng: np.random.Generator) 
         layer = [larger[i] for i in sorted(rng.permutation(len(larger))[:room])]
         found |= dict.fromkeys(layer)
     return tuple(Signature(axes_of(kind), characters, excess) for kind in found)
+
+
+def _refuse(kind: Type) -> NoReturn:
+    raise ValueError(
+        f"a table of {sum(kind)} attributes was asked for, which has too many cells or too many places "
+        "among the attributes for a junta: ask for tables of fewer attributes"
+    )
 
 
 def _extended(characters: Characters, kind: Type, excess: float) -> list[Type]:
