@@ -9,7 +9,7 @@ import numpy as np
 
 CONFLICT = -1
 """Stands for the output of an id that was received with two."""
-DENSE = 1 << 24
+DENSE = 1 << 20
 """Most outputs whose counts are held as one array, zeros included, unless somebody asks for it."""
 VECTOR = 1 << 28
 """Most outputs whose counts are made one array at all."""
@@ -85,7 +85,7 @@ class SparseCounts:
 
 
 Counts = np.ndarray | SparseCounts
-"""Reports of each output: a vector (m,), or those that came where m is above 2^24."""
+"""Reports of each output: a vector (m,), or those that came where m is above 2^20."""
 
 
 def counted(outputs: np.ndarray, size: int, times: np.ndarray | None = None) -> Counts:
@@ -113,7 +113,7 @@ class Tally:
     """
 
     counts: Counts
-    """Reports of each output, each id once: (m,) int64, or sparse where m is above 2^24."""
+    """Reports of each output, each id once: (m,) int64, or sparse where m is above 2^20."""
     rejected: Mapping[str, int]
     """Lines or rows that are no reports of this mechanism, by reason, the most frequent first."""
     duplicates: int
