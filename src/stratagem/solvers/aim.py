@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.accuracy.window import Window
-from stratagem.fourier import fast_length, multiplicities
 from stratagem.solvers.shaping import Shaping, best_size
+from stratagem.transform import fast_length, multiplicities
 from stratagem.workloads import Workload
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted

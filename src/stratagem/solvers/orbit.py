@@ -12,13 +12,13 @@ import numpy as np
 from stratagem.accuracy import Accuracy
 from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
 from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime
-from stratagem.fourier import multiplicities
 from stratagem.privacy import ratio
 from stratagem.solvers.aim import Aim
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Callback, Limits, Problem, Solver, search
 from stratagem.strategies import OrbitStrategy, Pattern
+from stratagem.transform import multiplicities
 from stratagem.workloads import Workload
 from stratagem.workloads.check import count_text
 from stratagem.workloads.identity import Identity

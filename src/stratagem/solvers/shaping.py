@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.fourier import irfftn, multiplicities, rfftn
+from stratagem.transform import irfftn, multiplicities, rfftn
 
 ROUNDS = 10
 """Transforms to the spectrum and back for one pattern."""
