@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +76,10 @@ def test_imports_point_downwards(room, forbidden):
         f"above = [m for m in {forbidden!r} if 'stratagem.' + m in sys.modules]; assert not above, above"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_module_hides_a_public_name():
+    """Importing stratagem.x sets the attribute x of the package, whatever was public under that name."""
+    package = Path(st.__file__).parent
+    hidden = [name for name in st.__all__ if (package / f"{name}.py").exists() or (package / name).is_dir()]
+    assert hidden == []
