@@ -6,7 +6,10 @@ Run with: pytest tests/benchmarks/test_orbit_speed.py -n 0 --benchmark-only
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import stratagem as st
 
 RUN = """
 import resource, sys
@@ -56,3 +59,21 @@ def test_gap_to_the_closed_bound(kind, n, patterns, gap, limit, benchmark):
     assert peak <= 6
     assert megabytes < 20
     assert benchmark.stats.stats.median <= limit
+
+
+def haar_variance(n, epsilon):
+    """Return the average variance of HaarHRR on prefixes of n = 2^h values, equal levels, by its Haar basis."""
+    E, h = np.exp(epsilon), n.bit_length() - 1
+    half = 2.0 ** np.arange(h)
+    energies = n / (2 * half) ** 2 * half * (2 * half**2 + 1) / 3
+    squares = ((E + 1) / (E - 1)) ** 2 * float(np.sum(h * n / (2 * half) * energies))
+    return ((n + 1) * (2 * n + 1) / 6 + squares - n * (n + 1) / 2) / n
+
+
+def test_prefixes_against_haar(benchmark):
+    small = st.evaluate(st.prefix(64), st.haar(64, 1.0)).average_variance
+    assert haar_variance(64, 1.0) == pytest.approx(small, rel=1e-9)
+    solution = benchmark.pedantic(lambda: st.optimise(st.prefix(1 << 16), 1.0), rounds=1, iterations=1)
+    benchmark.extra_info["times"] = haar_variance(1 << 16, 1.0) / solution.accuracy.average_variance
+    assert benchmark.extra_info["times"] >= 1.85
+    assert benchmark.stats.stats.median <= 60
