@@ -74,7 +74,7 @@ class Junta(Solver):
     seed: int = 0
     max_steps: int = 40
     """Rounds of column generation."""
-    max_seconds: float = 20.0
+    max_seconds: float = 12.0
     tolerance: float = 3e-5
     patience: int = 3
     gap: float = 0.0
