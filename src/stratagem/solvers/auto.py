@@ -17,6 +17,7 @@ from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.check import count_text
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.workload import GRAM_LIMIT
 
 ALIKE, ORDERED = 256, 1024
 """User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
@@ -24,7 +25,7 @@ PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
 WHOLE = 1 << 16
 """Cells of several attributes up to which the first patterns over all of them take seconds."""
-DENSE = 23_170
+DENSE = math.isqrt(GRAM_LIMIT)
 """User types of the largest Gram matrix."""
 LONGEST = 1800.0
 """Seconds that a search may take where none are given."""
@@ -45,16 +46,18 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Auto:
-    """The certified solver, its rows chosen by the domain, the outputs and the time, and the reason.
+    """The solver and the size that fit the workload, the domain, the outputs and the time, and the reason.
 
-    Two-level rows hold an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the
+    On larger domains symmetry comes first: `Junta` where the queries only ask which values are equal, `Orbit` for
+    ranges and histograms of one attribute. Everywhere else, and under a prior or a limit of outputs, it is dense:
+    two-level rows hold an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the
     projected gradient too. Up to 12 user types all rows are listed. On larger domains the time decides: a
     search must get through its first weights, so a short one works with fewer rows. Fewer outputs than user
     types suffice only where the workload has a low rank; there idle rows are dropped, and the result says how
     many are left.
     """
 
-    reference: ClassVar[str] = "the certified solver within the limits given"
+    reference: ClassVar[str] = "the solver that fits the workload and its domain, within the limits given"
 
     outputs: int | None = None
     """Largest number m of rows, if at least n; default by the domain size and the time."""
