@@ -140,3 +140,13 @@ def test_one_user_type_has_no_error_to_predict():
 def test_wrong_input_is_refused(x, options, words):
     with pytest.raises(ValueError, match=words):
         st.simulate(st.histogram(4), st.randomised_response(4, 1.0), np.array(x), **options)
+
+
+def test_a_simulation_says_what_came_out():
+    x = np.array([500, 300, 150, 50])
+    run = st.simulate(st.prefix(4), st.randomised_response(4, 1.0), x, repetitions=20)
+    text = str(run)
+    assert "4 queries, 1,000 users, 20 repetitions" in text
+    assert f"{run.ratio:.3f} ± {run.ratio_error:.3f} of it" in text
+    exact = st.simulate(st.total(4), st.randomised_response(4, 1.0), x, repetitions=2)
+    assert "none was predicted" in str(exact)

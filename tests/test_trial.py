@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.invariant.trial import answers_of, try_out
+from stratagem.mechanism.invariant.trial import try_out
 
 
 def junta(d, epsilon=1.0):
@@ -30,13 +30,6 @@ def test_errors_are_those_predicted(d):
     assert abs(value - 1) < 5 * error
     value, error = ratio(d, wrong=1.25)
     assert abs(value - 1) > 5 * error
-
-
-def test_true_answers_are_those_of_the_data_vector():
-    workload = st.stack([st.marginals("a=2,b=3,c=2", 2), st.total("a=2,b=3,c=2")])
-    values = np.random.default_rng(0).integers(0, (2, 3, 2), (40, 3))
-    x = np.bincount(np.ravel_multi_index(tuple(values.T), (2, 3, 2)), minlength=12)
-    np.testing.assert_array_equal(answers_of(workload, values), workload.answer(x))
 
 
 def test_windows_of_prefixes_are_predicted_by_user_type():

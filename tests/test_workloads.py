@@ -114,6 +114,13 @@ def test_gram_is_safe_to_change(workload):
     np.testing.assert_array_equal(workload.gram(), before)
 
 
+def test_answers_about_users_are_those_of_the_data_vector(workload):
+    sizes = workload.domain.sizes
+    users = np.random.default_rng(0).integers(0, sizes, (40, len(sizes)))
+    x = np.bincount(np.ravel_multi_index(tuple(users.T), sizes), minlength=workload.domain_size)
+    np.testing.assert_allclose(workload.answer_users(users), workload.answer(x), atol=1e-9)
+
+
 def test_answers_are_safe_to_change():
     x = np.ones(3)
     answers = w.histogram(3).answer(x)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from stratagem.mechanism.consistency.tree import consistent_tree
     from stratagem.mechanism.estimation import Estimate, estimate
     from stratagem.mechanism.mechanism import Mechanism, load_mechanism
+    from stratagem.mechanism.tally import counted
     from stratagem.optimisation import optimise
     from stratagem.report_size import TradeOff, trade_off
     from stratagem.simulation import Simulation, simulate
@@ -140,6 +141,7 @@ _HOMES = {
     "stratagem.mechanism.consistency.tree": ("consistent_tree",),
     "stratagem.mechanism.estimation": ("Estimate", "estimate"),
     "stratagem.mechanism.mechanism": ("Mechanism", "load_mechanism"),
+    "stratagem.mechanism.tally": ("counted",),
     "stratagem.optimisation": ("optimise",),
     "stratagem.report_size": ("TradeOff", "trade_off"),
     "stratagem.simulation": ("Simulation", "simulate"),
@@ -226,6 +228,7 @@ __all__ = [
     "consistent_marginals",
     "consistent_tree",
     "count_mean_sketch",
+    "counted",
     "estimate",
     "evaluate",
     "explicit",

@@ -62,6 +62,16 @@ class Simulation:
         """Predicted variance of an answer as a fraction of the users, averaged over queries."""
         return self.predicted / (len(self.truth) * self.users**2)
 
+    def __str__(self) -> str:
+        """Say how large the errors were, and whether they are those predicted."""
+        root = math.sqrt(self.predicted / len(self.truth))
+        ratio = "none was predicted" if self.exact else f"{self.ratio:.3f} ± {self.ratio_error:.3f} of it"
+        return (
+            f"{len(self.truth):,} queries, {self.users:,} users, {len(self.observed):,} repetitions\n"
+            f"predicted error  {root:,.1f} users, root mean square over the queries\n"
+            f"observed square  {ratio}"
+        )
+
 
 def simulate(
     workload: Workload,

@@ -13,7 +13,7 @@ from stratagem.mechanism.event import Event, epsilon_bound, noticeable, provable
 from stratagem.mechanism.goodness import byte_fit, fit, pair_fit, share_fit
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.plan import Plan, planned
-from stratagem.mechanism.runner import Draw, Reports
+from stratagem.mechanism.runner import Draw, Reports, python_client
 from stratagem.mechanism.stranger import Recheck, recheck
 
 SAMPLES, TYPES, FALSE_ALARM = 200_000, 8, 1e-6
@@ -105,7 +105,7 @@ class Audit:
 
 def audit(
     mechanism: Mechanism,
-    draw: Draw,
+    draw: Draw | None = None,
     *,
     samples: int = SAMPLES,
     types: int = TYPES,
@@ -113,6 +113,8 @@ def audit(
     seed: int = 0,
 ) -> Audit:
     """Ask a client for `samples` reports of each of some user types, and test them against the table.
+
+    The client is the mechanism's own, in Python, unless `draw` makes the reports of another.
 
     Half of `false_alarm` is shared by the chi-squared and binomial checks, half by the events that bound
     epsilon from below; user types and events are chosen from the table before any report is seen, with `seed`.
@@ -127,9 +129,8 @@ def audit(
 
     Example:
         >>> import stratagem as st
-        >>> from stratagem.mechanism.runner import python_client
         >>> mechanism = Mechanism.of(st.randomised_response(4, 1.0), st.histogram(4), epsilon=1.0)
-        >>> result = audit(mechanism, python_client(mechanism.client, mechanism.outputs), samples=1000)
+        >>> result = audit(mechanism, samples=1000)
         >>> result.passed, result.epsilon_bound <= 1, result.provable > 1
         (True, True, True)
 
@@ -137,6 +138,7 @@ def audit(
         Neyman and Pearson 1933 for the events, Clopper and Pearson 1934 for the bounds.
     """
     _check(samples, types, false_alarm)
+    draw = python_client(mechanism.client, mechanism.outputs) if draw is None else draw
     count = min(types, mechanism.strategy.domain_size)
     level = false_alarm / 2 / count
     rng = np.random.default_rng(seed)

@@ -144,6 +144,30 @@ class Workload(ABC):
         return self._answer(columns).reshape(self.queries, *shape)
 
     @final
+    def answer_users(self, users: ArrayLike) -> Array:
+        """Return the true answers (p,) about users given one by one, (N, d): one value an attribute.
+
+        Nothing is as large as the domain, so that it may be one that nobody can count.
+
+        Raises:
+            ValueError: for anything but whole numbers from 0 to size - 1 of every attribute, for tables of more
+                than 2^30 cells, or more answers.
+        """
+        columns, advice = _users(users, self.domain), "use queries of fewer attributes"
+        check.entries(self.queries, ANSWER_LIMIT, "the answers", advice)
+        answers = np.empty(self.queries)
+        for margin in self.margins():
+            part = margin.workload
+            check.entries(part.domain_size, ANSWER_LIMIT, "a table of users", advice)
+            cells = np.zeros(columns.shape[1], np.min_scalar_type(part.domain_size))
+            for attribute, size in zip(margin.attributes, part.domain.sizes, strict=True):
+                cells = cells * size + columns[attribute]
+            answers[margin.places] = part.answer(
+                np.bincount(cells.astype(np.intp), minlength=part.domain_size)
+            )
+        return answers
+
+    @final
     def adjoint(self, y: ArrayLike) -> Array:
         """Return W^T y: shape (p,) gives (n,), shape (p, k) gives (n, k).
 
@@ -176,3 +200,15 @@ def _columns(values: ArrayLike, rows: int, what: str, unit: str) -> tuple[Array,
         )
     columns = array[:, None] if array.ndim == 1 else array
     return columns.astype(np.float64), array.shape[1:]
+
+
+def _users(users: ArrayLike, domain: Domain) -> NDArray[np.integer]:
+    """Return the values of each attribute in a row of their own (d, N), in as few bytes as hold them."""
+    given, sizes = np.asarray(users), np.array(domain.sizes)
+    shaped = given.dtype.kind in "iub" and given.ndim == 2 and given.shape[1] == len(sizes)
+    if not shaped or not ((given >= 0) & (given < sizes)).all():
+        raise ValueError(
+            f"users were given as {given.dtype} of shape {given.shape}, but must be whole numbers, one value from "
+            f"0 to size - 1 for each of {len(sizes)} attributes: give an array (users, attributes)"
+        )
+    return given.T.astype(np.min_scalar_type(int(sizes.max()) - 1), order="C")

@@ -41,7 +41,7 @@ def try_out(
     if not len(users) or users.sum() <= 0:
         raise ValueError("no users were given to report, but at least one is needed: give data")
     values = np.repeat(strategy.coordinates(coordinates), users, axis=0)
-    truth = answers_of(workload, values)
+    truth = workload.answer_users(values)
     predicted = _predicted(workload, strategy, values)
     estimates, observed = np.empty(0), np.empty(repetitions)
     for r in range(repetitions):
@@ -52,17 +52,6 @@ def try_out(
         estimates = estimates if r else found
         observed[r] = np.square(found - truth).sum()
     return Simulation(len(values), truth, estimates, None, predicted, observed)
-
-
-def answers_of(workload: Workload, values: np.ndarray) -> np.ndarray:
-    """Return the true answers (p,) about users whose types are given as coordinates (N, d)."""
-    answers = np.empty(workload.queries)
-    for margin in workload.margins():
-        sizes = margin.workload.domain.sizes
-        cells = np.ravel_multi_index(tuple(values[:, list(margin.attributes)].T), sizes)
-        table = np.bincount(cells, minlength=margin.workload.domain_size)
-        answers[margin.places] = margin.workload.answer(table)
-    return answers
 
 
 def _predicted(workload: Workload, strategy: InvariantStrategy, values: np.ndarray) -> float:
