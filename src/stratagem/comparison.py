@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
+from stratagem.number import number_text
 from stratagem.objective import Average
 from stratagem.optimisation import optimise
 from stratagem.ranking import RANKED, Contender, rank_baselines
@@ -53,6 +54,11 @@ class Row:
     delta: float = 0.0
     """Probability outside of epsilon; 0 for pure epsilon-LDP."""
 
+    @property
+    def optimised(self) -> bool:
+        """Whether this is the strategy that was found."""
+        return self.mechanism == OPTIMISED
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -70,8 +76,9 @@ class Comparison:
         """Set a solution beside the baselines that it was measured against."""
         rows = [_row(OPTIMISED, solution.solver, solution)]
         rows.extend(_row(one.mechanism, one.parameters, one) for one in solution.baselines)
+        fewest = solution.least_variance / (solution.workload.queries * ALPHA)
         ranked = tuple(sorted(rows, key=lambda row: row.objective))
-        return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds, _fewest(solution))
+        return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds, fewest)
 
     def records(self) -> list[dict[str, object]]:
         """Return every mechanism as named values, the fields of `Row`."""
@@ -107,15 +114,17 @@ class Comparison:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         return "\n".join([*(_line(cells, widths) for cells in table), self.footer()])
 
-    def plot(self, path: str | Path | None = None) -> Figure:
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the objectives over the best bound; write an .svg, .png or .pdf if a path is given.
 
+        `width` in inches, that of the style by default.
+
         Raises:
-            ValueError: without matplotlib, or for a path that cannot be written.
+            ValueError: without matplotlib, or for a path or width that cannot be used.
         """
         from stratagem.plots import plot_comparison
 
-        return plot_comparison(self, path)
+        return plot_comparison(self, path, width)
 
 
 def compare(
@@ -146,23 +155,6 @@ def compare(
     if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, InvariantStrategy):
         solution = replace(solution, baselines=rank_baselines(workload, solution.epsilon, solution.aim))
     return Comparison.of(solution)
-
-
-def number_text(value: float) -> str:
-    """Write a number for reading: whole from a thousand on, a power of ten from 10^12 on."""
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
-
-
-def _fewest(solution: Solution) -> float:
-    """Return the users that the bound leaves for worst-case normalised variance 0.01.
-
-    The total variance of the worst user type is no smaller than the average over types, (L - offset)/n, and
-    than the variance of any one query; L and the largest variance are no smaller than their bounds.
-    """
-    aim, variance = solution.aim, solution.lower_bound
-    if isinstance(aim, Average):
-        variance = max(0.0, variance - aim.offset) / solution.workload.scale
-    return variance / (solution.workload.queries * ALPHA)
 
 
 def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:

@@ -72,9 +72,9 @@ def compare(
 
 def write_comparison(comparison: Comparison) -> None:
     """Write the table of mechanisms, the optimised one in bold, and the bounds."""
-    from stratagem.comparison import HEADINGS, OPTIMISED
+    from stratagem.comparison import HEADINGS
 
-    ours = next(place for place, row in enumerate(comparison.rows) if row.mechanism == OPTIMISED)
+    ours = next(place for place, row in enumerate(comparison.rows) if row.optimised)
     write_table(HEADINGS, comparison.cells(), words=2, bold=ours)
     write(f"\n{comparison.footer()}")
     write("users needed: for worst-case normalised variance 0.01")
