@@ -12,6 +12,8 @@ from stratagem.bounds.meaning import MEANINGS
 from stratagem.contents import contents
 from stratagem.solvers.solver import Solver
 
+pytestmark = pytest.mark.smoke
+
 NEEDED = {
     "article": {"author", "title", "journal", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},
