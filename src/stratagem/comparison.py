@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds, lower_bounds
+from stratagem.number import number_text
 from stratagem.objective import Average
 from stratagem.optimisation import optimise
 from stratagem.prior import check_prior
@@ -62,6 +63,16 @@ class Row:
     error: float | None = None
     """Expected error of an answer on the data, root mean square, in users; None without data."""
 
+    @property
+    def value(self) -> float:
+        """What it is ranked by: the error on data, the objective without."""
+        return self.objective if self.error is None else self.error
+
+    @property
+    def optimised(self) -> bool:
+        """Whether this is the strategy that was found."""
+        return self.mechanism == OPTIMISED
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -86,7 +97,8 @@ class Comparison:
         """Set a solution beside the baselines that it was measured against."""
         rows = [_row(OPTIMISED, solution.solver, solution)]
         rows.extend(_row(one.mechanism, one.parameters, one) for one in solution.baselines)
-        return Comparison(solution, _ranked(rows), _fewest(solution))
+        fewest = solution.least_variance / (solution.workload.queries * ALPHA)
+        return Comparison(solution, _ranked(rows), fewest)
 
     @property
     def workload(self) -> Workload:
@@ -131,13 +143,8 @@ class Comparison:
         return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
 
     @property
-    def values(self) -> tuple[float, ...]:
-        """What the mechanisms are ranked by: the error on data, the objective without."""
-        return tuple(map(_value, self.rows))
-
-    @property
     def least(self) -> float:
-        """The best lower bound on the values."""
+        """The best lower bound on the values of the rows."""
         return self.bounds.best if self.least_error is None else self.least_error
 
     @property
@@ -164,7 +171,7 @@ class Comparison:
         ]
 
     def _numbers(self, row: Row) -> tuple[str, str, str]:
-        over = f"{100 * excess(_value(row), self.least):+.1f} %"
+        over = f"{100 * excess(row.value, self.least):+.1f} %"
         if row.error is None or self.users is None:
             return number_text(row.objective), over, number_text(row.worst_case_variance)
         return number_text(row.error), f"{100 * row.error / self.users:.3g} %", over
@@ -189,15 +196,17 @@ class Comparison:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         return "\n".join([*(_line(cells, widths) for cells in table), self.footer()])
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf if a path is given.
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.
+
+        `width` in inches, that of the style by default.
 
         Raises:
-            ValueError: without matplotlib, or for a path that cannot be written.
+            ValueError: without matplotlib, or for a path or width that cannot be used.
         """
         from stratagem.plots import plot_comparison
 
-        return plot_comparison(self, path)
+        return plot_comparison(self, path, width)
 
 
 def compare(
@@ -255,23 +264,6 @@ def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
     return x
 
 
-def number_text(value: float) -> str:
-    """Write a number for reading: whole from a thousand on, a power of ten from 10^12 on."""
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
-
-
-def _fewest(solution: Solution) -> float:
-    """Return the users that the bound leaves for worst-case normalised variance 0.01.
-
-    The total variance of the worst user type is no smaller than the average over types, (L - offset)/n, and
-    than the variance of any one query; L and the largest variance are no smaller than their bounds.
-    """
-    aim, variance = solution.aim, solution.lower_bound
-    if isinstance(aim, Average):
-        variance = aim.added(variance)
-    return variance / (solution.workload.queries * ALPHA)
-
-
 def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
     strategy = found.strategy
     return Row(
@@ -287,12 +279,8 @@ def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
     )
 
 
-def _value(row: Row) -> float:
-    return row.objective if row.error is None else row.error
-
-
 def _ranked(rows: list[Row]) -> tuple[Row, ...]:
-    return tuple(sorted(rows, key=_value))
+    return tuple(sorted(rows, key=lambda row: row.value))
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.comparison import OPTIMISED, Comparison, number_text
+from stratagem.comparison import OPTIMISED, Comparison, Row
+from stratagem.number import number_text
 from stratagem.objective import Average
 from stratagem.optimisation import ENDED_BY_HAND, optimise
 from stratagem.privacy import check
 from stratagem.solvers import Auto, Callback, Solver
+from stratagem.solvers.solver import excess
 from stratagem.target import check_target, written_atomically
 from stratagem.workloads import Workload
 
@@ -50,12 +52,23 @@ class Sweep:
         For worst-case normalised variance 0.01 (McKenna et al., VLDB 2020, Corollary 5.3). The strategy found
         comes first, the others by their objective at the last place where they apply, the bound last.
         """
-        by_place = [{row.mechanism: row.sample_complexity for row in one.rows} for one in self.comparisons]
+        return self._lines(lambda row, bound: row.sample_complexity, lambda one: one.fewest_users)
+
+    def over_bound(self) -> dict[str, list[float | None]]:
+        """Return every mechanism's objective over the best lower bound, in the order of `users_needed`."""
+        return self._lines(lambda row, bound: 1 + excess(row.objective, bound), lambda one: 1.0)
+
+    def _lines(
+        self, of_row: Callable[[Row, float], float], of_bound: Callable[[Comparison], float]
+    ) -> dict[str, list[float | None]]:
+        by_place = [
+            {row.mechanism: of_row(row, one.bounds.best) for row in one.rows} for one in self.comparisons
+        ]
         names = {name: None for place in reversed(by_place) for name in place if name != OPTIMISED}
         lines: dict[str, list[float | None]] = {
             name: [place.get(name) for place in by_place] for name in (OPTIMISED, *names)
         }
-        lines[BOUND] = [one.fewest_users for one in self.comparisons]
+        lines[BOUND] = [of_bound(one) for one in self.comparisons]
         return lines
 
     def records(self) -> list[dict[str, object]]:
@@ -117,15 +130,19 @@ class Sweep:
             "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]) for name, *cells in table
         )
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the users needed along the axis; write an .svg, .png or .pdf if a path is given.
+    def plot(
+        self, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
+    ) -> Figure:
+        """Draw "users needed" or "over bound" along the axis; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default.
 
         Raises:
-            ValueError: without matplotlib, or for a path that cannot be written.
+            ValueError: without matplotlib, for a path or width that cannot be used, or an unknown measure.
         """
         from stratagem.plots import plot_sweep
 
-        return plot_sweep(self, path)
+        return plot_sweep(self, path, width, measure=measure)
 
 
 def sweep(

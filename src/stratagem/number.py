@@ -1,4 +1,4 @@
-"""Numbers from outside."""
+"""Numbers from outside, and numbers for reading."""
 
 from __future__ import annotations
 
@@ -65,3 +65,17 @@ def positive(value: object, what: str) -> float:
     if number <= 0:
         raise ValueError(f"{what} is {value!r}, but must be positive: give for example 1.0")
     return number
+
+
+def number_text(value: float) -> str:
+    """Write a number for reading: whole from a thousand on, a power of ten from 10^12 on."""
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
+def spread(count: int, shown: int) -> list[int]:
+    """Return at most `shown` of the numbers 0..count-1, evenly spread, both ends among them."""
+    if count <= shown:
+        return list(range(count))
+    if shown == 1:
+        return [0]
+    return sorted({round(k * (count - 1) / (shown - 1)) for k in range(shown)})

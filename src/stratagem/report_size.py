@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds
@@ -15,6 +17,9 @@ from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.parameter import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MULTIPLES = (2, 4, 8, 16, 32)
 """Outputs for each user type where none are given."""
@@ -55,6 +60,18 @@ class TradeOff:
             cells = (f"{point.outputs:9d}", f"{point.bits:5.1f}", f"{point.objective:12.6g}")
             lines.append("  ".join((*cells, f"{100 * point.gap:6.2f} %")))
         return "\n".join(lines)
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the gap against the size of a report; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        from stratagem.plots import plot_trade_off
+
+        return plot_trade_off(self, path, width)
 
 
 def trade_off(

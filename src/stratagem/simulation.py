@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from stratagem.prior import check_prior
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROUNDING = 1e-12
 """Share of sum_u x_u V_uu below which a predicted variance is rounding."""
@@ -39,6 +44,8 @@ class Simulation:
     """Exact total variance sum_u x_u t_u of the p answers, in squared counts."""
     observed: np.ndarray
     """Total squared error ||W (x_hat - x)||^2 of each repetition."""
+    errors: np.ndarray | None
+    """Root mean square error of every answer over the repetitions (p,); None with very many queries."""
 
     @property
     def exact(self) -> bool:
@@ -61,6 +68,18 @@ class Simulation:
     def normalised(self) -> float:
         """Predicted variance of an answer as a fraction of the users, averaged over queries."""
         return self.predicted / (len(self.truth) * self.users**2)
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw observed over predicted errors of every query; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default.
+
+        Raises:
+            ValueError: without matplotlib, for a path or width that cannot be used, or too many queries.
+        """
+        from stratagem.plots import plot_simulation
+
+        return plot_simulation(self, path, width)
 
 
 def simulate(
@@ -100,6 +119,7 @@ def simulate(
         standard_errors=np.sqrt(per_query_variance(workload, strategy, x, prior)) if feasible else None,
         predicted=predicted if predicted > rounding else 0.0,
         observed=squared_errors(workload, estimated, x),
+        errors=_query_errors(workload, estimated, x) if feasible else None,
     )
 
 
@@ -121,6 +141,14 @@ def estimate_data(
 def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return ||W (x_hat - x)||^2 of every column x_hat (n x k), through V = F F^T."""
     return np.square(factor(workload.gram()).T @ (estimated - x[:, None])).sum(axis=0)
+
+
+def _query_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the root mean square of W (x_hat - x) over the columns x_hat (n x k), query by query (p,)."""
+    squares = np.zeros(workload.queries)
+    for column in estimated.T:
+        squares += np.square(workload.answer(column - x))
+    return np.sqrt(squares / estimated.shape[1])
 
 
 def check_runs(repetitions: int, seed: int) -> None:

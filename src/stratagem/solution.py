@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds
-from stratagem.objective import Objective
+from stratagem.objective import Average, Objective
 from stratagem.ranking import Contender
 from stratagem.solvers.solver import Status, Step, excess
 from stratagem.strategies import InvariantStrategy, Strategy
@@ -18,6 +20,8 @@ from stratagem.workloads import Workload
 from stratagem.workloads.check import count_text
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -74,6 +78,17 @@ class Solution:
         """objective / lower bound - 1: the strategy is at most this far from the best possible one."""
         return excess(self.objective, self.lower_bound)
 
+    @property
+    def least_variance(self) -> float:
+        """A lower bound on the total variance that one user adds to the answers under any epsilon-LDP strategy.
+
+        The mean over user types, (L - offset)/n; where a worst case was asked for, the largest total of a type
+        or the largest variance of a query, which no total falls below.
+        """
+        if isinstance(self.aim, Average):
+            return self.aim.added(self.lower_bound)
+        return self.lower_bound
+
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""
         return self.accuracy.samples_for(alpha)
@@ -96,6 +111,19 @@ class Solution:
 
         options = {"name": name, "labels": labels, "edges": edges, "prior": self.prior}
         return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the strategy and the error of every query; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default; below 4.5 the panels stand one above the other.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        from stratagem.plots import plot_strategy
+
+        bound = math.sqrt(self.least_variance / self.workload.queries)
+        return plot_strategy(self.workload, self.strategy, path, width, prior=self.prior, bound=bound)
 
     def __str__(self) -> str:
         """Say in a few lines what was found and how good it is."""

@@ -18,6 +18,7 @@ from stratagem.accuracy.dense import (
 from stratagem.accuracy.junta import junta_accuracy
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.orbit import orbit_accuracy, orbit_objective
+from stratagem.accuracy.query import query_variances
 from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Randomiser
 from stratagem.workloads import Workload
 
@@ -31,6 +32,7 @@ __all__ = [
     "objective",
     "per_query_variance",
     "quadratic_forms",
+    "query_variances",
     "spread",
     "supporting_inverse",
 ]

@@ -64,7 +64,7 @@ def cell_variance(strategy: InvariantStrategy, attributes: Sequence[int]) -> flo
     total = 0.0
     for picked in product((False, True), repeat=len(chosen)):
         touched = [i for i, one in zip(chosen, picked, strict=True) if one]
-        m = _supported(_eigenvalues_at(strategy, touched), [str(i) for i in touched])
+        m = _supported(eigenvalues_at(strategy, touched), [str(i) for i in touched])
         total += float(np.sum(1 / m - 1))
     return max(total, 0.0) / math.prod(strategy.sizes[i] for i in chosen) ** 2
 
@@ -101,7 +101,7 @@ def _by_type(
     yield from ((demand / found[kind].size, found[kind]) for kind, demand in demands.items())
 
 
-def _eigenvalues_at(strategy: InvariantStrategy, touched: Sequence[int]) -> np.ndarray:
+def eigenvalues_at(strategy: InvariantStrategy, touched: Sequence[int]) -> np.ndarray:
     """Return M's eigenvalues at the characters that touch exactly these attributes, one axis for each, rising."""
     if isinstance(strategy, JuntaStrategy):
         m = strategy.eigenvalues(_type(strategy, touched))

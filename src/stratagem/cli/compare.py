@@ -83,9 +83,7 @@ def compare(
 
 def write_comparison(comparison: Comparison) -> None:
     """Write the table of mechanisms, the optimised one in bold, and the bounds."""
-    from stratagem.comparison import OPTIMISED
-
-    ours = next(place for place, row in enumerate(comparison.rows) if row.mechanism == OPTIMISED)
+    ours = next(place for place, row in enumerate(comparison.rows) if row.optimised)
     write_table(comparison.headings, comparison.cells(), words=2, bold=ours)
     write(f"\n{comparison.footer()}")
     if comparison.users is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.option import BUNDLE, JSON, ORDER, WIDTH, read_workload
-from stratagem.cli.output import spread, write, write_json, write_table
+from stratagem.cli.output import write, write_json, write_table
 
 if TYPE_CHECKING:
     from stratagem.mechanism.estimation import Answer, Estimate, Quantile
@@ -50,6 +50,7 @@ def estimate(
     """Estimate the answers of a mechanism's queries, or of others, from counts of its reports."""
     from stratagem.mechanism.attribute import name_of
     from stratagem.mechanism.mechanism import load_mechanism
+    from stratagem.number import spread
 
     mechanism = load_mechanism(file)
     tally = _read(mechanism, counts)

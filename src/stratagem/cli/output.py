@@ -42,13 +42,6 @@ def write_table(
     console.print(table)
 
 
-def spread(count: int, shown: int) -> list[int]:
-    """Return at most `shown` of the numbers 0..count-1, evenly spread, both ends among them."""
-    if shown == 1:
-        return [0]
-    return sorted({round(k * (count - 1) / (shown - 1)) for k in range(shown)})
-
-
 def read_count(count: int) -> str:
     """Return a whole number for reading: with separators, or a power of ten when nobody would read the digits."""
     from stratagem.workloads.check import count_text

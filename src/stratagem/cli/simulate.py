@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.option import EDGES, JSON, LABELS, STRATEGY_FILE
-from stratagem.cli.output import spread, write, write_json, write_table
+from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
 from stratagem.cli.source import read_sources, read_values
 
@@ -38,6 +38,7 @@ def simulate(
     from stratagem.export.saved import read_saved
     from stratagem.mechanism.invariant.trial import try_out
     from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.number import spread
     from stratagem.simulation import simulate as run
     from stratagem.strategies import InvariantStrategy
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stratagem.accuracy.orbit import SMALL
 from stratagem.mechanism.best_linear import BestLinear
@@ -26,6 +28,9 @@ from stratagem.mechanism.tally import Counts, SparseCounts
 from stratagem.number import real
 from stratagem.strategies import InvariantStrategy, OrbitStrategy, Protocol, Randomiser
 from stratagem.workloads import Domain, Workload, check, histogram, kron, prefix, total
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Answer(NamedTuple):
@@ -192,6 +197,21 @@ class Estimate:
             )
             for i in largest
         ]
+
+    def plot(
+        self, path: str | Path | None = None, width: float | None = None, *, truth: ArrayLike | None = None
+    ) -> Figure:
+        """Draw the answers with their intervals; write an .svg, .png or .pdf if a path is given.
+
+        `truth` (p,), the true answers where they are known, is drawn in black; `width` in inches, that of the
+        style by default.
+
+        Raises:
+            ValueError: without matplotlib, for a path or width that cannot be used, or a truth of another shape.
+        """
+        from stratagem.plots import plot_estimate
+
+        return plot_estimate(self, path, width, truth=truth)
 
     def _margins(self, simultaneous: bool) -> np.ndarray:
         """Return the half-widths (p,) of intervals; answers without error take no share of the confidence."""

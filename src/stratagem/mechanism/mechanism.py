@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from stratagem.target import check_target, written_atomically
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.check import count_text
 from stratagem.workloads.serial import from_data, to_data
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SUFFIX = ".ldp.json"
 KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslatesTable)}
@@ -192,6 +195,16 @@ class Mechanism:
         The options are those of `estimate`: method, confidence, simultaneous, about.
         """
         return estimate(self.strategy, counts, workload or self.workload, prior=self.prior, **options)
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the strategy and the error of every query, as `Solution.plot`, without the bound.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        from stratagem.plots import plot_strategy
+
+        return plot_strategy(self.workload, self.strategy, path, width, prior=self.prior)
 
     def save(self, path: str | Path) -> Path:
         """Write the bundle, *.ldp.json; the file appears complete or not at all.

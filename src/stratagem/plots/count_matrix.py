@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stratagem.plots.figure import BLUE, GREY, VERMILION, WIDTH, blank, check_matplotlib, finished, target_of
+from stratagem.plots.figure import BLUE, GREY, VERMILION, check_matplotlib, page
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 NUMBERED = 10
 """Group size up to which the probabilities are written into the cells."""
-PANEL = 2.4
-"""Inches that a mechanism takes where several stand side by side."""
+ALONE, PANEL = 4.0, 2.4
+"""Inches that a mechanism takes by itself, and where several stand side by side."""
 
 
 def plot_counts(
@@ -39,24 +39,22 @@ def plot_counts(
     check_matplotlib()
     from matplotlib.colors import PowerNorm
 
-    target = target_of(path)
     panels = list(found) if isinstance(found, Sequence) else [found]
     matrices = [_mechanism(panel).matrix for panel in panels]
     numbered = all(len(P) <= NUMBERED + 1 for P in matrices)
-    side = WIDTH - 0.6 if len(panels) == 1 else PANEL
-    figure = blank(side * len(panels) + 0.6 * (not numbered), side + 0.65)
-    row = figure.subplots(1, len(panels), squeeze=False)[0]
+    side = ALONE if len(panels) == 1 else PANEL
     scale = PowerNorm(1.0 if numbered else 0.5, 0.0, max(float(P.max()) for P in matrices))
-    for axes, panel, P in zip(row, panels, matrices, strict=True):
-        _draw_cells(axes, P, scale, 72 * 0.8 * side / len(P), numbered=numbered)
-        _label(axes, panel)
-        _draw_properties(axes, _mechanism(panel))
-    if not numbered:
-        bar = figure.colorbar(row[0].collections[0], ax=row, shrink=0.8, aspect=30, pad=0.02)
-        bar.set_label("probability", fontsize=8)
-        bar.ax.tick_params(labelsize=7)
-        bar.outline.set_visible(False)  # type: ignore[operator]
-    return finished(figure, target)
+    with page(path, side + 0.65, side * len(panels) + 0.6 * (not numbered)) as figure:
+        row = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, panel, P in zip(row, panels, matrices, strict=True):
+            _draw_cells(axes, P, scale, 72 * 0.8 * side / len(P), numbered=numbered)
+            _label(axes, panel)
+            _draw_properties(axes, _mechanism(panel))
+        if not numbered:
+            bar = figure.colorbar(row[0].collections[0], ax=row, shrink=0.8, aspect=30, pad=0.02)
+            bar.set_label("probability")
+            bar.outline.set_visible(False)  # type: ignore[operator]
+    return figure
 
 
 def _mechanism(panel: CountMechanism | CountDesign) -> CountMechanism:
@@ -74,7 +72,7 @@ def _draw_cells(axes: Axes, P: np.ndarray, scale: Normalize, cell: float, *, num
     edges = [place - 0.5 for place in range(size + 1)]
     # pixels even in vector formats: viewers draw seams between cells that touch
     lines: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.8} if numbered else {"rasterized": True}
-    axes.pcolormesh(edges, edges, P, cmap="Blues", norm=scale, **lines)
+    axes.pcolormesh(edges, edges, P, norm=scale, **lines)
     squares = [Rectangle((place - 0.5, place - 0.5), 1, 1) for place in range(size)]
     width = min(1.3, 0.1 * cell)
     axes.add_collection(
@@ -108,15 +106,15 @@ def _label(axes: Axes, panel: CountMechanism | CountDesign) -> None:
     title = f"{mechanism.name}, n = {mechanism.size}, α = {float(mechanism.alpha):.4g}"
     if isinstance(panel, CountDesign):
         title += f"\n{panel.loss} = {panel.cost:.4f}"
-    axes.set_title(title, fontsize=8, pad=4)
+    axes.set_title(title, pad=4)
     ticks = mechanism.size + 1 if mechanism.size <= NUMBERED else 8
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10], integer=True))
     axes.xaxis.set_ticks_position("top")
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("count", fontsize=8, labelpad=2)
-    axes.set_ylabel("output", fontsize=8, labelpad=4)
-    axes.tick_params(labelsize=7, length=0, pad=2)
+    axes.set_xlabel("count", labelpad=2)
+    axes.set_ylabel("output", labelpad=4)
+    axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
 
 

@@ -1,22 +1,30 @@
-"""What all figures share: palette, width, a blank page and the file it ends in."""
+"""What all figures share: palette, style, a blank page and the file it ends in."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stratagem.number import real
 from stratagem.target import check_target, written_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+STYLE = "stratagem.plots.paper"
+"""Name of the style sheet beside this file, as `matplotlib.style.use` takes it."""
 SUFFIXES = (".svg", ".png", ".pdf")
-BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#595959"
-"""Okabe and Ito's palette, told apart by colour-blind readers and in greyscale."""
+NARROW, BROAD = 3.0, 20.0
+"""Inches that a figure can be wide: a column of two on a page is 3.4."""
+VERMILION, BLUE, GREY, PALE = "#D55E00", "#0072B2", "#595959", "#C8C8C8"
+"""What was optimised, what others published, bounds, and what stays in the background."""
 PALETTE = (BLUE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""The rest of it, for lines beside one in vermilion."""
-WIDTH = 4.6
-"""Inches: a column of a paper."""
+"""Okabe and Ito's palette for lines beside one in vermilion. Several are too light for text: names are black."""
+DATES = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+"""Metadata that leaves the time out, so that the same figure is the same file."""
 
 
 def check_matplotlib() -> None:
@@ -33,30 +41,40 @@ def check_matplotlib() -> None:
         ) from None
 
 
-def blank(width: float, height: float) -> Figure:
-    """Return an empty figure of that size in inches.
+@contextmanager
+def page(path: str | Path | None, height: float, width: float | None = None) -> Iterator[Figure]:
+    """Yield an empty figure in the style of all, in inches; lay it out and write it once it is drawn.
+
+    Everything is drawn inside the style, ticks as well, so that nothing depends on the settings of whoever
+    looks at the figure. It has no window: pyplot is not needed.
 
     Raises:
-        ValueError: without matplotlib.
+        ValueError: without matplotlib, for a suffix other than .svg, .png and .pdf, a missing folder, or a
+            width outside 3..20 inches.
     """
     check_matplotlib()
-    from matplotlib.figure import Figure  # without pyplot: no window, no global state
+    target = None if path is None else check_target(path, SUFFIXES)
+    if width is not None and not NARROW <= real(width) <= BROAD:
+        raise ValueError(
+            f"the width of the figure is {width!r}, but must lie between {NARROW:g} and {BROAD:g} inches: give 3.4"
+        )
+    from matplotlib import rcParams, style
+    from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    with style.context(STYLE, after_reset=True):
+        figure = Figure(figsize=(width or rcParams["figure.figsize"][0], height))
+        yield figure
+        figure.draw_without_rendering()
+        if target is not None:
+            _write(figure, target)
 
 
-def target_of(path: str | Path | None) -> Path | None:
-    """Return the file that a figure is to be written to, None without one.
-
-    Raises:
-        ValueError: for a suffix other than .svg, .png and .pdf, or a missing folder.
-    """
-    return None if path is None else check_target(path, SUFFIXES)
+def _write(figure: Figure, target: Path) -> None:
+    suffix = target.suffix.lower()
+    with written_atomically(target) as file:
+        figure.savefig(file, format=suffix[1:], metadata=DATES[suffix])
 
 
-def finished(figure: Figure, target: Path | None) -> Figure:
-    """Return the figure, written to its file if it has one."""
-    if target is not None:
-        with written_atomically(target) as file:
-            figure.savefig(file, format=target.suffix[1:].lower(), dpi=200)
-    return figure
+def ratio_text(epsilon: float) -> str:
+    """Return e^epsilon for reading."""
+    return f"{math.exp(epsilon):.3g}" if epsilon < 20 else f"e^{epsilon:.3g}"

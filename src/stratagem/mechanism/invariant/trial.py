@@ -43,15 +43,19 @@ def try_out(
     values = np.repeat(strategy.coordinates(coordinates), users, axis=0)
     truth = answers_of(workload, values)
     predicted = _predicted(workload, strategy, values)
-    estimates, observed = np.empty(0), np.empty(repetitions)
+    estimates, observed, squares = np.empty(0), np.empty(repetitions), np.zeros(workload.queries)
     for r in range(repetitions):
         outputs = strategy.randomise(values, np.random.default_rng([seed, r]))
         reconstruction = InvariantReconstruction.of(strategy, counted(outputs, strategy.outputs))
         reconstruction.check(workload)
         found = reconstruction.answers(workload)
         estimates = estimates if r else found
-        observed[r] = np.square(found - truth).sum()
-    return Simulation(len(values), truth, estimates, None, predicted, observed)
+        errors = np.square(found - truth)
+        observed[r] = errors.sum()
+        squares += errors
+    return Simulation(
+        len(values), truth, estimates, None, predicted, observed, np.sqrt(squares / repetitions)
+    )
 
 
 def answers_of(workload: Workload, values: np.ndarray) -> np.ndarray:

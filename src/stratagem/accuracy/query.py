@@ -1,0 +1,91 @@
+"""The exact variance of every query for users of random type, on domains of any size."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+
+from stratagem.accuracy.dense import per_query_variance, quadratic_forms
+from stratagem.accuracy.junta import check_sizes, eigenvalues_at
+from stratagem.accuracy.orbit import NOTHING
+from stratagem.prior import uniform
+from stratagem.strategies import InvariantStrategy, OrbitStrategy, Randomiser
+from stratagem.workloads import Workload
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.tensor import translates
+
+TABLE = 2048
+"""Cells of the largest table whose covariance is formed."""
+ENTRIES = 1 << 28
+"""Queries x user types up to which variances are computed."""
+
+
+def query_variances(
+    workload: Workload, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the exact variance (p,) that one user of random type adds to every answer.
+
+    The type is drawn from the prior (n,), 1/n by default. Translates without a window are treated table by
+    table of `Workload.margins`: the estimated table has the covariance C with eigenvalue (1/m - 1)/cells at a
+    character of its attributes, m that of M, and a query w of the table the variance w^T C w.
+
+    Raises:
+        UnsupportedWorkloadError: if the strategy cannot answer a query.
+        ValueError: if the domains differ or the arrays would be too large.
+    """
+    if isinstance(strategy, InvariantStrategy) and _characters(strategy) and prior is None:
+        return _by_table(workload, strategy)
+    if workload.queries * workload.domain_size > ENTRIES:
+        raise ValueError(
+            f"the variances of {workload.queries} queries over {workload.domain_size} user types take too long: "
+            "ask for fewer queries, or use evaluate for their sum"
+        )
+    matrix = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
+    shares = uniform(workload.domain_size) if prior is None else prior
+    return per_query_variance(workload, matrix, shares, prior)
+
+
+def _characters(strategy: InvariantStrategy) -> bool:
+    """Return whether the information matrix is diagonal in the characters of the domain."""
+    return not (isinstance(strategy, OrbitStrategy) and strategy.window)
+
+
+def _by_table(workload: Workload, strategy: InvariantStrategy) -> np.ndarray:
+    check_sizes(workload, strategy)
+    owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
+    variances, rows = np.empty(workload.queries), dict[tuple[int, ...], np.ndarray]()
+    for margin in workload.margins():
+        kind = tuple(owner[i] for i in margin.attributes)
+        if kind not in rows:
+            rows[kind] = _covariance_row(strategy, margin.attributes)
+        variances[margin.places] = _variances(margin.workload, rows[kind])
+    return variances
+
+
+def _variances(queries: Workload, row: np.ndarray) -> np.ndarray | float:
+    """Return w^T C w for the queries of a table, C[u, v] = row[u - v]."""
+    if isinstance(queries, Identity):
+        return float(row.flat[0])
+    return np.maximum(quadratic_forms(queries, translates(row.ravel(), queries.domain.sizes)), 0.0)
+
+
+def _covariance_row(strategy: InvariantStrategy, attributes: tuple[int, ...]) -> np.ndarray:
+    """Return the covariance of a table's cells with cell 0, for one user of random type.
+
+    Characters that no pattern sees count as exact: queries that need them were refused.
+    """
+    sizes = [strategy.sizes[i] for i in attributes]
+    if math.prod(sizes) > TABLE:
+        raise ValueError(
+            f"a table of {math.prod(sizes)} cells is too large for the covariance of its cells: "
+            "use evaluate for the sum over all queries"
+        )
+    excess = np.zeros(sizes)
+    for picked in product((False, True), repeat=len(sizes)):
+        touched = [i for i, one in zip(attributes, picked, strict=True) if one]
+        m = eigenvalues_at(strategy, touched)
+        place = tuple(slice(1, None) if one else 0 for one in picked)
+        excess[place] = np.where(m > NOTHING, 1 / np.maximum(m, NOTHING) - 1, 0.0)
+    return np.fft.ifftn(excess).real / math.prod(sizes)

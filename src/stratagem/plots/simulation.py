@@ -1,0 +1,83 @@
+"""The figure of a simulation: whether the errors observed are those predicted."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.number import spread
+from stratagem.plots.figure import GREY, VERMILION, page
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from stratagem.simulation import Simulation
+
+ORDERED = 256
+"""Queries up to which each has its place; more stand in the order of their predicted error."""
+SHOWN = 1000
+"""Queries that are drawn: of more, evenly spread ones."""
+SHARE = 0.95
+"""Share of the observed errors that the band is to hold."""
+
+
+def plot_simulation(
+    simulation: Simulation, path: str | Path | None = None, width: float | None = None
+) -> Figure:
+    """Draw the observed root mean square error of every query over the one predicted, on a band for 95 % of them.
+
+    With R repetitions and normal errors, the observed mean square is the predicted one times chi^2_R/R. Where
+    the standard errors of very many queries were not computed, a line stands at the mean over all queries.
+
+    Raises:
+        ValueError: as `page`, or where the errors of single queries were not kept.
+    """
+    observed, predicted = _errors(simulation)
+    order = np.arange(len(observed)) if len(observed) <= ORDERED else np.argsort(predicted, kind="stable")
+    shown = np.array(spread(len(observed), SHOWN))
+    chosen = order[shown]
+    with page(path, 2.6, width) as figure:
+        axes = figure.subplots()
+        _draw_prediction(axes, shown, predicted[chosen], len(simulation.observed))
+        axes.plot(shown, observed[chosen], "o", color=VERMILION, markersize=2.5, label="observed")
+        _label(axes, simulation, sorted_by_error=len(observed) > ORDERED)
+        figure.legend(loc="outside upper right", ncols=2)
+    return figure
+
+
+def _errors(simulation: Simulation) -> tuple[np.ndarray, np.ndarray]:
+    observed = simulation.errors
+    if observed is None:
+        raise ValueError(
+            f"the errors of {len(simulation.truth)} queries were not kept one by one: simulate fewer queries"
+        )
+    if simulation.standard_errors is not None:
+        return observed, simulation.standard_errors
+    mean = math.sqrt(simulation.predicted / len(observed))
+    return observed, np.full(len(observed), mean)
+
+
+def _draw_prediction(axes: Axes, places: np.ndarray, predicted: np.ndarray, repetitions: int) -> None:
+    from scipy.stats import chi2
+
+    low, high = np.sqrt(chi2.ppf([(1 - SHARE) / 2, (1 + SHARE) / 2], repetitions) / repetitions)
+    axes.fill_between(places, low * predicted, high * predicted, color=GREY, alpha=0.2, linewidth=0)
+    axes.plot(places, predicted, color=GREY, label=f"predicted, with {100 * SHARE:g} % band")
+
+
+def _label(axes: Axes, simulation: Simulation, *, sorted_by_error: bool) -> None:
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
+    axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
+    axes.set_xlabel("query" + (", in the order of predicted errors" if sorted_by_error else ""))
+    axes.set_ylabel("root mean square error, users")
+    total = (
+        "" if simulation.exact else f": {simulation.ratio:.3f} ± {simulation.ratio_error:.3f} of predicted"
+    )
+    axes.set_title(f"{len(simulation.observed):,} × {simulation.users:,} reports{total}", loc="left")

@@ -1,0 +1,70 @@
+"""The figure of a strategy: what it reports, and how far off the answers are."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.plots.figure import page
+from stratagem.plots.pattern import draw_patterns
+from stratagem.plots.query_error import draw_errors
+from stratagem.plots.table import draw_table
+from stratagem.strategies import InvariantStrategy, Protocol
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+    from stratagem.strategies import Randomiser
+    from stratagem.workloads import Workload
+
+HEIGHT = 2.6
+"""Inches of a panel."""
+BESIDE = 4.5
+"""Inches from which the panels stand side by side."""
+
+
+def plot_strategy(
+    workload: Workload,
+    strategy: Randomiser | InvariantStrategy,
+    path: str | Path | None = None,
+    width: float | None = None,
+    *,
+    prior: np.ndarray | None = None,
+    bound: float | None = None,
+) -> Figure:
+    """Draw a strategy, whatever form it has, beside the error of every query that it is to answer.
+
+    Reports down and user types across for a table; the patterns for translates; one sentence for a protocol.
+    `bound` is the least root mean square of the errors that any mechanism could have, per user.
+
+    Raises:
+        UnsupportedWorkloadError: if the strategy cannot answer the workload.
+        ValueError: as `page`, and if the domains differ.
+    """
+    beside = width is None or width >= BESIDE
+    with page(path, HEIGHT * (1 if beside else 2), width) as figure:
+        rows, columns = (1, 2) if beside else (2, 1)
+        left, right = np.ravel(figure.subfigures(rows, columns))  # type: ignore[arg-type]
+        _draw_strategy(left, strategy)
+        draw_errors(right, workload, strategy, prior, bound)
+    return figure
+
+
+def _draw_strategy(figure: SubFigure, strategy: Randomiser | InvariantStrategy) -> None:
+    if isinstance(strategy, InvariantStrategy):
+        draw_patterns(figure, strategy)
+    elif isinstance(strategy, Protocol):
+        _write_protocol(figure, strategy)
+    else:
+        draw_table(figure.subplots(), strategy)
+
+
+def _write_protocol(figure: SubFigure, protocol: Protocol) -> None:
+    """Say what one user sends: reports that are sets, hashes or real vectors have no table to draw."""
+    axes = figure.subplots()
+    axes.axis("off")
+    sentence = f"A user of {protocol.domain_size:,} types sends {protocol.report}: too many reports to draw."
+    axes.text(0.5, 0.5, textwrap.fill(sentence, 28), ha="center", va="center")

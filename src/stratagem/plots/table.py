@@ -1,0 +1,105 @@
+"""A strategy as a picture of its table: reports down, user types across."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.number import spread
+from stratagem.plots.figure import ratio_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from stratagem.strategies import Strategy
+
+ROWS = 1 << 14
+"""Reports that are looked at: of more, those at even steps of the probability of all."""
+COLUMNS = 1024
+"""User types that are looked at: of more, evenly spread ones."""
+PIXELS, SAMPLES = 480, 4
+"""Pixels of the picture in each direction, and places in each: what shares a pixel is averaged."""
+
+
+def draw_table(axes: Axes, strategy: Strategy) -> None:
+    """Draw every report as a band as high as it is likely, dark for the user types that it speaks for.
+
+    Shades are log(Q[y, u]/min_u Q[y, u])/epsilon: two in most optimal strategies.
+    """
+    rows, heights = _reports(strategy)
+    types = np.array(spread(strategy.domain_size, COLUMNS))
+    draw_bands(
+        axes, _levels(_rows(strategy, rows)[:, types], strategy.epsilon), heights, strategy.domain_size
+    )
+    chosen = "" if strategy.outputs <= ROWS else f"{len(rows):,} of "
+    axes.set_title(f"{chosen}{strategy.outputs:,} reports")
+    axes.set_ylabel("reports, as high as likely")
+    axes.set_xlabel(f"user type (dark: {ratio_text(strategy.epsilon)} × as likely)")
+
+
+def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int) -> None:
+    """Draw rows of shades in 0..1 as bands, ordered so that rows of one shape follow each other."""
+    order = _order(levels)
+    axes.imshow(
+        _picture(levels[order], heights[order]),
+        aspect="auto",
+        interpolation="nearest",
+        vmin=0,
+        vmax=1,
+        extent=(-0.5, across - 0.5, 1, 0),
+    )
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def _reports(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
+    """Return the reports to draw and how high they are."""
+    likely = strategy.row_sums / strategy.domain_size
+    if strategy.outputs <= ROWS:
+        return np.arange(strategy.outputs), likely
+    places = np.searchsorted(np.cumsum(likely), (np.arange(ROWS) + 0.5) / ROWS * likely.sum())
+    return np.unique(np.minimum(places, strategy.outputs - 1), return_counts=True)
+
+
+def _rows(strategy: Strategy, rows: np.ndarray) -> np.ndarray:
+    """Return some rows of Q; a two-level strategy's up to their weights, which no shade depends on."""
+    from stratagem.strategies.two_level import TwoLevelStrategy, unpack
+
+    if isinstance(strategy, TwoLevelStrategy):
+        return 1 + (strategy.ratio - 1) * unpack(strategy.patterns[rows], strategy.size)
+    return strategy.dense().matrix[rows]
+
+
+def _levels(Q: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return log(Q[y, u]/min_u Q[y, u])/epsilon; Q[y, u]/max_u Q[y, u] where zeros make epsilon infinite."""
+    if epsilon == 0:
+        return np.zeros(Q.shape)
+    if math.isinf(epsilon):
+        return Q / np.maximum(Q.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    low = Q.min(axis=1, keepdims=True)
+    return np.log(np.divide(Q, low, out=np.ones(Q.shape), where=low > 0)) / epsilon
+
+
+def _order(levels: np.ndarray) -> np.ndarray:
+    """Return the rows by the frequency that dominates them, coarse ones first, then from left to right."""
+    waves = np.fft.rfft(levels - levels.mean(axis=1, keepdims=True), axis=1)
+    dominant = np.abs(waves).round(6).argmax(axis=1)
+    phase = -np.angle(waves[np.arange(len(waves)), dominant])
+    return np.lexsort(((phase + 1e-9) % (2 * np.pi), dominant))
+
+
+def _picture(levels: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """Return the pixels of the picture, each the mean of what lies at its places."""
+    lines = _averaged(levels, heights)
+    return lines if lines.shape[1] <= PIXELS else _averaged(lines.T, np.ones(lines.shape[1])).T
+
+
+def _averaged(rows: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """Return rows of given heights as so many lines as the picture has pixels."""
+    ends = np.cumsum(heights)
+    places = (np.arange(PIXELS * SAMPLES) + 0.5) / (PIXELS * SAMPLES) * ends[-1]
+    chosen = np.minimum(np.searchsorted(ends, places), len(ends) - 1)
+    return rows[chosen].reshape(PIXELS, SAMPLES, -1).mean(axis=1)
