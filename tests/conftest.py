@@ -8,11 +8,17 @@ if (
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import stratagem
 from stratagem.solvers.room import make_room
+
+
+def pytest_report_header() -> str:
+    return f"stratagem from {Path(stratagem.__file__).parent}"
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import stratagem
 from tools import need
 
-WEB = Path(__file__).parents[1] / "src" / "stratagem" / "mechanism" / "web"
+WEB = Path(stratagem.__file__).parent / "mechanism" / "web"
 DRIVER = Path(__file__).with_name("web_client.mjs")
 
 

@@ -7,6 +7,8 @@ from stratagem import workloads as w
 from stratagem.catalogue import entry, folder, load_workload, names
 from stratagem.workloads.serial import to_data
 
+pytestmark = pytest.mark.smoke
+
 MOST_LINES = 15
 
 

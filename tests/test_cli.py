@@ -191,6 +191,7 @@ def test_compare_json_and_plot(capsys, tmp_path):
     assert (tmp_path / "out.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.smoke
 def test_list_names_everything(capsys):
     data = run_json(capsys, "list")
     assert {row["name"] for row in data["workloads"]} == set(names("workloads"))

@@ -7,6 +7,8 @@ from stratagem.binning import Codes, Edges, Labels
 from stratagem.data import Source, read
 from stratagem.workloads import Domain
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def people(tmp_path):

@@ -5,6 +5,8 @@ from hypothesis import strategies as some
 
 from stratagem.workloads import Domain
 
+pytestmark = pytest.mark.smoke
+
 NAMES = some.text(some.characters(codec="utf-8"), min_size=1, max_size=8).filter(
     lambda name: name.isprintable() and name == name.strip() and not set(name) & set("=,")
 )

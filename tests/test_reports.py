@@ -7,6 +7,8 @@ import pytest
 
 from stratagem.mechanism.reports import LINE_LIMIT, Reason, Report, ReportFormat, lines
 
+pytestmark = pytest.mark.smoke
+
 IDENTIFIER = "0123456789abcdef" * 4
 FORM = ReportFormat(IDENTIFIER, 8)
 NAME = "00ff" * 8

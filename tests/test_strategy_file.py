@@ -11,6 +11,8 @@ import stratagem as st
 from stratagem.strategy_file import StoredStrategy, load, save
 from stratagem.workloads.serial import to_data
 
+pytestmark = pytest.mark.smoke
+
 WORKLOADS = {
     "prefix": st.prefix(4),
     "parity": st.parity("2^2", 1),

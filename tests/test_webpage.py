@@ -9,6 +9,8 @@ from node import WEB, run
 from stratagem.mechanism.mechanism import load_mechanism
 from stratagem.mechanism.webpage import BUNDLE, MODULES, PAGE, write_web_client
 
+pytestmark = pytest.mark.smoke
+
 
 def test_the_folder_holds_all_that_is_shipped_and_works_under_node(tmp_path):
     folder = write_web_client(tmp_path / "new" / "web", mechanism("labels"))

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from stratagem.catalogue import load_workload as load
     from stratagem.comparison import Comparison, compare
     from stratagem.comparison_sweep import Sweep, sweep
+    from stratagem.contents import bibtex
     from stratagem.mechanism.adoption import Adoption, adopt
     from stratagem.mechanism.aggregator import Aggregator
     from stratagem.mechanism.application.dependence_tree import chow_liu
@@ -127,6 +128,7 @@ _HOMES = {
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
+    "stratagem.contents": ("bibtex",),
     "stratagem.mechanism.adoption": ("Adoption", "adopt"),
     "stratagem.mechanism.aggregator": ("Aggregator",),
     "stratagem.mechanism.application.dependence_tree": ("chow_liu",),
@@ -223,6 +225,7 @@ __all__ = [
     "all_range",
     "association",
     "audit",
+    "bibtex",
     "chow_liu",
     "compare",
     "consistent_marginals",

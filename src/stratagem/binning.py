@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -61,8 +63,8 @@ class Edges(Binning):
             )
 
     @staticmethod
-    def parse(text: str, size: int) -> Edges:
-        """Read START:STOP:STEP (STOP is the last edge) or a comma list of edges.
+    def parse(text: str, size: int | None = None) -> Edges:
+        """Read START:STOP:STEP (STOP is the last edge) or a comma list of edges; without a size any number.
 
         Raises:
             ValueError: for any other text.
@@ -74,7 +76,8 @@ class Edges(Binning):
             raise ValueError(
                 f"--edges {text!r} is neither START:STOP:STEP nor e0,e1,...: write for example -60:260:5"
             ) from None
-        return Edges(_spaced(*numbers) if len(parts) == 3 else numbers, size)
+        edges = _spaced(*numbers) if len(parts) == 3 else numbers
+        return Edges(edges, max(1, len(edges) - 1) if size is None else size)
 
     def cells(self, values: list[str | None], column: str) -> Cells:
         """Place numbers by binary search."""
@@ -107,9 +110,16 @@ class Labels(Binning):
             raise ValueError(f"--labels gives {twice!r} twice, but labels must differ: name each value once")
 
     @staticmethod
-    def parse(text: str, size: int) -> Labels:
-        """Read a comma list of labels."""
-        return Labels(tuple(part.strip() for part in text.split(",")), size)
+    def parse(text: str, size: int | None = None) -> Labels:
+        """Read a comma list of labels, in double quotes where they hold commas; without a size any number."""
+        labels = tuple(part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""]))
+        return Labels(labels, len(labels) if size is None else size)
+
+    def __str__(self) -> str:
+        """Write the list that `parse` reads."""
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow(self.labels)
+        return line.getvalue()
 
     def cells(self, values: list[str | None], column: str) -> Cells:
         """Look every text up."""

@@ -80,17 +80,34 @@ def load_workload(
         ValueError: for an unknown name, with the nearest ones, an unreadable file, or what does not fit.
     """
     request = Request(None if domain is None else Domain.of(domain), order, width)
-    if isinstance(name, str) and name in names("workloads"):
-        return _from_entry(entry("workloads", name), request)
+    found = _entry_of(name)
+    if found is not None:
+        return _from_entry(found, request)
     path = Path(name)
-    if path.suffix.lower() == ".toml":
-        return _from_entry(read_entry(path, str(path)), request)
     if path.suffix.lower() in MATRIX_SUFFIXES:
         return _from_matrix(path, request)
     raise ValueError(
         f"{str(name)!r} is neither a workload of the catalogue nor a .toml, .npy or .csv file: "
         f"{nearest(str(name), names('workloads'))}"
     )
+
+
+def leaves_domain(name: str | Path) -> bool:
+    """Return whether a workload of the catalogue or a .toml file fits any domain, so that one must be named.
+
+    >>> leaves_domain("prefix"), leaves_domain("ages-by-sex")
+    (True, False)
+    """
+    found = _entry_of(name)
+    return found is not None and "family" in found.settings
+
+
+def _entry_of(name: str | Path) -> Entry | None:
+    """Return the entry of a name in the catalogue or of a .toml file, None for anything else."""
+    if isinstance(name, str) and name in names("workloads"):
+        return entry("workloads", name)
+    path = Path(name)
+    return read_entry(path, str(path)) if path.suffix.lower() == ".toml" else None
 
 
 def _from_entry(entry: Entry, request: Request) -> Workload:

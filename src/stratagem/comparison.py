@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds import Bounds
+from stratagem.bounds import Bounds, lower_bounds
 from stratagem.number import number_text
 from stratagem.objective import Average
 from stratagem.optimisation import optimise
+from stratagem.prior import check_prior
 from stratagem.ranking import RANKED, Contender, rank_baselines
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Solver
@@ -28,7 +31,11 @@ ALPHA = 0.01
 """Normalised variance at which sample complexities are stated."""
 COMPARED = 2048
 """User types up to which a comparison sets up every published mechanism: minutes."""
+DETAILED = 4096
+"""User types up to which the bound for given data is computed: a minute."""
 HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "report")
+ON_DATA = ("mechanism", "parameters", "error", "of users", "over bound", "users needed", "report")
+"""Headings of a comparison on data."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,13 @@ class Row:
     """What one user sends, in a few words."""
     delta: float = 0.0
     """Probability outside of epsilon; 0 for pure epsilon-LDP."""
+    error: float | None = None
+    """Expected error of an answer on the data, root mean square, in users; None without data."""
+
+    @property
+    def value(self) -> float:
+        """What it is ranked by: the error on data, the objective without."""
+        return self.objective if self.error is None else self.error
 
     @property
     def optimised(self) -> bool:
@@ -62,14 +76,21 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Mechanisms on one workload and epsilon, least objective first, with the bounds nobody can beat."""
+    """Mechanisms on one workload and epsilon, least objective first, with the bounds nobody can beat.
 
-    workload: Workload
-    epsilon: float
+    On data they come with the error that is expected there, the least of it first.
+    """
+
+    solution: Solution
+    """The strategy that was found."""
     rows: tuple[Row, ...]
-    bounds: Bounds
     fewest_users: float
     """No epsilon-LDP strategy (delta = 0) needs fewer users for worst-case normalised variance 0.01."""
+    users: int | None = None
+    """Users in the data; None without data."""
+    least_error: float | None = None
+    """No epsilon-LDP strategy (delta = 0) has a smaller expected error on the data, not even one made for
+    exactly these; None without data."""
 
     @staticmethod
     def of(solution: Solution) -> Comparison:
@@ -77,30 +98,91 @@ class Comparison:
         rows = [_row(OPTIMISED, solution.solver, solution)]
         rows.extend(_row(one.mechanism, one.parameters, one) for one in solution.baselines)
         fewest = solution.least_variance / (solution.workload.queries * ALPHA)
-        ranked = tuple(sorted(rows, key=lambda row: row.objective))
-        return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds, fewest)
+        return Comparison(solution, _ranked(rows), fewest)
+
+    @property
+    def workload(self) -> Workload:
+        """The queries."""
+        return self.solution.workload
+
+    @property
+    def epsilon(self) -> float:
+        """The budget that was asked for."""
+        return self.solution.epsilon
+
+    @property
+    def bounds(self) -> Bounds:
+        """Lower bounds on the objective."""
+        return self.solution.bounds
+
+    def on(self, data: ArrayLike) -> Comparison:
+        """Return the same mechanisms with the errors that they are expected to make on a data vector.
+
+        x = `data` (n,) counts the users of each type. The error of an answer is (sum_u x_u t_u / p)^(1/2), the
+        root mean square over the p queries and over all that chance may do, in users: exact, nothing is drawn.
+        The strategies stay as they are. With N users, L_x and V the objective and Gram matrix under the prior
+        x/N, no strategy adds less than L_x/n - sum_u x_u V_uu/N a user; the bounds on L_x bound the error.
+
+        Raises:
+            ValueError: as `check_data`.
+
+        Example:
+            >>> import stratagem as st
+            >>> comparison = compare(st.prefix(8), epsilon=1.0).on([40, 30, 10, 10, 5, 3, 1, 1])
+            >>> comparison.users, comparison.least_error < comparison.rows[0].error < comparison.users
+            (100, True)
+        """
+        x, solution, queries = check_data(data, self.workload), self.solution, self.workload.queries
+        found = {OPTIMISED: solution, **{one.mechanism: one for one in solution.baselines}}
+        rows = [
+            replace(row, error=math.sqrt(max(0.0, found[row.mechanism].accuracy.total_variance(x)) / queries))
+            for row in self.rows
+        ]
+        users, there = int(x.sum()), Average(self.workload, check_prior(x, self.workload.domain_size))
+        added = there.added(lower_bounds(self.workload, self.epsilon, x).best)
+        return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
+
+    @property
+    def least(self) -> float:
+        """The best lower bound on the values of the rows."""
+        return self.bounds.best if self.least_error is None else self.least_error
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of the table."""
+        return HEADINGS if self.users is None else ON_DATA
 
     def records(self) -> list[dict[str, object]]:
-        """Return every mechanism as named values, the fields of `Row`."""
-        return [asdict(row) for row in self.rows]
+        """Return every mechanism as named values, the fields of `Row` that have one."""
+        without = {"error"} if self.users is None else set()
+        return [{k: v for k, v in asdict(row).items() if k not in without} for row in self.rows]
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return the table's cells as text, one tuple a mechanism, in the order of HEADINGS."""
+        """Return the table's cells as text, one tuple a mechanism, in the order of the headings."""
         return [
             (
                 row.mechanism,
                 row.parameters,
-                number_text(row.objective),
-                f"{100 * excess(row.objective, self.bounds.best):+.1f} %",
-                number_text(row.worst_case_variance),
+                *self._numbers(row),
                 number_text(row.sample_complexity),
                 row.report,
             )
             for row in self.rows
         ]
 
+    def _numbers(self, row: Row) -> tuple[str, str, str]:
+        over = f"{100 * excess(row.value, self.least):+.1f} %"
+        if row.error is None or self.users is None:
+            return number_text(row.objective), over, number_text(row.worst_case_variance)
+        return number_text(row.error), f"{100 * row.error / self.users:.3g} %", over
+
     def footer(self) -> str:
-        """Return the bounds in one line, the best of them marked."""
+        """Return the bounds in one line, the best of them marked; on data the least error there."""
+        if self.least_error is not None:
+            return (
+                f"lower bound: no {self.epsilon:g}-LDP mechanism has an expected error below "
+                f"{number_text(self.least_error)} users on these data"
+            )
         known = self.bounds.known().items()
         bounds = ", ".join(
             f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
@@ -110,12 +192,12 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        table = [HEADINGS, *self.cells()]
+        table = [self.headings, *self.cells()]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         return "\n".join([*(_line(cells, widths) for cells in table), self.footer()])
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
-        """Draw the objectives over the best bound; write an .svg, .png or .pdf if a path is given.
+        """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.
 
         `width` in inches, that of the style by default.
 
@@ -157,6 +239,31 @@ def compare(
     return Comparison.of(solution)
 
 
+def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
+    """Return a data vector (n,) as an array.
+
+    Raises:
+        ValueError: unless it holds one whole number for each of at most 4096 user types, at least one user.
+    """
+    n = workload.domain_size
+    if n > DETAILED:
+        raise ValueError(
+            f"data were given for {n} user types, but the bound on their error is computed for at most "
+            f"{DETAILED}: use fewer and wider bins"
+        )
+    try:
+        x = np.asarray(data)
+    except ValueError:
+        x = np.array(None)
+    whole = x.dtype.kind in "iuf" and x.shape == (n,) and bool(np.isfinite(x).all())
+    if not whole or (x < 0).any() or (x % 1 != 0).any() or not x.any():
+        raise ValueError(
+            f"the data were given as {x.dtype} of shape {x.shape}, but must count the users of each of {n} types "
+            "in whole numbers, at least one user in all: give one count a type"
+        )
+    return x
+
+
 def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
     strategy = found.strategy
     return Row(
@@ -170,6 +277,10 @@ def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
         strategy.report,
         strategy.delta,
     )
+
+
+def _ranked(rows: list[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: row.value))
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -70,6 +70,14 @@ class Data:
         """Users inside the domain."""
         return int(self.counts.sum())
 
+    def __str__(self) -> str:
+        """Say how many rows are inside the domain and why others are not."""
+        outside = ", ".join(f"{reason} {count:,}" for reason, count in self.outside.items())
+        total = self.users + sum(self.outside.values())
+        return (
+            f"{self.users:,} of {total:,} rows counted{f'; outside the domain: {outside}' if outside else ''}"
+        )
+
     @property
     def x(self) -> np.ndarray:
         """Users of each cell (n,), integers.
@@ -102,6 +110,15 @@ def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Dat
             f"{path} has no row inside the domain ({reasons}): check --column, --edges and --labels"
         )
     return data
+
+
+def distinct(path: str | Path, column: str) -> list[str | None]:
+    """Return the distinct values of a column as text, NULL as None.
+
+    Raises:
+        ValueError: for a file that is not CSV or Parquet, or a missing column.
+    """
+    return [value for value, _ in _grouped(Path(path), [column])]
 
 
 def stream(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Iterator[Placed]:

@@ -113,6 +113,10 @@ class Average(Objective):
             return self.workload.mean_square * self.workload.scale
         return self.workload.domain_size * float(self.shares @ np.diag(self.workload.gram()))
 
+    def added(self, value: float) -> float:
+        """Return (L - offset)/n, the variance that a user adds where L is `value`, at least zero."""
+        return max(0.0, value - self.offset) / self.workload.scale
+
     def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
         F = self.factor if isinstance(strategy, Strategy) else None
@@ -202,8 +206,7 @@ class Minimax(Objective):
     @final
     def moved(self, case: Average, bounds: Bounds, epsilon: float) -> Bounds:
         """Return bounds on L(Q) of a mixture as bounds on the largest variance."""
-        n, known = self.workload.domain_size, bounds.known().items()
-        moved = {name: max(0.0, (value - case.offset) / n) for name, value in known}
+        moved = {name: case.added(value) for name, value in bounds.known().items()}
         return replace(bounds, **moved, pairwise=self.pairwise(epsilon))
 
 

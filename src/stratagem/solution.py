@@ -86,7 +86,7 @@ class Solution:
         or the largest variance of a query, which no total falls below.
         """
         if isinstance(self.aim, Average):
-            return max(0.0, self.lower_bound - self.aim.offset) / self.workload.scale
+            return self.aim.added(self.lower_bound)
         return self.lower_bound
 
     def samples_for(self, alpha: float) -> float:

@@ -141,12 +141,12 @@ def _one_bit(setting: Setting, epsilon: float) -> Candidates:
 COUNT_MEAN_SKETCH = Baseline(
     "count-mean-sketch",
     "noisy bits of a hash, decoded by least squares (Apple's CMS)",
-    "Apple Differential Privacy Team 2017",
+    "@apple2017learning",
     _all_bits,
 )
 HADAMARD_COUNT_MEAN_SKETCH = Baseline(
     "hadamard-count-mean-sketch",
     "one noisy Hadamard bit of a hash (Apple's HCMS)",
-    "Apple Differential Privacy Team 2017",
+    "@apple2017learning",
     _one_bit,
 )

@@ -68,6 +68,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 COVERING = Baseline(
     "covering",
     "the cell of a random table out of a few that hold all others",
-    "Zhang et al. 2018 (CALM)",
+    "@zhang2018calm (CALM)",
     _candidates,
 )

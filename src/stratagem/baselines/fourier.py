@@ -99,6 +99,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 FOURIER = Baseline(
     "fourier",
     "the sign of a random character",
-    "Cormode, Kulkarni, Srivastava 2018 (InpHT)",
+    "@cormode2018marginal (InpHT)",
     _candidates,
 )

@@ -87,6 +87,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 HAAR = Baseline(
     "haar",
     "a bit of a random level of the Haar wavelet",
-    "Cormode, Kulkarni, Srivastava 2019 (HaarHRR)",
+    "@cormode2019answering (HaarHRR)",
     _candidates,
 )

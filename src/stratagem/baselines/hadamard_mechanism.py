@@ -79,6 +79,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 HADAMARD_MECHANISM = Baseline(
     "hadamard-mechanism",
     "one random coefficient of the Hadamard transform, or a few",
-    "Bassily, Smith 2015; Cormode, Kulkarni, Srivastava 2019",
+    "@bassily2015local; @cormode2019answering",
     _candidates,
 )

@@ -61,6 +61,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 HADAMARD_RESPONSE = Baseline(
     "hadamard-response",
     "half of the rows of a Hadamard matrix, chosen by the value",
-    "Acharya, Sun, Zhang 2019",
+    "@acharya2019hadamard",
     _candidates,
 )

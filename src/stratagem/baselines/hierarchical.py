@@ -84,6 +84,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 HIERARCHICAL = Baseline(
     "hierarchical",
     "a random level of a tree over the domain",
-    "Cormode, Kulkarni, Srivastava 2019",
+    "@cormode2019answering",
     _candidates,
 )

@@ -102,12 +102,12 @@ def _thresholded(setting: Setting, epsilon: float) -> Candidates:
 SUMMED_HISTOGRAM_ENCODING = Baseline(
     "summed-histogram-encoding",
     "Laplace noise on every entry of one's unit vector (SHE)",
-    "Wang, Blocki, Li, Jha 2017; Dwork et al. 2006",
+    "@wang2017locally; @dwork2006calibrating",
     _summed,
 )
 THRESHOLDED_HISTOGRAM_ENCODING = Baseline(
     "thresholded-histogram-encoding",
     "which entries of a noisy unit vector are above a threshold (THE)",
-    "Wang, Blocki, Li, Jha 2017",
+    "@wang2017locally",
     _thresholded,
 )

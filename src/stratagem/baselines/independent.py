@@ -45,6 +45,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 INDEPENDENT = Baseline(
     "independent-response",
     "every attribute by randomised response with its share of epsilon",
-    "Fanti, Pihur, Erlingsson 2016 (InpEM)",
+    "@fanti2016building (InpEM)",
     _candidates,
 )

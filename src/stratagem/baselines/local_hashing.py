@@ -57,12 +57,12 @@ def _binary(setting: Setting, epsilon: float) -> Candidates:
 OPTIMISED_LOCAL_HASHING = Baseline(
     "optimised-local-hashing",
     "randomised response on a hash into about e^epsilon + 1 values (OLH)",
-    "Wang, Blocki, Li, Jha 2017",
+    "@wang2017locally",
     _optimised,
 )
 BINARY_LOCAL_HASHING = Baseline(
     "binary-local-hashing",
     "randomised response on one bit of hash (BLH)",
-    "Bassily, Smith 2015",
+    "@bassily2015local",
     _binary,
 )

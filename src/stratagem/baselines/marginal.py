@@ -113,12 +113,12 @@ def _hadamard_candidates(setting: Setting, epsilon: float) -> Candidates:
 MARGINAL = Baseline(
     "marginal-response",
     "the cell of a random table by randomised response",
-    "Cormode, Kulkarni, Srivastava 2018 (MargPS)",
+    "@cormode2018marginal (MargPS)",
     _candidates,
 )
 MARGINAL_HADAMARD = Baseline(
     "marginal-hadamard",
     "a Hadamard coefficient of a random table",
-    "Cormode, Kulkarni, Srivastava 2018 (MargHT)",
+    "@cormode2018marginal (MargHT)",
     _hadamard_candidates,
 )

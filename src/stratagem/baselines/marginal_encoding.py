@@ -53,6 +53,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 MARGINAL_ENCODING = Baseline(
     "marginal-encoding",
     "the cell of a random table, as noisy bits or a noisy hash",
-    "Cormode, Kulkarni, Srivastava 2018 (MargRR); Zhang et al. 2018 (CALM)",
+    "@cormode2018marginal (MargRR); @zhang2018calm (CALM)",
     _candidates,
 )

@@ -159,18 +159,18 @@ def _candidates(norm: int, answer: Callable[[np.ndarray, float], AdditiveNoise])
 L1_MATRIX_MECHANISM = Baseline(
     "l1-matrix-mechanism",
     "queries on one's own data vector, answered with Laplace noise",
-    "Li et al. 2010; Edmonds, Nikolov, Ullman 2020",
+    "@li2010optimizing; @edmonds2020power",
     _candidates(1, local_laplace),
 )
 L2_MATRIX_MECHANISM = Baseline(
     "l2-matrix-mechanism",
     "queries on one's own data vector, answered with spherical noise",
-    "Hardt, Talwar 2010; Edmonds, Nikolov, Ullman 2020",
+    "@hardt2010geometry; @edmonds2020power",
     _candidates(2, local_spherical),
 )
 GAUSSIAN_MATRIX_MECHANISM = Baseline(
     "gaussian",
     "queries on one's own data vector, answered with normal noise at delta 1e-9",
-    "Bassily 2019; Balle, Wang 2018",
+    "@bassily2019linear; @balle2018improving",
     _candidates(2, partial(local_gaussian, delta=DELTA)),
 )

@@ -104,6 +104,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 PROJECTIVE_GEOMETRY = Baseline(
     "projective-geometry",
     "the points of a finite geometry that lie in the value's hyperplane",
-    "Feldman, Nelson, Nguyen, Talwar 2022",
+    "@feldman2022private",
     _candidates,
 )

@@ -49,6 +49,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 RANDOMISED_RESPONSE = Baseline(
     "randomised-response",
     "the truth, or any other value, with odds e^epsilon",
-    "Warner 1965; Kairouz et al. 2016",
+    "@warner1965randomized; @kairouz2016discrete",
     _candidates,
 )

@@ -70,6 +70,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 RAPPOR = Baseline(
     "rappor",
     "a noisy Bloom filter in a random cohort, decoded by least squares",
-    "Erlingsson, Pihur, Korolova 2014",
+    "@erlingsson2014rappor",
     _candidates,
 )

@@ -103,6 +103,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 SUBSET_DESIGN = Baseline(
     "subset-design",
     "the blocks of a balanced design, of about n/(1 + e^epsilon) values each",
-    "Ye, Barg 2018; Park, Nam, Lee 2024",
+    "@ye2018optimal; @park2024exactly",
     _candidates,
 )

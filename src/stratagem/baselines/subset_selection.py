@@ -56,6 +56,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 SUBSET_SELECTION = Baseline(
     "subset-selection",
     "a random set of values that likes to hold the own one",
-    "Ye, Barg 2018; Wang et al. 2016",
+    "@ye2018optimal; @wang2016mutual",
     _candidates,
 )

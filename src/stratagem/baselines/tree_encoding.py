@@ -59,6 +59,6 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 TREE_ENCODING = Baseline(
     "tree-encoding",
     "a random level of a tree over the domain, as noisy bits or a noisy hash",
-    "Cormode, Kulkarni, Srivastava 2019 (TreeOUE, TreeOLH with consistency)",
+    "@cormode2019answering (TreeOUE, TreeOLH with consistency)",
     _candidates,
 )

@@ -64,12 +64,12 @@ def _symmetric(setting: Setting, epsilon: float) -> Candidates:
 OPTIMISED_UNARY_ENCODING = Baseline(
     "optimised-unary-encoding",
     "one noisy bit for every value, zeros kept more often than ones (OUE)",
-    "Wang, Blocki, Li, Jha 2017",
+    "@wang2017locally",
     _optimised,
 )
 SYMMETRIC_UNARY_ENCODING = Baseline(
     "symmetric-unary-encoding",
     "one noisy bit for every value, zeros and ones kept alike (basic RAPPOR)",
-    "Erlingsson, Pihur, Korolova 2014",
+    "@erlingsson2014rappor",
     _symmetric,
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stratagem.cli.bound import bounds_data
+from stratagem.cli.layout import stated_options
 from stratagem.cli.option import JSON, PLOT, check_plot
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import note, progress
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 AXES = ("epsilon", "domain")
 
 
-@requesting
+@partial(requesting, data=True)
 def compare(
     request: Request,
     over: Annotated[
@@ -31,39 +34,47 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    data: Annotated[
+    out: Annotated[
         Path | None,
-        typer.Option("--data", "-o", help="Write every number to a .csv or .json file.", show_default=False),
+        typer.Option("-o", "--out", help="Write every number to a .csv or .json file.", show_default=False),
     ] = None,
     plot: PLOT = None,
     json: JSON = False,
 ) -> None:
-    """Set an optimised strategy beside every published mechanism and every lower bound."""
+    """Set an optimised strategy beside every published mechanism and every lower bound.
+
+    With --data also the error that each is expected to make on that file: exact, and nothing of it goes into
+    the strategies. Without --domain the domain follows from --edges, --labels or the values of the column.
+    """
     from stratagem.comparison_sweep import SUFFIXES
     from stratagem.target import check_target
 
     check_plot(plot)
-    if data is not None:
-        check_target(data, SUFFIXES)
+    if out is not None:
+        check_target(out, SUFFIXES)
     with progress("comparing") as on_step:
         line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
     single = line.comparisons[0] if over is None else None
     if plot is not None:
         (single or line).plot(plot)
-    if data is not None:
-        line.save(data)
+    if out is not None:
+        line.save(out)
     if json:
-        write_json(_described(request) | (_data(single) if single else _line_data(line)))
+        write_json(
+            _described(request) | (_data(single) if single else _line_data(line)) | _users(request, single)
+        )
         return
     where = f"epsilon {request.epsilon:g}" if single or line.axis != "epsilon" else "several epsilon"
     domain = f"domain {request.workload.domain}" if single or line.axis == "epsilon" else "several domains"
     write(f"{request.name} over {domain}, {where}, objective {request.objective}\n")
+    if request.users is not None:
+        _write_users(request)
     if single:
         write_comparison(single)
     else:
         write_table(line.headings(), line.cells(), bold=0)
         write("\nusers needed: for worst-case normalised variance 0.01")
-    for path, what in ((plot, "drawn"), (data, "written")):
+    for path, what in ((plot, "drawn"), (out, "written")):
         if path is not None:
             write(f"{what} in {path}")
     if not line.complete:
@@ -72,21 +83,33 @@ def compare(
 
 def write_comparison(comparison: Comparison) -> None:
     """Write the table of mechanisms, the optimised one in bold, and the bounds."""
-    from stratagem.comparison import HEADINGS
-
     ours = next(place for place, row in enumerate(comparison.rows) if row.optimised)
-    write_table(HEADINGS, comparison.cells(), words=2, bold=ours)
+    write_table(comparison.headings, comparison.cells(), words=2, bold=ours)
     write(f"\n{comparison.footer()}")
+    if comparison.users is not None:
+        write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
     write("users needed: for worst-case normalised variance 0.01")
 
 
+def _write_users(request: Request) -> None:
+    """Say whose data they are and what was done with them."""
+    made = "the prior" if request.prior_file else "all user types alike"
+    write(f"{request.users}")
+    if request.layout is not None and request.layout.found:
+        shown = " ".join(map(shlex.quote, stated_options(request.layout)))
+        write(f"values read from the data; where the mechanism is to be run, state them: {shown}")
+    write(f"mechanisms made for {made}: nothing of the data goes into them\n")
+
+
 def _run(request: Request, on_step: Callback) -> Sweep:
+    from stratagem.comparison import check_data
     from stratagem.comparison import compare as run
     from stratagem.comparison_sweep import Sweep
 
+    x = None if request.users is None else check_data(request.users.x, request.workload)
     options = {"objective": request.objective, "prior": request.prior}
     comparison = run(request.workload, request.epsilon, request.solver, on_step, **options)
-    return Sweep("epsilon", (comparison,))
+    return Sweep("epsilon", (comparison if x is None else comparison.on(x),))
 
 
 def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
@@ -94,6 +117,8 @@ def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
 
     if request.prior is not None:
         raise ValueError("a prior was given with --over, which compares without one: leave one of them out")
+    if request.users is not None:
+        raise ValueError("--data was given with --over, which compares without data: leave one of them out")
     axis, _, places = over.partition("=")
     if axis not in AXES or not places or "=" in places:
         raise ValueError(
@@ -131,6 +156,13 @@ def _data(comparison: Comparison) -> dict[str, object]:
         "mechanisms": comparison.records(),
         "bounds": bounds_data(comparison.bounds),
     }
+
+
+def _users(request: Request, single: Comparison | None) -> dict[str, object]:
+    if request.users is None or single is None:
+        return {}
+    outside = request.users.outside
+    return {"users": single.users, "outside": outside, "least_error": single.least_error}
 
 
 def _line_data(line: Sweep) -> dict[str, object]:

@@ -41,15 +41,16 @@ def export(
 
     if (out is None) == (web is None):
         raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")
-    if web is None:
-        check_values_kept(out, edges, labels)
     saved = read_saved(file)
     if edges or labels:
         if isinstance(saved, Mechanism):
             raise ValueError(
                 f"--edges or --labels were given, but {file} already says what its values are: export the .npz"
             )
-        saved = to_mechanism(saved, **read_values(saved.workload.domain, edges, labels))
+        values = read_values(saved.workload.domain, edges, labels)
+        if web is None:
+            check_values_kept(out, values)
+        saved = to_mechanism(saved, **values)
     if web is not None:
         write_web_client(web, saved if isinstance(saved, Mechanism) else to_mechanism(saved))
         write(f"{web} holds the client, its page and the bundle: serve it over https or from localhost")

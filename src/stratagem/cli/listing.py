@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
 from stratagem.cli.option import JSON
 from stratagem.cli.output import write, write_json, write_table
 
 
-def listing(json: JSON = False) -> None:
-    """List the workloads, solvers, mechanisms and post-processings, each with one line and its reference."""
-    from stratagem.baselines import BASELINES
-    from stratagem.mechanism.postprocessing import METHODS
+def listing(
+    bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Write the literature behind them as BibTeX entries.")
+    ] = False,
+    json: JSON = False,
+) -> None:
+    """List workloads, solvers, mechanisms, post-processings and bounds, each with one line and its reference."""
+    from stratagem import contents
 
-    mechanisms = [{"name": one.name, "title": one.title, "reference": one.reference} for one in BASELINES]
-    methods = [{"name": one.name, "title": one.bias, "reference": one.reference} for one in METHODS.values()]
-    tables = {
-        "workloads": _catalogue("workloads"),
-        "solvers": _catalogue("solvers"),
-        "mechanisms": mechanisms,
-        "post-processings": methods,
-    }
-    if json:
-        write_json(tables)
+    if bibtex and json:
+        raise ValueError("--bibtex and --json were given, but each writes a format of its own: choose one")
+    if bibtex:
+        write(contents.bibtex().rstrip())
         return
-    for kind, entries in tables.items():
-        write_table((kind, "", "reference"), [tuple(entry.values()) for entry in entries], words=3)
+    tables = contents.contents()
+    if json:
+        write_json({kind: [asdict(item) for item in items] for kind, items in tables.items()})
+        return
+    for kind, items in tables.items():
+        write_table(
+            (kind, "", "reference"), [(item.name, item.title, item.reference) for item in items], words=3
+        )
         write()
-
-
-def _catalogue(kind: str) -> list[dict[str, str]]:
-    from stratagem.catalogue import entry, names
-
-    entries = {name: entry(kind, name) for name in names(kind)}
-    return [{"name": name, "title": one.title, "reference": one.reference} for name, one in entries.items()]

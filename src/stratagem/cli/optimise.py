@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.compare import write_comparison
-from stratagem.cli.option import EDGES, JSON, LABELS
+from stratagem.cli.option import JSON
 from stratagem.cli.output import read_count, write, write_json
 from stratagem.cli.progress import progress
 from stratagem.cli.request import Request, requesting
-from stratagem.cli.source import check_values_kept, read_values
+from stratagem.cli.source import check_values_kept
 
 if TYPE_CHECKING:
     from stratagem.cli.source import Values
@@ -38,8 +38,6 @@ OUT = Annotated[
 def optimise(
     request: Request,
     out: OUT = None,
-    edges: EDGES = None,
-    labels: LABELS = None,
     json: JSON = False,
 ) -> None:
     """Find a strategy close to the best possible one, and say how close. Ctrl-C keeps the best so far."""
@@ -47,16 +45,16 @@ def optimise(
 
     plain = request.prior is None and request.objective == "average"
     check_out(out, plain=plain)
-    check_values_kept(out, edges, labels)
-    values = read_values(request.workload.domain, edges, labels)
+    if request.layout is None:
+        check_values_kept(out, request.values)
     with progress("optimising") as on_step:
         options = {"objective": request.objective, "prior": request.prior}
         solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
-    save(solution, request.name, out, values)
+    save(solution, request.name, out, request.values)
     if json:
         write_json(data(solution, request.name, request.prior_file, out))
     else:
-        _describe(solution, request.name, out)
+        _describe(solution, request.name, out, request.values)
 
 
 def check_out(out: Path | None, *, plain: bool) -> None:
@@ -114,7 +112,7 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
     return found | {"per_type": True} if solution.per_type else found
 
 
-def _describe(solution: Solution, name: str, out: Path | None) -> None:
+def _describe(solution: Solution, name: str, out: Path | None, values: Values) -> None:
     """Say what was found, how good it is and what to type next."""
     from stratagem.comparison import Comparison
 
@@ -133,10 +131,10 @@ def _describe(solution: Solution, name: str, out: Path | None) -> None:
     write(f"solver: {solution.solver}: {solution.reason}")
     write(f"status: {solution.status}")
     write(f"saved:  {out or 'no'}")
-    write(f"next:   {_next(solution, name, out)}")
+    write(f"next:   {_next(solution, name, out, values)}")
 
 
-def _next(solution: Solution, name: str, out: Path | None) -> str:
+def _next(solution: Solution, name: str, out: Path | None, values: Values) -> str:
     """Say how to go on from here."""
     if out is None:
         return (
@@ -147,7 +145,8 @@ def _next(solution: Solution, name: str, out: Path | None) -> str:
     attributes = solution.workload.domain.attributes
     columns = " ".join(f"--column {attribute}=COLUMN" for attribute in attributes[:NAMED])
     if len(attributes) == 1:
-        columns = "--column COLUMN --edges START:STOP:STEP"
+        stated = values["edges"] or values["labels"]
+        columns = "--column COLUMN" if stated else "--column COLUMN --edges START:STOP:STEP"
     if len(attributes) > NAMED:
         columns += " ..."
     return f"stratagem simulate {shlex.quote(str(out))} --data DATA.csv {columns}"

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
 
-    from stratagem.workloads import Workload
+    from stratagem.workloads import Domain, Workload
 
 WORKLOAD = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
@@ -50,11 +50,21 @@ EDGES = Annotated[
 LABELS = Annotated[
     list[str] | None, typer.Option(help="a,b,...: the texts of values 0, 1, ...", show_default=False)
 ]
+DATA = Annotated[
+    Path | None,
+    typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file.", show_default=False),
+]
+COLUMN = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated.", show_default=False
+    ),
+]
 PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
 
-def read_workload(name: str, domain: str | None, order: int | None, width: int | None) -> Workload:
+def read_workload(name: str, domain: Domain | str | None, order: int | None, width: int | None) -> Workload:
     """Return the workload that the command line names.
 
     Raises:

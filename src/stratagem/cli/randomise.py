@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from stratagem.cli.option import BUNDLE
+from stratagem.cli.option import BUNDLE, COLUMN, DATA
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
@@ -27,17 +27,8 @@ def randomise(
         list[str] | None,
         typer.Option(help="A value; with several attributes a JSON object. Repeatable.", show_default=False),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file.", show_default=False),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    data: DATA = None,
+    column: COLUMN = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Write the reports there, *.jsonl.", show_default=False),

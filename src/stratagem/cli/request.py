@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stratagem.cli.option import (
+    COLUMN,
+    DATA,
     DOMAIN,
+    EDGES,
     EPSILON,
     GAP,
+    LABELS,
     OBJECTIVE,
     ORDER,
     OUTPUTS,
@@ -26,10 +30,13 @@ from stratagem.cli.option import (
     read_prior,
     read_workload,
 )
+from stratagem.cli.source import Values, read_sources, read_values
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from stratagem.cli.layout import Layout
+    from stratagem.data import Data
     from stratagem.solvers import Auto, Solver
     from stratagem.workloads import Workload
 
@@ -48,16 +55,27 @@ class Request:
     prior_file: Path | None
     order: int | None
     width: int | None
+    values: Values
+    """Edges and labels by attribute."""
+    layout: Layout | None
+    """The domain as edges, labels and columns describe it; None where it was named."""
+    users: Data | None
+    """The users of the file that was given."""
 
     def elsewhere(self, domain: str) -> Workload:
         """Return the same queries on another domain."""
         return read_workload(self.name, domain, self.order, self.width)
 
 
-def requesting(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the request's arguments and options before its own, in place of the request."""
-    shared = inspect.signature(_request, eval_str=True).parameters
+def requesting(command: Callable[..., None], *, data: bool = False) -> Callable[..., None]:
+    """Return the command with the request's arguments and options before its own, in place of the request.
+
+    Those that name data are among them where the command asks for `data`.
+    """
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    shared = dict(inspect.signature(_request, eval_str=True).parameters)
+    if not data:
+        del shared["data"], shared["column"]
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -84,15 +102,34 @@ def _request(
     seed: SEED = None,
     gap: GAP = None,
     seconds: SECONDS = None,
+    data: DATA = None,
+    column: COLUMN = None,
+    edges: EDGES = None,
+    labels: LABELS = None,
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
+    from stratagem.catalogue import leaves_domain
+    from stratagem.cli.layout import derive, named_columns
+    from stratagem.data import read
     from stratagem.objective import named_objective
     from stratagem.preset import load_solver
     from stratagem.privacy import check
 
     check(epsilon)
-    asked = read_workload(workload, domain, order, width)
+    if (data is None) != (not column):
+        raise ValueError(
+            "--data and --column belong together, but only one was given: name a file and its column"
+        )
+    described = derive(edges, labels, data, column) if domain is None and leaves_domain(workload) else None
+    asked = read_workload(workload, described.domain if described else domain, order, width)
+    values = described.values if described else read_values(asked.domain, edges, labels)
     chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     belief = read_prior(prior, asked)
     named_objective(objective, asked, belief)
-    return Request(workload, asked, epsilon, chosen, objective, belief, prior, order, width)
+    users = None
+    if data is not None and column is not None:
+        columns = named_columns(column) if described else column
+        users = read(data, asked.domain, read_sources(asked.domain, columns, values))
+    return Request(
+        workload, asked, epsilon, chosen, objective, belief, prior, order, width, values, described, users
+    )

@@ -10,7 +10,7 @@ import typer
 from stratagem.cli.option import EDGES, JSON, LABELS, STRATEGY_FILE
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
-from stratagem.cli.source import read_sources
+from stratagem.cli.source import read_sources, read_values
 
 if TYPE_CHECKING:
     from stratagem.data import Data
@@ -46,7 +46,8 @@ def simulate(
     domain = stored.workload.domain
     stated = stored.client.attributes if isinstance(stored, Mechanism) else ()
     with progress("simulating"):
-        users = read(data, domain, read_sources(domain, column, edges, labels, stated))
+        values = read_values(domain, edges, labels)
+        users = read(data, domain, read_sources(domain, column, values, stated))
         runs = {"repetitions": repetitions, "seed": seed}
         if isinstance(stored.strategy, InvariantStrategy):
             result = try_out(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
@@ -90,12 +91,8 @@ def _data(
 
 
 def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
-    outside = ", ".join(f"{reason} {count:,}" for reason, count in users.outside.items())
-    total = result.users + sum(users.outside.values())
     write(f"{stored.name} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
-    write(
-        f"{result.users:,} of {total:,} rows counted{f'; outside the domain: {outside}' if outside else ''}\n"
-    )
+    write(f"{users}\n")
     write_table(
         ("query", "true", "estimate", "off by", "predicted standard error"), _rows(result, shown), words=0
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -28,20 +28,29 @@ def read_values(domain: Domain, edges: list[str] | None, labels: list[str] | Non
     from stratagem.binning import Edges, Labels
 
     sizes = dict(zip(domain.attributes, domain.sizes, strict=True))
-    by_edges = _assigned(domain, edges or [], "--edges")
-    by_labels = _assigned(domain, labels or [], "--labels")
-    both = next((name for name in by_edges if name in by_labels), None)
-    if both is not None:
-        raise ValueError(
-            f"attribute {both!r} was given both --edges and --labels: keep the one that fits its column"
-        )
+    by_edges = assigned(domain.attributes, edges or [], "--edges")
+    by_labels = assigned(domain.attributes, labels or [], "--labels")
+    refuse_both(by_edges, by_labels)
     return {
         "edges": {name: Edges.parse(text, sizes[name]).edges for name, text in by_edges.items()},
         "labels": {name: Labels.parse(text, sizes[name]).labels for name, text in by_labels.items()},
     }
 
 
-def check_values_kept(out: Path | None, edges: list[str] | None, labels: list[str] | None) -> None:
+def refuse_both(edges: Mapping[str, str], labels: Mapping[str, str]) -> None:
+    """Refuse an attribute that has edges and labels.
+
+    Raises:
+        ValueError: naming it.
+    """
+    both = next((name for name in edges if name in labels), None)
+    if both is not None:
+        raise ValueError(
+            f"attribute {both!r} was given both --edges and --labels: keep the one that fits its column"
+        )
+
+
+def check_values_kept(out: Path | None, values: Values) -> None:
     """Refuse edges and labels for a file that cannot hold them.
 
     Raises:
@@ -49,57 +58,61 @@ def check_values_kept(out: Path | None, edges: list[str] | None, labels: list[st
     """
     from stratagem.mechanism.mechanism import SUFFIX
 
-    if (edges or labels) and not (out is not None and out.name.lower().endswith(SUFFIX)):
+    if (values["edges"] or values["labels"]) and not (out is not None and out.name.lower().endswith(SUFFIX)):
         raise ValueError(f"--edges or --labels were given, but only *{SUFFIX} holds them: name one with -o")
 
 
 def read_sources(
     domain: Domain,
     columns: list[str],
-    edges: list[str] | None = None,
-    labels: list[str] | None = None,
+    values: Values | None = None,
     stated: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Source]:
     """Return the source of each attribute that `--column` names.
 
-    `stated` are the attributes of a mechanism, whose labels and edges hold where the options give none.
+    `stated` are the attributes of a mechanism, whose labels and edges hold where `values` gives none.
 
     Raises:
-        ValueError: for an unknown or repeated attribute, or edges and labels for the same one.
+        ValueError: for an unknown or repeated attribute.
     """
     from stratagem.binning import Codes, Edges, Labels
     from stratagem.data import Source
     from stratagem.mechanism.attribute import binning
 
-    values = read_values(domain, edges, labels)
     rules: dict[str, Binning] = {
         name: Codes(size) for name, size in zip(domain.attributes, domain.sizes, strict=True)
     }
     rules |= {attribute["name"]: binning(attribute) for attribute in stated}
-    rules |= {name: Edges(given, len(given) - 1) for name, given in values["edges"].items()}
-    rules |= {name: Labels(given, len(given)) for name, given in values["labels"].items()}
-    assigned = _assigned(domain, columns, "--column")
-    return {name: Source(column, rules[name]) for name, column in assigned.items()}
+    if values is not None:
+        rules |= {name: Edges(given, len(given) - 1) for name, given in values["edges"].items()}
+        rules |= {name: Labels(given, len(given)) for name, given in values["labels"].items()}
+    named = (f"{column}={column}" if column in domain.attributes else column for column in columns)
+    sources = assigned(domain.attributes, named, "--column")
+    return {name: Source(column, rules[name]) for name, column in sources.items()}
 
 
-def _assigned(domain: Domain, values: list[str], option: str) -> dict[str, str]:
-    """Read ATTRIBUTE=VALUE; with a single attribute the prefix may be left out."""
-    assigned: dict[str, str] = {}
+def assigned(attributes: Sequence[str], values: Iterable[str], option: str) -> dict[str, str]:
+    """Read ATTRIBUTE=VALUE; with a single attribute the prefix may be left out, without any all are welcome.
+
+    Raises:
+        ValueError: for an unknown or repeated attribute.
+    """
+    found: dict[str, str] = {}
     for value in values:
-        name, text = _split(domain, value, option)
-        if name in assigned:
+        name, text = _split(attributes, value, option)
+        if name in found:
             raise ValueError(f"attribute {name!r} was given {option} twice, but takes one: keep one of them")
-        assigned[name] = text
-    return assigned
+        found[name] = text
+    return found
 
 
-def _split(domain: Domain, value: str, option: str) -> tuple[str, str]:
+def _split(attributes: Sequence[str], value: str, option: str) -> tuple[str, str]:
     name, separator, text = value.partition("=")
-    if separator and name in domain.attributes:
+    if separator and (name in attributes or not attributes):
         return name, text
-    if len(domain.attributes) == 1:
-        return domain.attributes[0], value
+    if len(attributes) == 1:
+        return attributes[0], value
     raise ValueError(
-        f"{option} {value} names no attribute, but the attributes are {', '.join(domain.attributes[:20])}: "
-        f"write {option} {domain.attributes[0]}=..."
+        f"{option} {value} names no attribute, but the attributes are {', '.join(attributes[:20])}: "
+        f"write {option} {attributes[0]}=..."
     )

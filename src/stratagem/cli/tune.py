@@ -46,8 +46,8 @@ def tune(
     asked = read_workload(workload, domain, order, width)
     belief = read_prior(prior, asked)
     check_out(out, plain=belief is None and objective == "average")
-    check_values_kept(out, edges, labels)
     values = read_values(asked.domain, edges, labels)
+    check_values_kept(out, values)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, objective=objective, prior=belief)
     save(solution, workload, out, values)

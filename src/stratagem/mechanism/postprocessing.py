@@ -171,7 +171,7 @@ def _cells(reconstruction: Reconstruction, name: str) -> np.ndarray:
     return reconstruction.data
 
 
-CONSISTENCY = "Wang, Lopuhaa-Zwakenberg, Li, Skoric, Li, NDSS 2020"
+CONSISTENCY = "@wang2020locally"
 NEAREST = "biased: small cells upwards, large ones downwards; never farther from a data vector than the unbiased one"
 METHODS = {
     each.name: each
@@ -180,7 +180,7 @@ METHODS = {
             "unbiased",
             True,
             "unbiased: the expectation of every answer is the true one",
-            "McKenna, Maity, Mazumdar, Miklau, VLDB 2020, Theorem 3.10",
+            "@mckenna2020workload, Theorem 3.10",
             _unbiased,
         ),
         Method(
@@ -209,7 +209,7 @@ METHODS = {
             "simplex",
             False,
             NEAREST,
-            "Held, Wolfe, Crowder 1974; the same data vector as norm-sub",
+            "@held1974validation; the same data vector as norm-sub",
             _norm_sub,
         ),
         Method(
@@ -217,28 +217,28 @@ METHODS = {
             False,
             "biased: answers move to the nearest ones of a data vector; never farther from the truth than the "
             "unbiased ones, summed over all queries",
-            "McKenna, Maity, Mazumdar, Miklau, VLDB 2020, section 6.6 and appendix A",
+            "@mckenna2020workload, section 6.6 and appendix A",
             _wnnls,
         ),
         Method(
             "maximum-entropy",
             False,
             "biased: the answers are those of wnnls; what no query asked is as even as they allow",
-            "Qardaji, Yang, Li, SIGMOD 2014",
+            "@qardaji2014priview",
             _maximum_entropy,
         ),
         Method(
             "ripple",
             False,
             "biased: rare cells upwards, at the cost of cells that differ from them in one attribute",
-            "Qardaji, Yang, Li, SIGMOD 2014",
+            "@qardaji2014priview",
             _ripple,
         ),
         Method(
             "ibu",
             False,
             "biased for few users, consistent for many: maximum likelihood",
-            "Agrawal, Aggarwal, PODS 2001",
+            "@agrawal2001design",
             _ibu,
         ),
     )

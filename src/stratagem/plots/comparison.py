@@ -24,9 +24,15 @@ def plot_comparison(
 ) -> Figure:
     """Draw one dot a mechanism on a logarithmic axis of objectives, with a line at the best lower bound.
 
+    On data the axis is the expected error of an answer.
+
     Raises:
-        ValueError: as `page`.
+        ValueError: as `page`, or where the bound is zero.
     """
+    if comparison.least <= 0:
+        raise ValueError(
+            "the bound on the error is zero, so there is nothing to draw above it: print the table"
+        )
     with page(path, 1.0 + 0.32 * len(comparison.rows), width) as figure:
         axes = figure.subplots()
         _label(axes, comparison)
@@ -36,14 +42,14 @@ def plot_comparison(
 
 
 def _draw_mechanisms(axes: Axes, comparison: Comparison) -> None:
-    bound = comparison.bounds.best
+    bound = comparison.least
     for place, row in enumerate(comparison.rows):
         colour, marker = (VERMILION, "D") if row.optimised else (BLUE, "o")
-        axes.plot([bound, row.objective], [place, place], color=colour, linewidth=1.6, alpha=0.55)
-        axes.plot(row.objective, place, marker, color=colour, markersize=6)
+        axes.plot([bound, row.value], [place, place], color=colour, linewidth=1.6, alpha=0.55)
+        axes.plot(row.value, place, marker, color=colour, markersize=6)
         axes.annotate(
-            f"{row.objective / bound:.3g} ×",
-            (row.objective, place),
+            f"{row.value / bound:.3g} ×",
+            (row.value, place),
             xytext=(8, 0),
             textcoords="offset points",
             verticalalignment="center",
@@ -52,10 +58,10 @@ def _draw_mechanisms(axes: Axes, comparison: Comparison) -> None:
 
 
 def _draw_bound(axes: Axes, comparison: Comparison) -> None:
-    axes.axvline(comparison.bounds.best, color=GREY, linestyle="--")
+    axes.axvline(comparison.least, color=GREY, linestyle="--")
     axes.annotate(
-        f"lower bound {number_text(comparison.bounds.best)}",
-        (comparison.bounds.best, 1),
+        f"lower bound {number_text(comparison.least)}",
+        (comparison.least, 1),
         xycoords=("data", "axes fraction"),
         xytext=(0, 4),
         textcoords="offset points",
@@ -67,7 +73,7 @@ def _label(axes: Axes, comparison: Comparison) -> None:
     """Scale the axis so that every dot has room for its number, and name everything."""
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-    bound, worst = comparison.bounds.best, max(row.objective for row in comparison.rows)
+    bound, worst = comparison.least, max(row.value for row in comparison.rows)
     spread = math.log(max(worst / bound, 1.5))
     axes.set_xscale("log")
     axes.set_xlim(bound * math.exp(-0.05 * spread), bound * math.exp(1.25 * spread))
@@ -80,8 +86,14 @@ def _label(axes: Axes, comparison: Comparison) -> None:
     axes.set_ylim(len(comparison.rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"objective (total variance), ε = {comparison.epsilon:g}")
+    axes.set_xlabel(f"{_quantity(comparison)}, ε = {comparison.epsilon:g}")
 
 
 def _name(row: Row) -> str:
     return row.mechanism if row.optimised or not row.parameters else f"{row.mechanism}\n({row.parameters})"
+
+
+def _quantity(comparison: Comparison) -> str:
+    if comparison.users is None:
+        return "objective (total variance)"
+    return f"expected error of an answer among {comparison.users:,} users"

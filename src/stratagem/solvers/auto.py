@@ -57,7 +57,9 @@ class Auto:
     many are left.
     """
 
-    reference: ClassVar[str] = "the solver that fits the workload and its domain, within the limits given"
+    reference: ClassVar[str] = (
+        "@stratagem, the solver that fits the workload and its domain, within the limits given"
+    )
 
     outputs: int | None = None
     """Largest number m of rows, if at least n; default by the domain size and the time."""

@@ -61,7 +61,7 @@ class Certified(Solver):
         True
     """
 
-    reference: ClassVar[str] = "A-optimal design over two-level rows, with column generation"
+    reference: ClassVar[str] = "@stratagem, A-optimal design over two-level rows, with column generation"
 
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""

@@ -69,7 +69,7 @@ class Junta(Solver):
         True
     """
 
-    reference: ClassVar[str] = "mixtures of juntas by column generation"
+    reference: ClassVar[str] = "@stratagem, mixtures of juntas by column generation"
 
     seed: int = 0
     max_steps: int = 40

@@ -108,7 +108,9 @@ class Orbit(Solver):
         (True, True)
     """
 
-    reference: ClassVar[str] = "A-optimal design over the orbits of two-level rows under translation"
+    reference: ClassVar[str] = (
+        "@stratagem, A-optimal design over the orbits of two-level rows under translation"
+    )
 
     patterns: int | None = None
     """Largest number B of patterns, m = B times the points of the cycles; by default 64, 32 beyond 2^18 cells."""

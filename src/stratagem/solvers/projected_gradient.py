@@ -59,7 +59,7 @@ class ProjectedGradient(Solver):
         True
     """
 
-    reference: ClassVar[str] = "McKenna, Maity, Mazumdar, Miklau, VLDB 2020"
+    reference: ClassVar[str] = "@mckenna2020workload"
 
     outputs: int | None = None
     """Number m of rows; default 4 n, as published."""

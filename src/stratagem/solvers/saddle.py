@@ -42,7 +42,7 @@ class Saddle(Solver):
     with the reconstruction that is optimal for its mixture.
     """
 
-    reference: ClassVar[str] = "saddle point by multiplicative weights over certified designs"
+    reference: ClassVar[str] = "@stratagem, saddle point by multiplicative weights over certified designs"
 
     aim: Minimax
     inner: Certified = field(default_factory=Certified)
