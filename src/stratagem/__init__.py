@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         thresholded_histogram_encoding,
         tree_encoding,
     )
+    from stratagem.bound_table import BoundSweep, bound_sweep
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
@@ -123,6 +124,7 @@ _HOMES = {
         "thresholded_histogram_encoding",
         "tree_encoding",
     ),
+    "stratagem.bound_table": ("BoundSweep", "bound_sweep"),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -185,6 +187,7 @@ __all__ = [
     "Association",
     "Audit",
     "Auto",
+    "BoundSweep",
     "Bounds",
     "Certified",
     "Collection",
@@ -221,6 +224,7 @@ __all__ = [
     "all_range",
     "association",
     "audit",
+    "bound_sweep",
     "chow_liu",
     "compare",
     "consistent_marginals",

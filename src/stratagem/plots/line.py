@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 POINTS = 9.5
 """Least distance between two names, in points: a line of 7-point text."""
-INSIDE = 0.55
+INSIDE = 0.75
 """Share of the height of a figure that its axes take, at least."""
 
 
@@ -96,6 +96,7 @@ def _name_ends(axes: Axes, ends: dict[str, tuple[float, float, str]]) -> None:
             arrowprops={
                 "arrowstyle": "-",
                 "linewidth": 0.9,
+                "linestyle": (0, (1, 1)),
                 "relpos": (0, 0.5),
                 "shrinkA": 0,
                 "shrinkB": 2,
