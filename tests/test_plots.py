@@ -63,7 +63,7 @@ KINDS = {
     "a sweep over the bound": lambda: partial(line().plot, measure="over bound"),
     "bounds": lambda: st.bound_sweep([st.prefix(n) for n in (8, 16, 32)], 1.0).plot,
     "bounds and strategies": lambda: st.bound_sweep(st.histogram(6), [0.5, 1.0, 2.0], QUICK).plot,
-    "bounds at one place": lambda: st.bound_sweep(st.prefix(6), [1.0], objective="worst-query").plot,
+    "bounds at one place": lambda: st.bound_sweep(st.prefix(6), [0.5], objective="worst-query").plot,
     "bounds on 2^100": lambda: st.bound_sweep(st.marginals("2^100", 2), [0.5, 2.0]).plot,
     "few answers": lambda: estimated(st.histogram(8), st.randomised_response(8, 1.0)),
     "one answer": lambda: estimated(st.total(8), st.randomised_response(8, 1.0)),

@@ -36,6 +36,7 @@ def draw_lines(axes: Axes, places: Sequence[float], lines: Sequence[Line]) -> No
 
     Names are not coloured, as most of the palette is too light for text; a leader shows the colour.
     """
+    lines = [line for line in lines if line.points(places)]  # nothing of what is zero everywhere
     for line in lines:
         points = line.points(places)
         axes.plot(*zip(*points, strict=True), color=line.colour, **{"markersize": 3, **line.style})
