@@ -142,7 +142,7 @@ def bound_sweep(
         >>> import stratagem as st
         >>> line = bound_sweep(st.prefix(8), [0.5, 1.0, 2.0])
         >>> [round(ratio, 2) for ratio in line.ratios()["svd"]]
-        [0.07, 0.13, 0.26]
+        [0.09, 0.22, 0.25]
     """
     if not real(seconds) >= 0:
         raise ValueError(f"the time is {seconds!r} seconds, but must not be negative: give for example 10.0")
