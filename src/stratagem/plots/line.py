@@ -97,7 +97,7 @@ def _name_ends(axes: Axes, ends: dict[str, tuple[float, float, str]]) -> None:
             arrowprops={
                 "arrowstyle": "-",
                 "linewidth": 0.9,
-                "linestyle": (0, (1, 1)),
+                "linestyle": (0, (1, 2)),
                 "relpos": (0, 0.5),
                 "shrinkA": 0,
                 "shrinkB": 2,
