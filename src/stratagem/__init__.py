@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         thresholded_histogram_encoding,
         tree_encoding,
     )
+    from stratagem.bound_table import BoundSweep, bound_sweep
     from stratagem.bounds import Bounds, lower_bounds
     from stratagem.budget_path import path
     from stratagem.catalogue import load_workload as load
@@ -125,6 +126,7 @@ _HOMES = {
         "thresholded_histogram_encoding",
         "tree_encoding",
     ),
+    "stratagem.bound_table": ("BoundSweep", "bound_sweep"),
     "stratagem.bounds": ("Bounds", "lower_bounds"),
     "stratagem.budget_path": ("path",),
     "stratagem.comparison": ("Comparison", "compare"),
@@ -189,6 +191,7 @@ __all__ = [
     "Association",
     "Audit",
     "Auto",
+    "BoundSweep",
     "Bounds",
     "Certified",
     "Collection",
@@ -226,6 +229,7 @@ __all__ = [
     "association",
     "audit",
     "bibtex",
+    "bound_sweep",
     "chow_liu",
     "compare",
     "consistent_marginals",

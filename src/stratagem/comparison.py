@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.alignment import aligned
 from stratagem.bounds import Bounds, lower_bounds
 from stratagem.number import number_text
 from stratagem.objective import Average
@@ -192,9 +193,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        table = [self.headings, *self.cells()]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        return "\n".join([*(_line(cells, widths) for cells in table), self.footer()])
+        return "\n".join([*aligned([self.headings, *self.cells()], words=2), self.footer()])
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.
@@ -281,10 +280,3 @@ def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
 
 def _ranked(rows: list[Row]) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: row.value))
-
-
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Align words to the left and numbers to the right."""
-    words = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
-    numbers = [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
-    return "  ".join(words + numbers).rstrip()

@@ -5,19 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stratagem.alignment import aligned
+from stratagem.axis import along, place
 from stratagem.comparison import OPTIMISED, Comparison, Row
-from stratagem.number import number_text
+from stratagem.number import number_text, ratio
 from stratagem.objective import Average
 from stratagem.optimisation import ENDED_BY_HAND, optimise
-from stratagem.privacy import check
 from stratagem.solvers import Auto, Callback, Solver
-from stratagem.solvers.solver import excess
 from stratagem.target import check_target, written_atomically
 from stratagem.workloads import Workload
 
@@ -42,9 +41,7 @@ class Sweep:
     @property
     def places(self) -> tuple[float, ...]:
         """The value on the axis of every comparison."""
-        if self.axis == "epsilon":
-            return tuple(one.epsilon for one in self.comparisons)
-        return tuple(one.workload.domain_size for one in self.comparisons)
+        return tuple(place(self.axis, one.workload, one.epsilon) for one in self.comparisons)
 
     def users_needed(self) -> dict[str, list[float | None]]:
         """Return the users that every mechanism needs along the axis, None where it does not apply.
@@ -56,10 +53,10 @@ class Sweep:
 
     def over_bound(self) -> dict[str, list[float | None]]:
         """Return every mechanism's objective over the best lower bound, in the order of `users_needed`."""
-        return self._lines(lambda row, bound: 1 + excess(row.objective, bound), lambda one: 1.0)
+        return self._lines(lambda row, bound: ratio(row.objective, bound), lambda one: 1.0)
 
     def _lines(
-        self, of_row: Callable[[Row, float], float], of_bound: Callable[[Comparison], float]
+        self, of_row: Callable[[Row, float], float | None], of_bound: Callable[[Comparison], float]
     ) -> dict[str, list[float | None]]:
         by_place = [
             {row.mechanism: of_row(row, one.bounds.best) for row in one.rows} for one in self.comparisons
@@ -124,11 +121,7 @@ class Sweep:
 
     def __str__(self) -> str:
         """Lay the users needed out as an aligned table."""
-        table = [self.headings(), *self.cells()]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        return "\n".join(
-            "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]) for name, *cells in table
-        )
+        return "\n".join(aligned([self.headings(), *self.cells()]))
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
@@ -167,26 +160,11 @@ def sweep(
         >>> line.axis, [round(users) for users in line.users_needed()["lower bound"]]
         ('epsilon', [1274, 288])
     """
-    workloads = [workload] if isinstance(workload, Workload) else _several(workload, "workloads")
-    budgets = [epsilon] if isinstance(epsilon, int | float) else _several(epsilon, "budgets")
-    if isinstance(workload, Workload) == isinstance(epsilon, int | float):
-        raise ValueError(
-            f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
-            "them: give several of one and one of the other"
-        )
+    axis, places = along(workload, epsilon)
     done = []
-    for W, budget in product(workloads, map(check, budgets)):
+    for W, budget in places:
         solution = optimise(W, budget, solver, on_step, objective=objective)
         done.append(Comparison.of(solution))
         if solution.status in ENDED_BY_HAND:
             break
-    axis = "epsilon" if isinstance(workload, Workload) else "domain size"
-    return Sweep(axis, tuple(done), len(done) == len(workloads) * len(budgets))
-
-
-def _several(given: Iterable, what: str) -> list:
-    """Return a nonempty list."""
-    items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
-    if not items:
-        raise ValueError(f"{given!r} was given as {what}: give at least one in a list")
-    return items
+    return Sweep(axis, tuple(done), len(done) == len(places))

@@ -79,3 +79,10 @@ def spread(count: int, shown: int) -> list[int]:
     if shown == 1:
         return [0]
     return sorted({round(k * (count - 1) / (shown - 1)) for k in range(shown)})
+
+
+def ratio(value: float | None, least: float) -> float | None:
+    """Return a value over what it is at least, or at most; 1 where both are zero, None where nothing is known."""
+    if value is None or (least == 0 and value > 0):
+        return None
+    return value / least if least > 0 else 1.0

@@ -12,22 +12,24 @@ from stratagem.cli.option import (
     JSON,
     OBJECTIVE,
     ORDER,
+    PLOT,
     PRIOR,
     WIDTH,
     WORKLOAD,
+    check_plot,
     read_prior,
     read_workload,
 )
-from stratagem.cli.output import write, write_json
+from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.over import OVER, read_over
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
+    from stratagem.bound_table import BoundPoint, BoundSweep
     from stratagem.bounds import Bounds
 
 SECONDS = 60.0
 """How long --tight may take."""
-GAP = 1e-3
-"""Distance from the optimum at which --tight is content."""
 
 
 def bound(
@@ -45,32 +47,60 @@ def bound(
         float | None,
         typer.Option(min=0.0, help=f"Time for --tight, which it implies: {SECONDS:g}.", show_default=False),
     ] = None,
+    over: OVER = None,
+    plot: PLOT = None,
     json: JSON = False,
 ) -> None:
-    """Compute lower bounds on the objective of every strategy for a workload."""
-    from stratagem.objective import Near, named_objective
+    """Compute lower bounds on the objective of every strategy for a workload, once or along an axis."""
+    from stratagem.bound_table import bound_sweep
     from stratagem.privacy import check
 
-    check(epsilon)
+    check_plot(plot)
     asked = read_workload(workload, domain, order, width)
-    aim = named_objective(objective, asked, read_prior(prior, asked))
+    limit = (SECONDS if seconds is None else seconds) if tight or seconds is not None else 0.0
+    if limit > 0:
+        note(f"tightening bounds for at most {limit:g} s each; Ctrl-C ends it")
+    workloads, budgets = asked, [check(epsilon)]
+    if over is not None:
+        workloads, budgets = read_over(
+            over, asked, epsilon, lambda text: read_workload(workload, text, order, width)
+        )
     with progress("computing bounds"):
-        bounds = aim.bounds(epsilon)
-    if (tight or seconds is not None) and bounds.exact is None:
-        limit = SECONDS if seconds is None else seconds
-        note(f"tightening the {bounds.name} bound for at most {limit:g} s; Ctrl-C ends it")
-        with progress("tightening bounds"):
-            bounds = aim.tightened(bounds, epsilon, Near(), GAP, limit)
+        options = {"objective": objective, "prior": read_prior(prior, asked)}
+        line = bound_sweep(workloads, budgets, **options, seconds=limit)
+    if plot is not None:
+        line.plot(plot)
     if json:
-        per_type = {} if asked.counted else {"per_type": True}
-        write_json({**bounds_data(bounds), **per_type})
+        write_json(_point_data(line.points[0]) if over is None else _line_data(line))
         return
-    if not asked.counted:
+    if not all(point.workload.counted for point in line.points):
         note("the domain is beyond 2^53 cells: bounds are per user type, on L/n")
-    for name, value in bounds.known().items():
-        write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")
+    if over is None:
+        _write_bounds(line.points[0].bounds)
+    else:
+        write_table(line.headings(), line.cells())
+    if plot is not None:
+        write(f"drawn in {plot}")
 
 
 def bounds_data(bounds: Bounds) -> dict[str, float]:
     """Return the bounds that were computed, by name, and the best of them."""
     return {**bounds.known(), "best": bounds.best}
+
+
+def _write_bounds(bounds: Bounds) -> None:
+    for name, value in bounds.known().items():
+        write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")
+
+
+def _point_data(point: BoundPoint) -> dict[str, object]:
+    per_type = {} if point.workload.counted else {"per_type": True}
+    return {**bounds_data(point.bounds), **per_type}
+
+
+def _line_data(line: BoundSweep) -> dict[str, object]:
+    places = [
+        {"domain": str(point.workload.domain), "epsilon": point.epsilon, "bounds": _point_data(point)}
+        for point in line.points
+    ]
+    return {"axis": line.axis, "places": places}

@@ -13,6 +13,7 @@ from stratagem.cli.bound import bounds_data
 from stratagem.cli.layout import stated_options
 from stratagem.cli.option import JSON, PLOT, check_plot
 from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.over import OVER, read_over
 from stratagem.cli.progress import note, progress
 from stratagem.cli.request import Request, requesting
 
@@ -21,19 +22,11 @@ if TYPE_CHECKING:
     from stratagem.comparison_sweep import Sweep
     from stratagem.solvers import Callback
 
-AXES = ("epsilon", "domain")
-
 
 @partial(requesting, data=True)
 def compare(
     request: Request,
-    over: Annotated[
-        str | None,
-        typer.Option(
-            help="epsilon=0.5,1,2 or domain=16,32,64: one comparison for each, in place of the one given.",
-            show_default=False,
-        ),
-    ] = None,
+    over: OVER = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Write every number to a .csv or .json file.", show_default=False),
@@ -119,25 +112,8 @@ def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
         raise ValueError("a prior was given with --over, which compares without one: leave one of them out")
     if request.users is not None:
         raise ValueError("--data was given with --over, which compares without data: leave one of them out")
-    axis, _, places = over.partition("=")
-    if axis not in AXES or not places or "=" in places:
-        raise ValueError(
-            f"--over {over} was given, but it is epsilon=0.5,1,2 or domain=16,32,64 (or 2^4,2^5,2^6, no names): "
-            "write one of these"
-        )
-    options = {"objective": request.objective}
-    if axis == "epsilon":
-        budgets = [_number(text) for text in places.split(",")]
-        return sweep(request.workload, budgets, request.solver, on_step, **options)
-    workloads = [request.elsewhere(text) for text in places.split(",")]
-    return sweep(workloads, request.epsilon, request.solver, on_step, **options)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--over names the epsilon {text!r}, which is no number: write 0.5") from None
+    workloads, budgets = read_over(over, request.workload, request.epsilon, request.elsewhere)
+    return sweep(workloads, budgets, request.solver, on_step, objective=request.objective)
 
 
 def _described(request: Request) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Figures in one style: comparisons, bounds, strategies with their errors, estimates, count mechanisms."""
 
+from stratagem.plots.bound import plot_bounds
 from stratagem.plots.comparison import plot_comparison
 from stratagem.plots.count_matrix import plot_counts
 from stratagem.plots.estimate import plot_estimate
@@ -13,6 +14,7 @@ __all__ = [
     "STYLE",
     "SUFFIXES",
     "check_matplotlib",
+    "plot_bounds",
     "plot_comparison",
     "plot_counts",
     "plot_estimate",

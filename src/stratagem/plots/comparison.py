@@ -86,7 +86,7 @@ def _label(axes: Axes, comparison: Comparison) -> None:
     axes.set_ylim(len(comparison.rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"{_quantity(comparison)}, ε = {comparison.epsilon:g}")
+    axes.set_xlabel(f"{_quantity(comparison)}, ε = {comparison.epsilon:g}", loc="right")
 
 
 def _name(row: Row) -> str:

@@ -77,4 +77,6 @@ def _write(figure: Figure, target: Path) -> None:
 
 def ratio_text(epsilon: float) -> str:
     """Return e^epsilon for reading."""
+    if math.isinf(epsilon):
+        return "∞"
     return f"{math.exp(epsilon):.3g}" if epsilon < 20 else f"e^{epsilon:.3g}"

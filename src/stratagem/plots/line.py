@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 POINTS = 9.5
 """Least distance between two names, in points: a line of 7-point text."""
-INSIDE = 0.55
+INSIDE = 0.75
 """Share of the height of a figure that its axes take, at least."""
 
 
@@ -36,6 +36,7 @@ def draw_lines(axes: Axes, places: Sequence[float], lines: Sequence[Line]) -> No
 
     Names are not coloured, as most of the palette is too light for text; a leader shows the colour.
     """
+    lines = [line for line in lines if line.points(places)]  # nothing of what is zero everywhere
     for line in lines:
         points = line.points(places)
         axes.plot(*zip(*points, strict=True), color=line.colour, **{"markersize": 3, **line.style})
@@ -96,6 +97,7 @@ def _name_ends(axes: Axes, ends: dict[str, tuple[float, float, str]]) -> None:
             arrowprops={
                 "arrowstyle": "-",
                 "linewidth": 0.9,
+                "linestyle": (0, (1, 2)),
                 "relpos": (0, 0.5),
                 "shrinkA": 0,
                 "shrinkB": 2,

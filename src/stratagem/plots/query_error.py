@@ -24,6 +24,8 @@ SINGLE = 64
 """Queries up to which each has a dot."""
 KINDS = 10
 """Kinds of tables up to which each has its place."""
+ROUNDING = 1e-14
+"""Variance per user below which an answer counts as exact."""
 LABELS = 30
 """Characters that fit below the axis of a panel."""
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -44,7 +46,8 @@ def draw_errors(
     """
     axes = figure.subplots()
     try:
-        errors = np.sqrt(query_variances(workload, strategy, prior))
+        variances = query_variances(workload, strategy, prior)
+        errors = np.sqrt(np.where(variances > ROUNDING, variances, 0.0))
     except UnsupportedWorkloadError:
         raise
     except ValueError:  # too many numbers

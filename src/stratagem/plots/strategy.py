@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratagem.number import real
 from stratagem.plots.figure import page
 from stratagem.plots.pattern import draw_patterns
 from stratagem.plots.query_error import draw_errors
@@ -44,7 +45,7 @@ def plot_strategy(
         UnsupportedWorkloadError: if the strategy cannot answer the workload.
         ValueError: as `page`, and if the domains differ.
     """
-    beside = width is None or width >= BESIDE
+    beside = width is None or real(width) >= BESIDE
     with page(path, HEIGHT * (1 if beside else 2), width) as figure:
         rows, columns = (1, 2) if beside else (2, 1)
         left, right = np.ravel(figure.subfigures(rows, columns))  # type: ignore[arg-type]

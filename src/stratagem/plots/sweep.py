@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stratagem.axis import EPSILON
 from stratagem.plots.figure import GREY, PALE, PALETTE, VERMILION, page
 from stratagem.plots.line import Line, draw_lines
 
@@ -49,7 +50,7 @@ def plot_sweep(
     with page(path, 3.2, width) as figure:
         axes = figure.subplots()
         draw_lines(axes, sweep.places, [*pale, *named, found, least])
-        axes.set_xlabel("ε" if sweep.axis == "epsilon" else "domain size n")
+        axes.set_xlabel("ε" if sweep.axis == EPSILON else "domain size n")
         axes.set_ylabel(LABELS[measure] + (f"\n(grey: {len(pale)} more mechanisms)" if pale else ""))
     return figure
 

@@ -41,6 +41,8 @@ def draw_table(axes: Axes, strategy: Strategy) -> None:
 
 def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int) -> None:
     """Draw rows of shades in 0..1 as bands, ordered so that rows of one shape follow each other."""
+    from matplotlib.ticker import MaxNLocator
+
     order = _order(levels)
     axes.imshow(
         _picture(levels[order], heights[order]),
@@ -50,6 +52,7 @@ def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int)
         vmax=1,
         extent=(-0.5, across - 0.5, 1, 0),
     )
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, min_n_ticks=1))
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)

@@ -1,0 +1,43 @@
+"""The axis of a sweep: several budgets for one workload, or one budget for several workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from stratagem.privacy import check
+from stratagem.workloads import Workload
+
+EPSILON, DOMAIN = "epsilon", "domain size"
+
+
+def along(
+    workload: Workload | Sequence[Workload], epsilon: float | Sequence[float]
+) -> tuple[str, list[tuple[Workload, float]]]:
+    """Return what changes along the axis, and the workload and budget at every place of it.
+
+    Raises:
+        ValueError: if none or both are sequences, one is empty, or a budget is out of range.
+    """
+    workloads = [workload] if isinstance(workload, Workload) else _several(workload, "workloads")
+    budgets = [epsilon] if isinstance(epsilon, int | float) else _several(epsilon, "budgets")
+    if isinstance(workload, Workload) == isinstance(epsilon, int | float):
+        raise ValueError(
+            f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
+            "them: give several of one and one of the other"
+        )
+    axis = EPSILON if isinstance(workload, Workload) else DOMAIN
+    return axis, list(product(workloads, map(check, budgets)))
+
+
+def place(axis: str, workload: Workload, epsilon: float) -> float:
+    """Return where a workload and budget stand on the axis."""
+    return epsilon if axis == EPSILON else workload.domain_size
+
+
+def _several(given: Iterable, what: str) -> list:
+    """Return a nonempty list."""
+    items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if not items:
+        raise ValueError(f"{given!r} was given as {what}: give at least one in a list")
+    return items
