@@ -85,7 +85,7 @@ def test_table_and_plot_speak_of_the_data(tmp_path):
     assert f"below {comparison.least_error:.4g} users" in str(comparison)
     assert comparison.records()[0]["error"] == comparison.rows[0].error
     (axes,) = comparison.plot(tmp_path / "on.svg").axes
-    assert "error" in axes.get_xlabel()
+    assert "expected error" in axes.get_xlabel()
 
 
 def test_answers_without_error_are_compared_too(tmp_path):

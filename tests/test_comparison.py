@@ -1,9 +1,11 @@
 """Comparisons: every baseline at its best, the optimised strategy among them, every bound below."""
 
+from dataclasses import replace
+
 import pytest
 
 import stratagem as st
-from stratagem.baselines import BASELINES
+from stratagem.baselines import BASELINES, Baseline
 from stratagem.ranking import rank_baselines
 from tables import setting
 from tools import take_away
@@ -93,3 +95,39 @@ def test_without_matplotlib_one_sentence_says_what_to_install(comparison, monkey
     take_away(monkeypatch, "matplotlib")
     with pytest.raises(ValueError, match=r"pip install stratagem\[plots\]"):
         comparison.plot()
+
+
+def alike(setting, epsilon):
+    """Report a value with odds that need half the budget."""
+    yield "half", st.randomised_response(setting.domain_size, epsilon / 2)
+
+
+MINE = Baseline("mine", "randomised response with half of epsilon", "made here", alike)
+
+
+def test_a_mechanism_from_elsewhere_is_compared():
+    comparison = st.compare(st.histogram(4), 1.0, QUICK, also=[MINE])
+    row = next(row for row in comparison.rows if row.mechanism == "mine")
+    expected = st.evaluate(st.histogram(4), st.randomised_response(4, 0.5)).objective
+    assert (row.parameters, row.objective) == ("half", pytest.approx(expected))
+    assert [row.objective for row in comparison.rows] == sorted(row.objective for row in comparison.rows)
+    assert {row.mechanism for row in comparison.on([4, 3, 2, 1]).rows} == {
+        row.mechanism for row in comparison.rows
+    }
+
+
+@pytest.mark.parametrize(
+    ("also", "words"),
+    [
+        ([MINE, MINE], "another name"),
+        ([replace(MINE, name="hierarchical")], "another name"),
+        (
+            [replace(MINE, candidates=lambda setting, epsilon: alike(setting, 4 * epsilon))],
+            "measures epsilon 2",
+        ),
+        ([alike], "give a Baseline"),
+    ],
+)
+def test_what_is_no_mechanism_or_not_private_enough_is_refused(also, words):
+    with pytest.raises(ValueError, match=words):
+        st.compare(st.prefix(4), 1.0, QUICK, also=also)

@@ -43,13 +43,18 @@ def said(capsys, command: str) -> str:
 
 def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    setup, data, *work, tests = commands()
+    setup, own, data, *work, tests = commands()
     environment, install, optimise = setup.split(" && ")
     assert environment == "python3 -m venv .venv"
     assert "pip install" in install
     printed = said(capsys, optimise)
     assert "above the best possible strategy" in printed
     assert all(name in printed for name in ("hierarchical", "hadamard-response", "randomised-response"))
+    Path("people.csv").write_text("name,age\n" + "".join(f"p{k},{k * k % 97}\n" for k in range(500)) + "q,\n")
+    printed = said(capsys, own)
+    assert "500 of 501 rows counted" in printed
+    assert "mechanism has an expected error below" in printed
+    assert Path(shlex.split(own)[-1]).read_bytes().startswith(b"\x89PNG")
     subprocess.run([sys.executable, *shlex.split(data)[1:]], check=True)
     printed = "".join(said(capsys, command) for command in work)
     assert "336,776" in printed
@@ -75,6 +80,36 @@ def test_the_bounds_are_as_much_tighter_as_it_says():
     for make in WORKLOADS.values():
         bounds = lower_bounds(make(64), 1.0)
         assert 6 <= bounds.closed / bounds.svd <= 10
+
+
+ROW = r"\| `([\w-]+)`, (?:pairs of )?(\d+) (values|bits) \| \+([\d.]+) % \| \+([\d.]+) % \(`([\w-]+)`\) \|"
+
+
+@pytest.mark.parametrize(("name", "size", "unit", "ours", "theirs", "best"), re.findall(ROW, TEXT))
+def test_its_table_is_what_a_comparison_says(name, size, unit, ours, theirs, best):
+    import stratagem as st
+
+    workload = st.load(name, domain=int(size) if unit == "values" else f"2^{size}")
+    comparison = st.compare(workload, 1.0)
+    found, published = comparison.rows[:2]
+    assert (found.optimised, published.mechanism) == (True, best)
+    over = [100 * (row.objective / comparison.bounds.best - 1) for row in (found, published)]
+    assert over == pytest.approx([float(ours), float(theirs)], abs=0.1)
+
+
+def test_it_has_a_table_and_shows_the_way_within_forty_lines():
+    assert len(re.findall(ROW, TEXT)) >= 3
+    door = "\n".join(TEXT.splitlines()[:40])
+    for words in (
+        "pip install",
+        "stratagem compare",
+        "--data",
+        "--plot",
+        "(notebooks/)",
+        "report",
+        "--bibtex",
+    ):
+        assert words in door
 
 
 def test_the_default_comes_as_close_as_it_says_and_closer_than_the_published_solver():

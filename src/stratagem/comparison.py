@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.alignment import aligned
+from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
 from stratagem.number import number_text
 from stratagem.objective import Average
 from stratagem.optimisation import optimise
 from stratagem.prior import check_prior
-from stratagem.ranking import RANKED, Contender, rank_baselines
+from stratagem.ranking import RANKED, Contender, rank_also, rank_baselines
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.solver import excess
@@ -216,15 +218,16 @@ def compare(
     *,
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
+    also: Iterable[Baseline] = (),
 ) -> Comparison:
     """Optimise a strategy and set it beside every baseline, each tuned to its best, and every bound.
 
     `objective` and `prior` as in `optimise`: the baselines are tuned and the bounds computed for them too.
     A baseline that cannot answer the workload is left out; beyond 2048 user types all are whose tables grow
-    with the domain.
+    with the domain. `also` are more of them, made elsewhere.
 
     Raises:
-        ValueError: as `optimise`.
+        ValueError: as `optimise` and `rank_also`.
 
     Example:
         >>> import stratagem as st
@@ -235,6 +238,9 @@ def compare(
     solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
     if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, InvariantStrategy):
         solution = replace(solution, baselines=rank_baselines(workload, solution.epsilon, solution.aim))
+    if more := tuple(also):
+        ranked = rank_also(solution.baselines, more, solution.epsilon, solution.aim)
+        solution = replace(solution, baselines=ranked)
     return Comparison.of(solution)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,6 +59,39 @@ def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = N
     ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
     assert ranked, "randomised response supports every workload"
     return tuple(ranked)
+
+
+def rank_also(
+    ranked: tuple[Contender, ...], baselines: Iterable[Baseline], epsilon: float, aim: Objective
+) -> tuple[Contender, ...]:
+    """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out.
+
+    Raises:
+        ValueError: for what is no `Baseline`, a name that is taken, a domain too large for a Gram matrix, or a
+            strategy above epsilon.
+    """
+    taken, setting = (
+        {one.mechanism for one in ranked},
+        Setting(aim.workload.domain.sizes, aim.workload.gram()),
+    )
+    for baseline in baselines:
+        if not isinstance(baseline, Baseline):
+            raise ValueError(
+                f"{baseline!r} was given as a mechanism to compare, but is none: give a Baseline"
+            )
+        if baseline.name in taken:
+            raise ValueError(
+                f"{baseline.name!r} was given to be compared, but there is one: give it another name"
+            )
+        found = tuned(baseline, aim, setting, epsilon)
+        if found is not None and found.strategy.epsilon > epsilon:
+            raise ValueError(
+                f"{found} measures epsilon {found.strategy.epsilon:.10g}, but {epsilon:.10g} was asked for: make "
+                "its reports more alike"
+            )
+        taken.add(baseline.name)
+        ranked = (*ranked, *([found] if found else []))
+    return tuple(sorted(ranked, key=lambda contender: contender.objective))
 
 
 def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:

@@ -96,4 +96,4 @@ def _name(row: Row) -> str:
 def _quantity(comparison: Comparison) -> str:
     if comparison.users is None:
         return "objective (total variance)"
-    return f"expected error of an answer among {comparison.users:,} users"
+    return f"expected error (of {comparison.users:,} users)"
