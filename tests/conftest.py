@@ -8,16 +8,31 @@ if (
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from stratagem.solvers.room import make_room
+from tools import need
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20260101)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The Chromium of the system, without a window."""
+    chromium = need("chromium")
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=30_000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

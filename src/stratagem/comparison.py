@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
 from stratagem.number import number_text
-from stratagem.objective import Average
+from stratagem.objective import Average, Objective
 from stratagem.optimisation import optimise
-from stratagem.ranking import RANKED, Contender, rank_baselines
+from stratagem.ranking import RANKED, Contender, rank_baselines, rank_invariant
 from stratagem.solution import Solution
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.solver import excess
@@ -74,11 +74,28 @@ class Comparison:
     @staticmethod
     def of(solution: Solution) -> Comparison:
         """Set a solution beside the baselines that it was measured against."""
-        rows = [_row(OPTIMISED, solution.solver, solution)]
-        rows.extend(_row(one.mechanism, one.parameters, one) for one in solution.baselines)
-        fewest = solution.least_variance / (solution.workload.queries * ALPHA)
+        ours = _row(OPTIMISED, solution.solver, solution)
+        return Comparison._of(solution.aim, solution.epsilon, solution.bounds, solution.baselines, ours)
+
+    @staticmethod
+    def published(aim: Objective, epsilon: float) -> Comparison:
+        """Set the baselines beside the bounds, without a search.
+
+        Beyond 512 user types without the baselines whose tables grow with the domain.
+        """
+        ranked = rank_invariant if aim.plain else rank_baselines
+        small = aim.plain or aim.workload.domain_size <= RANKED
+        contenders = ranked(aim.workload, epsilon, aim) if small else ()
+        return Comparison._of(aim, epsilon, aim.bounds(epsilon), contenders)
+
+    @staticmethod
+    def _of(
+        aim: Objective, epsilon: float, bounds: Bounds, contenders: tuple[Contender, ...], *ours: Row
+    ) -> Comparison:
+        rows = [*ours, *(_row(one.mechanism, one.parameters, one) for one in contenders)]
         ranked = tuple(sorted(rows, key=lambda row: row.objective))
-        return Comparison(solution.workload, solution.epsilon, ranked, solution.bounds, fewest)
+        fewest = aim.least_variance(bounds.best) / (aim.workload.queries * ALPHA)
+        return Comparison(aim.workload, epsilon, ranked, bounds, fewest)
 
     def records(self) -> list[dict[str, object]]:
         """Return every mechanism as named values, the fields of `Row`."""

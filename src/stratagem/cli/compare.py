@@ -102,10 +102,18 @@ def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
         )
     options = {"objective": request.objective}
     if axis == "epsilon":
-        budgets = [_number(text) for text in places.split(",")]
-        return sweep(request.workload, budgets, request.solver, on_step, **options)
+        return sweep(request.workload, read_budgets(places), request.solver, on_step, **options)
     workloads = [request.elsewhere(text) for text in places.split(",")]
     return sweep(workloads, request.epsilon, request.solver, on_step, **options)
+
+
+def read_budgets(places: str) -> list[float]:
+    """Return the budgets of --over epsilon=0.5,1,2.
+
+    Raises:
+        ValueError: for a text that is no number.
+    """
+    return [_number(text) for text in places.split(",")]
 
 
 def _number(text: str) -> float:
