@@ -10,6 +10,7 @@ import pytest
 import stratagem as st
 from mechanisms import mechanism
 from reading import low_contrast
+from stratagem.report import report_saved
 
 BUDGETS = [0.5, 1.0, 2.0]
 OURS = "this mechanism"
@@ -25,11 +26,12 @@ def write_solution(path):
 
 
 def write_bundle(path):
-    return mechanism("several-attributes").report(path)
+    return report_saved(path, mechanism("several-attributes"), budgets=[2.0])
 
 
-def write_hundred(path):
-    return mechanism("hundred").report(path)
+def write_many(path):
+    """Pairs of a hundred attributes: more user types than anybody can count."""
+    return st.optimise(st.marginals("2^100", 2), 1.0, st.Junta(max_steps=1)).report(path)
 
 
 def write_zero(path):
@@ -39,7 +41,7 @@ def write_zero(path):
 PAGES = {
     "solution": write_solution,
     "bundle": write_bundle,
-    "hundred": write_hundred,
+    "many": write_many,
     "total": write_zero,
 }
 
@@ -109,12 +111,10 @@ def test_users_needed_are_those_of_python(place, error, show):
     choose(page, "the users needed", budget=place, error=error)
     found, solution = shown(page), solutions()[place]
     alpha = (error / 100) ** 2
-    comparison = {row.mechanism: row for row in st.Comparison.of(solution).rows}
     assert found[OURS] == f"{math.ceil(solution.samples_for(alpha)):,}"
     best = min(solution.baselines, key=lambda one: one.accuracy.samples_for(alpha))
     assert found[best.mechanism] == f"{math.ceil(best.accuracy.samples_for(alpha)):,}"
     assert found["lower bound"] == f"{math.ceil(st.Comparison.of(solution).fewest_users * 0.01 / alpha):,}"
-    assert best.mechanism in comparison
     assert found[OURS] in page.locator("#answer").inner_text()
     assert f"at ε = {BUDGETS[place]:g}" in page.locator("#answer").inner_text()
 

@@ -40,7 +40,7 @@ def standing(subject: Subject) -> Markup:
 
 
 def _picture(comparison: Comparison) -> Markup:
-    """Draw the best mechanisms, ours among them."""
+    """Draw the best mechanisms, ours among them; their parameters are in the table, so that names stay short."""
     rows = comparison.rows[:SHOWN]
     rows += tuple(row for row in comparison.rows[SHOWN:] if row.optimised)
     bound = comparison.bounds.best
@@ -51,7 +51,7 @@ def _picture(comparison: Comparison) -> Markup:
         else f" The {len(rows)} best of {len(comparison.rows)} are drawn."
     )
     return figure(
-        replace(comparison, rows=rows).plot(width=WIDTH),
+        replace(comparison, rows=tuple(replace(row, parameters="") for row in rows)).plot(width=WIDTH),
         f"Objectives over the lower bound: {label}",
         f"Objectives at the same ε; no ε-LDP mechanism can lie left of the dashed line.{some}",
     )

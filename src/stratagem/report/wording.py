@@ -51,4 +51,5 @@ def factor(ratio: float) -> str:
 def meaning(bound: str) -> str:
     """Say what a bound is, from the first line of its module."""
     words = importlib.import_module(f"stratagem.bounds.{bound}").__doc__ or ""
-    return words.split("\n")[0].rstrip(".").split(": ")[-1]
+    words = words.split("\n")[0].rstrip(".").split(": ")[-1]
+    return words[:1].lower() + words[1:]
