@@ -13,7 +13,7 @@ from stratagem.number import number_text
 from stratagem.objective import Average, Objective
 from stratagem.optimisation import optimise
 from stratagem.ranking import RANKED, Contender, rank_baselines, rank_invariant
-from stratagem.solution import Solution
+from stratagem.solution import Solution, least_variance
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.solver import excess
 from stratagem.strategies import InvariantStrategy
@@ -94,7 +94,7 @@ class Comparison:
     ) -> Comparison:
         rows = [*ours, *(_row(one.mechanism, one.parameters, one) for one in contenders)]
         ranked = tuple(sorted(rows, key=lambda row: row.objective))
-        fewest = aim.least_variance(bounds.best) / (aim.workload.queries * ALPHA)
+        fewest = least_variance(aim, bounds.best) / (aim.workload.queries * ALPHA)
         return Comparison(aim.workload, epsilon, ranked, bounds, fewest)
 
     def records(self) -> list[dict[str, object]]:

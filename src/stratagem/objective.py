@@ -63,13 +63,6 @@ class Objective(ABC):
         """Return the same from the accuracy that is already known."""
 
     @abstractmethod
-    def least_variance(self, bound: float) -> float:
-        """Return what a lower bound on the objective says of the total variance that one user adds to the answers.
-
-        No epsilon-LDP strategy adds less for the least favourable user type.
-        """
-
-    @abstractmethod
     def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
         """Return lower bounds on the objective of every epsilon-LDP strategy; `dual` if it is known already."""
 
@@ -131,10 +124,6 @@ class Average(Objective):
         """Return L(Q)."""
         return accuracy.objective
 
-    def least_variance(self, bound: float) -> float:
-        """Return (L - offset)/n, the mean over user types, for the bound L."""
-        return max(0.0, bound - self.offset) / self.workload.scale
-
     def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
         """Return the bounds on L(Q)."""
         return lower_bounds(self.workload, epsilon, self.prior, dual)
@@ -190,11 +179,6 @@ class Minimax(Objective):
     def largest(self, variances: np.ndarray) -> float:
         """Return the largest of them, exactly zero where the total alone is asked for."""
         return 0.0 if total_alone(self.workload.gram()) else float(variances.max())
-
-    @final
-    def least_variance(self, bound: float) -> float:
-        """Return the bound: the total is no smaller than the largest variance of a type or of a query."""
-        return bound
 
     @final
     def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds
-from stratagem.objective import Objective
+from stratagem.objective import Average, Objective
 from stratagem.ranking import Contender
 from stratagem.solvers.solver import Status, Step, excess
 from stratagem.strategies import InvariantStrategy, Strategy
@@ -81,7 +81,7 @@ class Solution:
     @property
     def least_variance(self) -> float:
         """A lower bound on the total variance that one user adds to the answers under any epsilon-LDP strategy."""
-        return self.aim.least_variance(self.lower_bound)
+        return least_variance(self.aim, self.lower_bound)
 
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""
@@ -144,3 +144,14 @@ class Solution:
             f"solver       {self.solver}: {self.reason}\n"
             f"{self.status}"
         )
+
+
+def least_variance(aim: Objective, bound: float) -> float:
+    """Return what a lower bound on the objective says of the total variance that one user adds to the answers.
+
+    The mean over user types, (L - offset)/n; where a worst case was asked for, the largest total of a type or the
+    largest variance of a query, which no total falls below.
+    """
+    if isinstance(aim, Average):
+        return max(0.0, bound - aim.offset) / aim.workload.scale
+    return bound

@@ -110,7 +110,7 @@ def _caption(subject: Subject) -> list[str]:
         sentences.append("The computation was ended by hand: further budgets are not here. ")
     if None in subject.line.sweep.users_needed()[OPTIMISED]:
         sentences.append(
-            "This mechanism was made for one ε; at others there are published mechanisms and bounds. "
+            "This mechanism was computed at one ε; at others there are published mechanisms and bounds. "
         )
     return sentences + [f"ε = {epsilon:g} is left out: {why} " for epsilon, why in missing]
 

@@ -74,7 +74,7 @@ def _sentence(subject: Subject) -> str:
     solution, published = subject.solution, subject.solution.baselines
     name = solution.bounds.name
     left = (
-        f"Its own is at most {percent(solution.gap)} above that of the best possible mechanism, by the lower bound "
+        f"The objective of this one is at most {percent(solution.gap)} above that of the best possible mechanism, by the lower bound "
         f"“{name}” ({meaning(name)})."
     )
     if not published:
