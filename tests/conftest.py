@@ -9,12 +9,14 @@ if (
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import stratagem
 from stratagem.solvers.room import make_room
+from tools import need
 
 
 def pytest_report_header() -> str:
@@ -24,6 +26,19 @@ def pytest_report_header() -> str:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20260101)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The Chromium of the system, without a window."""
+    chromium = need("chromium")
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=30_000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ def test_errors_are_those_of_every_querys_own_variance(name):
     workload, x = WORKLOADS[name], skewed(WORKLOADS[name].domain_size)
     comparison = st.compare(workload, 1.0, QUICK).on(x)
     strategies = {one.mechanism: one.strategy for one in rank_baselines(workload, 1.0)}
-    strategies["optimised"] = comparison.solution.strategy
+    strategies["optimised"] = comparison.compared["optimised"].strategy
     assert [row.error for row in comparison.rows] == sorted(row.error for row in comparison.rows)
     assert {row.mechanism for row in comparison.rows} == set(strategies)
     for row in comparison.rows:
@@ -55,8 +55,8 @@ def test_no_mechanism_is_below_the_bound_and_one_made_for_the_data_is_close(name
     assert made.least_error == pytest.approx(plain.least_error, rel=1e-9)
     if x == "even":
         gap = math.sqrt(
-            (plain.solution.objective - plain.solution.aim.offset)
-            / (plain.bounds.best - plain.solution.aim.offset)
+            (plain.compared["optimised"].objective - plain.compared["optimised"].aim.offset)
+            / (plain.bounds.best - plain.compared["optimised"].aim.offset)
         )
         assert plain.rows[0].error / plain.least_error == pytest.approx(gap, rel=1e-3)
 
@@ -73,7 +73,7 @@ def test_simulated_errors_agree():
     workload, x = st.prefix(6), np.array([4000, 3000, 2000, 500, 400, 100])
     comparison = st.compare(workload, 1.0, QUICK).on(x)
     ours = next(row for row in comparison.rows if row.mechanism == "optimised")
-    runs = st.simulate(workload, comparison.solution.strategy, x, repetitions=500)
+    runs = st.simulate(workload, comparison.compared["optimised"].strategy, x, repetitions=500)
     seen, spread = runs.observed.mean() / 6, runs.observed.std(ddof=1) / 6 / math.sqrt(500)
     assert abs(seen - ours.error**2) < 5 * spread
     assert not abs(seen - 1.5 * ours.error**2) < 5 * spread

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ from stratagem.alignment import aligned
 from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
 from stratagem.number import number_text
-from stratagem.objective import Average
+from stratagem.objective import Average, Objective
 from stratagem.optimisation import optimise
 from stratagem.prior import check_prior
-from stratagem.ranking import RANKED, Contender, rank_also, rank_baselines
-from stratagem.solution import Solution
+from stratagem.ranking import RANKED, Contender, rank_also, rank_baselines, rank_invariant
+from stratagem.solution import Solution, least_variance
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.solver import excess
 from stratagem.strategies import InvariantStrategy
@@ -84,11 +84,14 @@ class Comparison:
     On data they come with the error that is expected there, the least of it first.
     """
 
-    solution: Solution
-    """The strategy that was found."""
+    workload: Workload
+    epsilon: float
     rows: tuple[Row, ...]
+    bounds: Bounds
     fewest_users: float
     """No epsilon-LDP strategy (delta = 0) needs fewer users for worst-case normalised variance 0.01."""
+    compared: Mapping[str, Solution | Contender] = field(repr=False)
+    """What the rows are about, by mechanism."""
     users: int | None = None
     """Users in the data; None without data."""
     least_error: float | None = None
@@ -98,25 +101,34 @@ class Comparison:
     @staticmethod
     def of(solution: Solution) -> Comparison:
         """Set a solution beside the baselines that it was measured against."""
-        rows = [_row(OPTIMISED, solution.solver, solution)]
-        rows.extend(_row(one.mechanism, one.parameters, one) for one in solution.baselines)
-        fewest = solution.least_variance / (solution.workload.queries * ALPHA)
-        return Comparison(solution, _ranked(rows), fewest)
+        return Comparison._of(solution.aim, solution.epsilon, solution.bounds, solution.baselines, solution)
 
-    @property
-    def workload(self) -> Workload:
-        """The queries."""
-        return self.solution.workload
+    @staticmethod
+    def published(aim: Objective, epsilon: float) -> Comparison:
+        """Set the baselines beside the bounds, without a search.
 
-    @property
-    def epsilon(self) -> float:
-        """The budget that was asked for."""
-        return self.solution.epsilon
+        Beyond 512 user types without the baselines whose tables grow with the domain.
+        """
+        ranked = rank_invariant if aim.plain else rank_baselines
+        small = aim.plain or aim.workload.domain_size <= RANKED
+        contenders = ranked(aim.workload, epsilon, aim) if small else ()
+        return Comparison._of(aim, epsilon, aim.bounds(epsilon), contenders)
 
-    @property
-    def bounds(self) -> Bounds:
-        """Lower bounds on the objective."""
-        return self.solution.bounds
+    @staticmethod
+    def _of(
+        aim: Objective,
+        epsilon: float,
+        bounds: Bounds,
+        published: tuple[Contender, ...],
+        found: Solution | None = None,
+    ) -> Comparison:
+        compared: dict[str, Solution | Contender] = {one.mechanism: one for one in published}
+        rows = [_row(one.mechanism, one.parameters, one) for one in published]
+        if found is not None:
+            compared[OPTIMISED] = found
+            rows.append(_row(OPTIMISED, found.solver, found))
+        fewest = least_variance(aim, bounds.best) / (aim.workload.queries * ALPHA)
+        return Comparison(aim.workload, epsilon, _ranked(rows), bounds, fewest, compared)
 
     def on(self, data: ArrayLike) -> Comparison:
         """Return the same mechanisms with the errors that they are expected to make on a data vector.
@@ -135,11 +147,10 @@ class Comparison:
             >>> comparison.users, comparison.least_error < comparison.rows[0].error < comparison.users
             (100, True)
         """
-        x, solution, queries = check_data(data, self.workload), self.solution, self.workload.queries
-        found = {OPTIMISED: solution, **{one.mechanism: one for one in solution.baselines}}
+        x, queries = check_data(data, self.workload), self.workload.queries
+        variances = {name: one.accuracy.total_variance(x) for name, one in self.compared.items()}
         rows = [
-            replace(row, error=math.sqrt(max(0.0, found[row.mechanism].accuracy.total_variance(x)) / queries))
-            for row in self.rows
+            replace(row, error=math.sqrt(max(0.0, variances[row.mechanism]) / queries)) for row in self.rows
         ]
         users, there = int(x.sum()), Average(self.workload, check_prior(x, self.workload.domain_size))
         added = there.added(lower_bounds(self.workload, self.epsilon, x).best)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,14 +80,8 @@ class Solution:
 
     @property
     def least_variance(self) -> float:
-        """A lower bound on the total variance that one user adds to the answers under any epsilon-LDP strategy.
-
-        The mean over user types, (L - offset)/n; where a worst case was asked for, the largest total of a type
-        or the largest variance of a query, which no total falls below.
-        """
-        if isinstance(self.aim, Average):
-            return self.aim.added(self.lower_bound)
-        return self.lower_bound
+        """A lower bound on the total variance that one user adds to the answers under any epsilon-LDP strategy."""
+        return least_variance(self.aim, self.lower_bound)
 
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""
@@ -125,6 +119,20 @@ class Solution:
         bound = math.sqrt(self.least_variance / self.workload.queries)
         return plot_strategy(self.workload, self.strategy, path, width, prior=self.prior, bound=bound)
 
+    def report(self, path: str | Path, *, name: str = "workload", others: Iterable[Solution] = ()) -> Path:
+        """Write one HTML page on this solution that needs no network, and return its path.
+
+        It shows the strategy, the error of every query, baselines and bounds, the users needed over epsilon, what
+        is protected and what is not, and how to check it. `others` are solutions of the same problem at other
+        budgets, as `stratagem.path` returns them; without them the page knows baselines and bounds there.
+
+        Raises:
+            ValueError: without matplotlib, for a path that cannot be written, or solutions of another problem.
+        """
+        from stratagem.report import report_solution
+
+        return report_solution(path, self, name=name, others=others)
+
     def __str__(self) -> str:
         """Say in a few lines what was found and how good it is."""
         return (
@@ -136,3 +144,12 @@ class Solution:
             f"solver       {self.solver}: {self.reason}\n"
             f"{self.status}"
         )
+
+
+def least_variance(aim: Objective, bound: float) -> float:
+    """Return what a lower bound on the objective says of the total variance that one user adds to the answers.
+
+    The mean over user types, (L - offset)/n; where a worst case was asked for, the largest total of a type or the
+    largest variance of a query, which no total falls below.
+    """
+    return aim.added(bound) if isinstance(aim, Average) else bound

@@ -24,6 +24,7 @@ from stratagem.cli import (
     listing,
     optimise,
     randomise,
+    report,
     simulate,
     tune,
 )
@@ -43,6 +44,7 @@ app.command()(tune.tune)
 app.command()(bound.bound)
 app.command()(compare.compare)
 app.command()(central.central)
+app.command()(report.report)
 app.command()(simulate.simulate)
 app.command()(count.count)
 app.command()(export.export)

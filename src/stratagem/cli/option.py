@@ -15,9 +15,23 @@ if TYPE_CHECKING:
 WORKLOAD = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
 ]
+WORKLOAD_OR_FILE = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKLOAD|FILE",
+        help="A name of `stratagem list`, a .toml, .npy or .csv file of queries, or a strategy saved as .ldp.json "
+        "or .npz.",
+    ),
+]
 STRATEGY_FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
 BUNDLE = Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
 EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nats.")]
+WORKLOAD_EPSILON = Annotated[
+    float | None,
+    typer.Option(
+        help="Privacy budget of one user, in nats; a saved strategy has its own.", show_default=False
+    ),
+]
 DOMAIN = Annotated[
     str | None, typer.Option(help="64, 2^6 (six binary attributes) or age=100,sex=2.", show_default=False)
 ]

@@ -41,6 +41,20 @@ def read_over(
     return [elsewhere(text) for text in places.split(",")], epsilon
 
 
+def read_budgets(over: str) -> list[float]:
+    """Return the budgets that --over names, for a command that goes along budgets alone.
+
+    Raises:
+        ValueError: for another axis, or what is no number.
+    """
+    axis, _, places = over.partition("=")
+    if axis != "epsilon" or not places:
+        raise ValueError(
+            f"--over {over} was given, but a report goes along budgets: write --over epsilon=0.5,1,2"
+        )
+    return [_number(text) for text in places.split(",")]
+
+
 def _number(text: str) -> float:
     try:
         return float(text)

@@ -1,10 +1,10 @@
-"""The request that `optimise` and `compare` share: what is asked, of which solver, held to which objective."""
+"""The request that commands share: what is asked, of which solver, held to which objective; or a saved strategy."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ from stratagem.cli.option import (
     SOLVER,
     WIDTH,
     WORKLOAD,
+    WORKLOAD_EPSILON,
+    WORKLOAD_OR_FILE,
     read_prior,
     read_workload,
 )
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The arguments of `optimise` and `compare`, read."""
+    """The arguments that say what is asked, read."""
 
     name: str
     """What the command line called the workload."""
@@ -61,10 +63,25 @@ class Request:
     """The domain as edges, labels and columns describe it; None where it was named."""
     users: Data | None
     """The users of the file that was given."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options that differ from their defaults, by name."""
 
     def elsewhere(self, domain: str) -> Workload:
         """Return the same queries on another domain."""
         return read_workload(self.name, domain, self.order, self.width)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A saved strategy in place of a request."""
+
+    file: Path
+    objective: str
+    options: Mapping[str, Any]
+
+
+SUFFIXES = (".json", ".npz")
+"""What the names of files of saved strategies end in."""
 
 
 def requesting(command: Callable[..., None], *, data: bool = False) -> Callable[..., None]:
@@ -72,20 +89,59 @@ def requesting(command: Callable[..., None], *, data: bool = False) -> Callable[
 
     Those that name data are among them where the command asks for `data`.
     """
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     shared = dict(inspect.signature(_request, eval_str=True).parameters)
-    if not data:
-        del shared["data"], shared["column"]
+    return _asking(command, shared if data else _without_data(shared), _request)
+
+
+def requesting_or_saved(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the same for a command that takes a file of a strategy in place of a workload as well."""
+    shared = _without_data(inspect.signature(_request, eval_str=True).parameters)
+    shared["workload"] = shared["workload"].replace(annotation=WORKLOAD_OR_FILE)
+    shared["epsilon"] = shared["epsilon"].replace(annotation=WORKLOAD_EPSILON, default=None)
+    return _asking(command, shared, _request_or_saved)
+
+
+def _without_data(parameters: Mapping[str, inspect.Parameter]) -> dict[str, inspect.Parameter]:
+    return {name: one for name, one in parameters.items() if name not in ("data", "column")}
+
+
+def _asking(
+    command: Callable[..., None],
+    shared: Mapping[str, inspect.Parameter],
+    read: Callable[..., Request | Saved],
+) -> Callable[..., None]:
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        request = _request(**{name: given.pop(name) for name in shared})
-        command(request, **given)
+        asked = {name: given.pop(name) for name in shared}
+        command(read(**asked), **given)
 
     parameters = [*shared.values(), *own]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = inspect.Signature(parameters)
     return run
+
+
+def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Request | Saved:
+    """Return what a file of a strategy is asked for, or the request of a workload.
+
+    Raises:
+        ValueError: for options that a file answers itself, or a workload without epsilon.
+    """
+    options = {name: value for name, value in others.items() if value != DEFAULTS[name]}
+    if workload.lower().endswith(SUFFIXES):
+        extra = [
+            name for name in (*options, *(["epsilon"] if epsilon is not None else [])) if name != "objective"
+        ]
+        if extra:
+            raise ValueError(
+                f"--{extra[0]} was given with {workload}, which holds a strategy that is already made: leave it out"
+            )
+        return Saved(Path(workload), others["objective"], options)
+    if epsilon is None:
+        raise ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")
+    return replace(_request(workload, epsilon, **others), options={"epsilon": epsilon} | options)
 
 
 def _request(
@@ -133,3 +189,6 @@ def _request(
     return Request(
         workload, asked, epsilon, chosen, objective, belief, prior, order, width, values, described, users
     )
+
+
+DEFAULTS = {name: one.default for name, one in inspect.signature(_request).parameters.items()}

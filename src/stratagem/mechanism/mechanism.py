@@ -219,6 +219,18 @@ class Mechanism:
             file.write(self.text)
         return path
 
+    def report(self, path: str | Path, *, objective: str = "average") -> Path:
+        """Write one HTML page on this mechanism that needs no network, as `Solution.report`; return its path.
+
+        `objective` is what it is held against: average, worst-case or worst-query.
+
+        Raises:
+            ValueError: without matplotlib, for a path that cannot be written, or an unknown objective.
+        """
+        from stratagem.report import report_saved
+
+        return report_saved(path, self, objective=objective)
+
 
 def _check_domain(strategy: Exact, domain: Domain) -> None:
     if strategy.domain_size != domain.size:

@@ -13,7 +13,7 @@ from stratagem.workloads.total import Total
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import SubFigure
+    from matplotlib.figure import FigureBase
 
     from stratagem.strategies import InvariantStrategy, Randomiser
     from stratagem.workloads import Workload
@@ -32,7 +32,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw_errors(
-    figure: SubFigure,
+    figure: FigureBase,
     workload: Workload,
     strategy: Randomiser | InvariantStrategy,
     prior: np.ndarray | None,
@@ -82,10 +82,10 @@ def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:
     """Return the queries by the sizes of the tables that they are asked of; None where that tells little."""
     if len(workload.domain.sizes) == 1:
         return None
-    kinds: dict[tuple[int, ...], list[np.ndarray]] = {}
+    every, kinds = np.arange(workload.queries), dict[tuple[int, ...], list[np.ndarray]]()
     for margin in workload.margins():
         sizes = () if isinstance(margin.workload, Total) else tuple(sorted(margin.workload.domain.sizes))
-        kinds.setdefault(sizes, []).append(np.arange(workload.queries)[margin.places])
+        kinds.setdefault(sizes, []).append(every[margin.places])
     if not 1 < len(kinds) <= KINDS:
         return None
     order = sorted(kinds, key=lambda sizes: (math.prod(sizes), sizes))

@@ -16,7 +16,7 @@ from stratagem.plots.table import draw_table
 from stratagem.strategies import InvariantStrategy, Protocol
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure, FigureBase
 
     from stratagem.strategies import Randomiser
     from stratagem.workloads import Workload
@@ -49,12 +49,13 @@ def plot_strategy(
     with page(path, HEIGHT * (1 if beside else 2), width) as figure:
         rows, columns = (1, 2) if beside else (2, 1)
         left, right = np.ravel(figure.subfigures(rows, columns))  # type: ignore[arg-type]
-        _draw_strategy(left, strategy)
+        draw_strategy(left, strategy)
         draw_errors(right, workload, strategy, prior, bound)
     return figure
 
 
-def _draw_strategy(figure: SubFigure, strategy: Randomiser | InvariantStrategy) -> None:
+def draw_strategy(figure: FigureBase, strategy: Randomiser | InvariantStrategy) -> None:
+    """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol."""
     if isinstance(strategy, InvariantStrategy):
         draw_patterns(figure, strategy)
     elif isinstance(strategy, Protocol):
@@ -63,7 +64,7 @@ def _draw_strategy(figure: SubFigure, strategy: Randomiser | InvariantStrategy) 
         draw_table(figure.subplots(), strategy)
 
 
-def _write_protocol(figure: SubFigure, protocol: Protocol) -> None:
+def _write_protocol(figure: FigureBase, protocol: Protocol) -> None:
     """Say what one user sends: reports that are sets, hashes or real vectors have no table to draw."""
     axes = figure.subplots()
     axes.axis("off")

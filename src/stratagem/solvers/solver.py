@@ -41,6 +41,7 @@ class Status(StrEnum):
     INTERRUPTED = "Interrupted; this is the best strategy so far, warm-start from it to go on."
     SETTLED = "Optimal: this published mechanism attains the lower bound, so nothing was searched for."
     TUNED = "A published mechanism, tuned for these queries; stratagem optimise finds a better one."
+    SAVED = "A saved strategy, as it is; stratagem optimise shows whether there is a better one."
     BASELINE = "No search beat this published mechanism; try more outputs, more time or another seed."
     BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; raise max_seconds."
 

@@ -1,0 +1,164 @@
+"""The command `report`: one HTML page on a workload's best strategy, or on a saved one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stratagem.cli.output import write
+from stratagem.cli.over import read_budgets
+from stratagem.cli.progress import note, progress
+from stratagem.cli.request import Request, Saved, requesting_or_saved
+
+if TYPE_CHECKING:
+    from stratagem.report import Origin
+    from stratagem.solution import Solution
+    from stratagem.solvers import Auto, Solver
+
+NEAR = 0.02
+"""Gap within which strategies for the other budgets are sought."""
+
+
+@requesting_or_saved
+def report(
+    asked: Request | Saved,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write, an .html file.")] = Path(
+        "report.html"
+    ),
+    over: Annotated[
+        str | None,
+        typer.Option(
+            help="epsilon=0.5,1,2: the other budgets of the calculator, by default a quarter to four times.",
+            show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="At other budgets published mechanisms and bounds alone, no search."),
+    ] = False,
+) -> None:
+    """Write one HTML page that shows a strategy, its accuracy and its privacy, and needs no network.
+
+    Ctrl-C keeps the best so far.
+    """
+    from stratagem.report import check_page
+
+    check_page(out)
+    budgets = _budgets(over)
+    own = ({} if over is None else {"over": over}) | ({"quick": True} if quick else {})
+    if isinstance(asked, Saved):
+        _write_saved(out, asked, budgets, own)
+    else:
+        _write_found(out, asked, budgets, own, quick=quick)
+    write(f"{out} holds the report: open it in a browser")
+
+
+def _budgets(over: str | None) -> list[float] | None:
+    from stratagem.privacy import check
+
+    return None if over is None else [check(budget) for budget in read_budgets(over)]
+
+
+def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapping[str, Any]) -> None:
+    from stratagem.export.saved import read_saved
+    from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.report import Origin, report_saved
+
+    saved = read_saved(asked.file)
+    python = ""
+    if isinstance(saved, Mechanism):
+        objective = "" if not asked.options else f", objective={asked.objective!r}"
+        python = f"import stratagem as st\n\nst.load_mechanism({str(asked.file)!r}).report('report.html'{objective})"
+    origin = Origin(_command(str(asked.file), {**asked.options, **own}), python, asked.file.name)
+    with progress("rating"):
+        report_saved(out, saved, objective=asked.objective, origin=origin, budgets=budgets)
+
+
+def _write_found(
+    out: Path, request: Request, budgets: list[float] | None, own: Mapping[str, Any], *, quick: bool
+) -> None:
+    from stratagem.optimisation import optimise
+    from stratagem.report import Subject, along, write_page
+
+    options = {"objective": request.objective, "prior": request.prior}
+    with progress("optimising") as on_step:
+        solution = optimise(request.workload, request.epsilon, request.solver, on_step, **options)
+    with progress("optimising at other budgets") as on_step:
+        near = _hurried(request.solver)
+
+        def solve(epsilon: float) -> Solution:
+            return optimise(request.workload, epsilon, near, on_step, **options)
+
+        line = along(solution, budgets, None if quick else solve)
+    if not line.sweep.complete:
+        note("ended by hand: the budgets that were reached are here, the others are not")
+    write_page(out, Subject(solution, request.name, line, _origin(request, own)))
+
+
+def _hurried(solver: Solver | Auto) -> Solver | Auto:
+    """Return the solver content with a gap of 2 %, or with the one that it has where that is larger."""
+    from stratagem.solvers import Auto
+
+    own = solver.gap if isinstance(solver, Auto) else solver.limits.gap
+    return replace(solver, gap=max(own, NEAR))
+
+
+def _origin(request: Request, own: Mapping[str, Any]) -> Origin:
+    from stratagem.report import Origin
+
+    return Origin(_command(request.name, {**request.options, **own}), _python(request))
+
+
+def _command(name: str, options: Mapping[str, Any]) -> str:
+    """Return the command line that says the same again."""
+    words = ["stratagem", "report", name]
+    for option, given in options.items():
+        for value in given if isinstance(given, list) else [given]:
+            words += [f"--{option}"] if value is True else [f"--{option}", _plain(value)]
+    return shlex.join(words)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+def _python(request: Request) -> str:
+    """Return the same in Python; nothing where a prior comes from a file."""
+    if request.prior is not None:
+        return ""
+    asked = {"domain": request.options.get("domain"), "order": request.order, "width": request.width}
+    load = _call("st.load", repr(request.name), **asked)
+    objective = request.options.get("objective")
+    solver = _solver(request.solver)
+    return (
+        f"import stratagem as st\n\nworkload = {load}\n"
+        f"solution = {_call('st.optimise', 'workload', epsilon=request.epsilon, objective=objective, **solver)}\n"
+        f"solution.report('report.html', name={request.name!r})"
+    )
+
+
+class _Code(str):
+    """Code that is its own representation."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _solver(solver: Solver | Auto) -> dict[str, _Code]:
+    from stratagem.solvers import Auto
+
+    given = {one.name: getattr(solver, one.name) for one in fields(solver)}
+    changed = {one.name: given[one.name] for one in fields(solver) if given[one.name] != one.default}
+    if isinstance(solver, Auto) and not changed:
+        return {}
+    return {"solver": _Code(_call(f"st.{type(solver).__name__}", **changed))}
+
+
+def _call(function: str, *positional: str, **named: Any) -> str:
+    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
+    return f"{function}({', '.join([*positional, *given])})"

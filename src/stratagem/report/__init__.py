@@ -1,0 +1,70 @@
+"""Reports: one HTML file on one mechanism, complete in itself, for engineers, reviewers and researchers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.objective import Average
+from stratagem.report.line import along
+from stratagem.report.page import check_page, write_page
+from stratagem.report.subject import Origin, Subject, rated
+from stratagem.solution import Solution
+from stratagem.strategy_file import StoredStrategy
+from stratagem.workloads.serial import to_data
+
+__all__ = [
+    "Origin",
+    "Subject",
+    "along",
+    "check_page",
+    "rated",
+    "report_saved",
+    "report_solution",
+    "write_page",
+]
+
+
+def report_solution(
+    path: str | Path, solution: Solution, *, name: str = "workload", others: Iterable[Solution] = ()
+) -> Path:
+    """Write the report of a solution; `others` solve the same problem at other budgets.
+
+    Raises:
+        ValueError: as `check_page`, or for another solution of another problem.
+    """
+    target = check_page(path)
+    found = {one.epsilon: one for one in others}
+    for one in found.values():
+        _check_alike(solution, one)
+    line = along(solution, list(found), found.__getitem__) if found else along(solution)
+    return write_page(target, Subject(solution, name, line, Origin()))
+
+
+def report_saved(
+    path: str | Path,
+    saved: Mechanism | StoredStrategy,
+    *,
+    objective: str = Average.kind,
+    origin: Origin | None = None,
+    budgets: Iterable[float] | None = None,
+) -> Path:
+    """Write the report of a saved strategy, at its own budget beside what is published at others.
+
+    Raises:
+        ValueError: as `check_page` and `rated`, or for a budget out of range.
+    """
+    target, solution = check_page(path), rated(saved, objective)
+    mechanism = saved if isinstance(saved, Mechanism) else None
+    line = along(solution, budgets)
+    return write_page(target, Subject(solution, saved.name, line, origin or Origin(), mechanism))
+
+
+def _check_alike(solution: Solution, other: Solution) -> None:
+    same = to_data(solution.workload) == to_data(other.workload)
+    if not same or solution.objective_kind != other.objective_kind:
+        raise ValueError(
+            "another solution was given that answers other queries or another objective: give solutions of the "
+            "same problem, as st.path returns them"
+        )

@@ -1,0 +1,53 @@
+"""How far off every answer is: a picture, and numbers for queries evenly spread over all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stratagem.accuracy import query_variances
+from stratagem.number import spread
+from stratagem.plots.figure import page
+from stratagem.plots.query_error import draw_errors
+from stratagem.report.markup import Markup, element, joined, table
+from stratagem.report.picture import WIDTH, figure
+from stratagem.report.subject import Subject
+from stratagem.report.wording import ERROR, count, users
+
+HEIGHT = 3.0
+"""Inches of the picture."""
+SHOWN = 12
+"""Queries in the table."""
+HEADINGS = ("query", "deviation per user", "users for 1\u00a0%")
+
+
+def answers(subject: Subject) -> Markup:
+    """Return the error of every query, as a picture and, where it can be told by query, as a table."""
+    solution = subject.solution
+    workload, strategy, prior = solution.workload, solution.strategy, solution.prior
+    least = math.sqrt(solution.least_variance / workload.queries)
+    with page(None, HEIGHT, WIDTH) as drawn:
+        draw_errors(drawn, workload, strategy, prior, least)
+    mean = math.sqrt(solution.accuracy.average_variance / workload.queries)
+    words = (
+        f"One user of random type adds {mean:.3g} to the standard deviation of an answer (root mean square over "
+        f"the queries), N users √N times as much. No mechanism gets below {least:.3g}."
+    )
+    shown = figure(drawn, f"Standard deviation of every answer. {words}", words)
+    return joined(element("div", shown), element("div", _numbers(subject)))
+
+
+def _numbers(subject: Subject) -> Markup:
+    solution = subject.solution
+    try:
+        variances = query_variances(solution.workload, solution.strategy, solution.prior)
+    except ValueError as error:
+        return element("p", f"Query by query they are not told: {error}.")
+    rows = [
+        (count(i), f"{math.sqrt(variances[i]):.4g}", users(variances[i] / ERROR**2))
+        for i in spread(len(variances), SHOWN)
+    ]
+    worst = int(np.argmax(variances))
+    caption = f"{len(rows)} of {count(len(variances))} queries, evenly spread; the least accurate is number {worst:,}"
+    return table(caption, HEADINGS, rows)

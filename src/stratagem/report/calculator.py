@@ -1,0 +1,126 @@
+"""The calculator: of budget, users and error choose two and read the third, at budgets that were computed."""
+
+from __future__ import annotations
+
+from stratagem.comparison import ALPHA, OPTIMISED
+from stratagem.comparison_sweep import BOUND
+from stratagem.report.markup import Markup, details, element, joined, table
+from stratagem.report.subject import Subject
+from stratagem.report.wording import ERROR, at_error, users
+
+OURS = "this mechanism"
+MODES = {"users": "the users needed", "error": "the error reached", "budget": "the ε needed"}
+READING = (
+    "Markers are computed, lines between them only guide the eye. The error is the root mean square over \
+all queries for the least favourable user type; errors half as large need four times the users. "
+)
+
+
+def numbers(subject: Subject) -> dict[str, object]:
+    """Return what the page computes with: users for normalised variance `alpha`, by mechanism and budget.
+
+    A standard error of s, as a share of all users, is a normalised variance of s^2, to which the users needed
+    are inverse: users(s) = users(alpha) alpha/s^2.
+    """
+    line = subject.line.sweep
+    return {
+        "alpha": ALPHA,
+        "budgets": line.places,
+        "asked": line.places.index(subject.solution.epsilon),
+        "error": ERROR,
+        "lines": [
+            {"name": name, "kind": kind, "users": line.users_needed()[key]}
+            for key, (name, kind) in _names(subject).items()
+        ],
+    }
+
+
+def calculator(subject: Subject) -> Markup:
+    """Return the controls, the place of the chart, and everything it shows as a table."""
+    many = len(subject.line.sweep.places)
+    return joined(
+        element("noscript", element("p", "The calculator needs JavaScript; the table below does not.")),
+        element("form", _modes(), _slider(many, subject), *_fields(), id="choice", hidden=True),
+        element("output", id="answer", for_="budget users error", aria_live="polite", hidden=True),
+        element(
+            "figure", _chart(), element("figcaption", *_caption(subject)), hidden=True, id="over-budgets"
+        ),
+        element("div", id="found", hidden=True),
+        details("All computed numbers", _table(subject)),
+    )
+
+
+def _names(subject: Subject) -> dict[str, tuple[str, str]]:
+    """Return for every line of the sweep what it is called here, and its kind."""
+    deltas = {row.mechanism: row for one in subject.line.sweep.comparisons for row in one.rows if row.delta}
+    names = {
+        key: (f"{key} (δ = {deltas[key].delta:g})" if key in deltas else key, "published")
+        for key in subject.line.sweep.users_needed()
+    }
+    return names | {OPTIMISED: (OURS, "ours"), BOUND: (BOUND, "bound")}
+
+
+def _modes() -> Markup:
+    options = [
+        element(
+            "label",
+            element("input", type="radio", name="find", value=mode, checked=mode == "users"),
+            f" {words}",
+        )
+        for mode, words in MODES.items()
+    ]
+    return element("fieldset", element("legend", "Find"), *options)
+
+
+def _slider(many: int, subject: Subject) -> Markup:
+    epsilon = subject.solution.epsilon
+    place = subject.line.sweep.places.index(epsilon)
+    label = element(
+        "label", "Privacy budget ε = ", element("span", f"{epsilon:g}", id="budget-shown"), for_="budget"
+    )
+    limits = {"min": "0", "max": str(many - 1), "step": "1", "value": str(place)}
+    slider = element("input", id="budget", type="range", aria_valuetext=f"{epsilon:g}", **limits)
+    return element("div", label, slider, class_="field", data_mode="budget")
+
+
+def _fields() -> list[Markup]:
+    return [
+        element(
+            "div",
+            element("label", words, for_=name),
+            element("input", id=name, type="number", min=least, max=most, step="any", value=value),
+            class_="field",
+            data_mode=name,
+        )
+        for name, words, least, most, value in (
+            ("users", "Users", "1", "1e15", "100000"),
+            ("error", "Standard error of an answer, % of all users", "0.0001", "1000", f"{100 * ERROR:g}"),
+        )
+    ]
+
+
+def _chart() -> Markup:
+    return element("div", id="chart", role="img", aria_label="Users needed over ε")
+
+
+def _caption(subject: Subject) -> list[str]:
+    missing = sorted(subject.line.left_out.items())
+    sentences = [READING]
+    if not subject.line.sweep.complete:
+        sentences.append("The computation was ended by hand: further budgets are not here. ")
+    if None in subject.line.sweep.users_needed()[OPTIMISED]:
+        sentences.append(
+            "This mechanism was computed at one ε; at others there are published mechanisms and bounds. "
+        )
+    return sentences + [f"ε = {epsilon:g} is left out: {why} " for epsilon, why in missing]
+
+
+def _table(subject: Subject) -> Markup:
+    line = subject.line.sweep
+    needed = line.users_needed()
+    rows = [
+        (name, *("" if value is None else users(at_error(value)) for value in needed[key]))
+        for key, (name, _) in _names(subject).items()
+    ]
+    headings = ("ε =", *(f"{place:g}" for place in line.places))
+    return table("Users needed for a standard error of 1 % of all users", headings, rows)

@@ -1,0 +1,84 @@
+"""The first thing a reader sees: what is asked, how accurate it is, how far from the best possible."""
+
+from __future__ import annotations
+
+import math
+
+from stratagem.number import number_text
+from stratagem.report.markup import Markup, element, joined, table
+from stratagem.report.subject import Subject
+from stratagem.report.wording import BEST, ERROR, count, factor, percent, users
+from stratagem.solvers import Status
+
+SHOWN = 12
+"""Attributes, and values of one, that are written out."""
+
+
+def title(subject: Subject) -> str:
+    """Return the page's title: what is asked and how close to the best possible answer it is."""
+    gap = subject.solution.gap
+    if not math.isfinite(gap):
+        return f"{subject.name} at ε = {subject.solution.epsilon:g}"
+    close = "the best there can be" if gap < BEST else f"within {percent(gap)} of the best possible"
+    return f"{subject.name} at ε = {subject.solution.epsilon:g}: {close}"
+
+
+def summary(subject: Subject) -> Markup:
+    """Return the page's first paragraphs."""
+    solution = subject.solution
+    needed = users(solution.samples_for(ERROR**2))
+    asked = (
+        f"{count(solution.workload.queries)} queries over {count(solution.workload.domain_size)} user types. "
+        "Every user sends one randomised report, and no report is more than "
+        f"{factor(math.exp(solution.epsilon))} times as likely for one user type as for another."
+    )
+    found = (
+        f"{needed} users are enough for a standard error of 1 % of all users on an answer, "
+        "even if everybody had the least favourable type."
+    )
+    return joined(element("p", asked, class_="lede"), element("p", found, class_="lede"), _facts(subject))
+
+
+def domain(subject: Subject) -> Markup:
+    """Return the table of attributes."""
+    attributes = subject.attributes
+    rows = [(one["name"], count(one["size"]), _values(one)) for one in attributes[:SHOWN]]
+    more = len(attributes) - len(rows)
+    if more:
+        rows.append((f"and {more:,} more", "", ""))
+    return table("What is known about a user: the attributes and their values", HEADINGS, rows, 3)
+
+
+HEADINGS = ("attribute", "values", "what they are")
+
+
+def _values(attribute: object) -> str:
+    assert isinstance(attribute, dict)
+    if "labels" in attribute:
+        shown, words = attribute["labels"], ", "
+    elif "edges" in attribute:
+        shown, words = attribute["edges"], " – "
+    else:
+        return f"0 to {count(attribute['size'] - 1)}"
+    return words.join(shown) if len(shown) <= SHOWN else words.join([*shown[: SHOWN - 1], "…", shown[-1]])
+
+
+def _facts(subject: Subject) -> Markup:
+    solution = subject.solution
+    per_type = " per user type" if solution.per_type else ""
+    facts = {
+        "Budget ε": f"{solution.epsilon:g} asked for, {solution.strategy.epsilon:.10g} measured",
+        "Reports": f"{count(solution.strategy.outputs)} possible, one a user",
+        f"Objective ({solution.objective_kind})": f"{number_text(solution.objective)}{per_type}",
+        "Lower bound": f"{number_text(solution.lower_bound)}{per_type} ({solution.bounds.name})",
+        "Above the bound": f"{percent(solution.gap)} at most",
+    }
+    if solution.status is Status.SAVED:
+        facts["Read from"] = subject.origin.file or "a bundle"
+    else:
+        facts["Found by"] = f"{solution.solver}: {solution.reason}"
+    cells = [
+        element("div", element("dt", name), element("dd", value), class_="fact")
+        for name, value in facts.items()
+    ]
+    return element("dl", *cells, class_="facts")

@@ -1,0 +1,68 @@
+"""One problem along several budgets: the solutions that were found, baselines and bounds everywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from stratagem.comparison import Comparison
+from stratagem.comparison_sweep import Sweep
+from stratagem.optimisation import ENDED_BY_HAND
+from stratagem.privacy import MAXIMUM, MINIMUM, check
+from stratagem.solution import Solution
+
+FACTORS = (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
+"""Other budgets that a report looks at, as shares of the one asked for."""
+
+Solve = Callable[[float], Solution]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was computed at every budget."""
+
+    sweep: Sweep
+    left_out: dict[float, str]
+    """Budgets at which nothing could be computed, and why."""
+
+
+def around(epsilon: float) -> tuple[float, ...]:
+    """Return the other budgets that a report looks at unless it is told which.
+
+    >>> around(1.0)
+    (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
+    """
+    return tuple(epsilon * factor for factor in FACTORS if MINIMUM <= epsilon * factor <= MAXIMUM)
+
+
+def along(solution: Solution, budgets: Iterable[float] | None = None, solve: Solve | None = None) -> Line:
+    """Return a solution beside what is known at other budgets, those nearest to its own first.
+
+    `solve` finds a strategy for another budget; without it there are the baselines and bounds alone. Ctrl-C
+    keeps what was computed before it.
+
+    Raises:
+        ValueError: for a budget out of range.
+    """
+    asked = solution.epsilon
+    others = {check(one) for one in (around(asked) if budgets is None else budgets)} - {asked}
+    found, left_out, complete = {asked: Comparison.of(solution)}, {}, solution.status not in ENDED_BY_HAND
+    for epsilon in sorted(others, key=lambda one: (abs(math.log(one / asked)), one)):
+        if not complete:
+            break
+        try:
+            found[epsilon], complete = _at(epsilon, solution, solve)
+        except KeyboardInterrupt:
+            complete = False
+        except ValueError as error:
+            left_out[epsilon] = str(error)
+    return Line(Sweep("epsilon", tuple(found[one] for one in sorted(found)), complete), left_out)
+
+
+def _at(epsilon: float, solution: Solution, solve: Solve | None) -> tuple[Comparison, bool]:
+    """Return the comparison at a budget, and whether nobody ended the search for it."""
+    if solve is None:
+        return Comparison.published(solution.aim, epsilon), True
+    found = solve(epsilon)
+    return Comparison.of(found), found.status not in ENDED_BY_HAND

@@ -1,0 +1,89 @@
+"""Figures of the plots room inside a page: no style of their own, colours that follow light and dark."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from stratagem.plots.figure import DATES, STYLE
+from stratagem.report.markup import Markup, element
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+INK = {
+    "#000000": "ink",
+    "#595959": "quiet",
+    "#c8c8c8": "pale",
+    "#d55e00": "ours",
+    "#0072b2": "best",
+    "#ffffff": "card",
+}
+"""Colours of the figures, and the custom properties of the page that take their place."""
+WIDTH = 3.3
+"""Inches: what a telephone shows without making the letters smaller."""
+
+
+def figure(drawn: Figure, label: str, caption: str, *more: str) -> Markup:
+    """Return a figure with its text alternative, its caption and what else belongs to it."""
+    return element(
+        "figure",
+        element("div", inlined(drawn), class_="picture", role="img", aria_label=label),
+        element("figcaption", caption),
+        *more,
+    )
+
+
+def inlined(drawn: Figure) -> Markup:
+    """Return a matplotlib figure as SVG for a page that forbids style attributes and loads nothing.
+
+    Styles become presentation attributes, the palette becomes custom properties, and names are this figure's
+    own. Colours outside the palette stay as they are, the pixels of a heat map among them.
+    """
+    from matplotlib import style
+
+    page = io.StringIO()
+    with style.context(STYLE, after_reset=True):
+        drawn.savefig(page, format="svg", transparent=True, metadata=DATES[".svg"])
+    source = page.getvalue()
+    root = ElementTree.fromstring(source)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in (f"{SVG}style", f"{SVG}metadata"):
+                parent.remove(child)
+    mark = f"f{zlib.crc32(source.encode()):08x}-"
+    for node in root.iter():
+        node.tag = node.tag.removeprefix(SVG)
+        _restyle(node)
+        _rename(node, mark)
+    for name in ("width", "height", "version"):
+        root.attrib.pop(name)
+    root.attrib |= {"aria-hidden": "true", "stroke-linejoin": "round"}
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _restyle(node: ElementTree.Element) -> None:
+    """Turn the style of a node into attributes, its colours into the page's; letters are the page's own."""
+    rules = [rule.partition(":") for rule in node.attrib.pop("style", "").split(";") if rule.strip()]
+    node.attrib |= {key.strip(): value.strip() for key, _, value in rules if key.strip() != "font-family"}
+    if node.tag == "text":
+        node.attrib.setdefault("fill", "#000000")
+    for key in ("fill", "stroke"):
+        if (colour := node.get(key, "").lower()) in INK:
+            node.set(key, f"var(--{INK[colour]}{'-text' if node.tag == 'text' else ''})")
+
+
+def _rename(node: ElementTree.Element, mark: str) -> None:
+    """Put a mark before every name and every reference to one; groups need no name."""
+    if node.tag == "g":
+        node.attrib.pop("id", None)
+    elif "id" in node.attrib:
+        node.set("id", mark + node.attrib["id"])
+    if (target := node.attrib.pop(LINK, None)) is not None:
+        node.set("href", target if target.startswith("data:") else f"#{mark}{target[1:]}")
+    for key, value in node.attrib.items():
+        if value.startswith("url(#"):
+            node.set(key, f"url(#{mark}{value[5:]}")

@@ -1,0 +1,86 @@
+"""Where the mechanism stands among the published ones and the bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stratagem.comparison import Comparison, Row
+from stratagem.number import number_text
+from stratagem.report.markup import Markup, details, element, joined, table
+from stratagem.report.picture import WIDTH, figure
+from stratagem.report.subject import Subject
+from stratagem.report.wording import BEST, at_error, factor, meaning, percent, users
+from stratagem.solvers.solver import excess
+
+HEADINGS = ("mechanism", "parameters", "objective", "above the bound", "users for 1\u00a0%", "a report")
+
+CAPTION = "Lower bounds: no ε-LDP mechanism has a smaller objective"
+SHOWN = 12
+"""Mechanisms that are drawn."""
+
+
+def standing(subject: Subject) -> Markup:
+    """Return the comparison as a sentence, a picture and a table, and all bounds."""
+    comparison = subject.comparison
+    bound = comparison.bounds.best
+    rows = [_cells(row, bound) for row in comparison.rows]
+    ladder = [
+        (name, number_text(value), meaning(name)) for name, value in sorted(comparison.bounds.known().items())
+    ]
+    words = element(
+        "div", element("p", _sentence(subject)), table(CAPTION, ("bound", "value", "what it is"), ladder, 3)
+    )
+    return joined(
+        element("div", element("div", _picture(comparison) if bound > 0 else ""), words, class_="side"),
+        details(
+            "All mechanisms as a table",
+            table("Every mechanism at its best for these queries", HEADINGS, rows, 2),
+        ),
+    )
+
+
+def _picture(comparison: Comparison) -> Markup:
+    """Draw the best mechanisms, ours among them; their parameters are in the table, so that names stay short."""
+    rows = comparison.rows[:SHOWN]
+    rows += tuple(row for row in comparison.rows[SHOWN:] if row.optimised)
+    bound = comparison.bounds.best
+    label = "; ".join(f"{row.mechanism} {factor(row.objective / bound)} times" for row in rows)
+    some = (
+        ""
+        if len(rows) == len(comparison.rows)
+        else f" The {len(rows)} best of {len(comparison.rows)} are drawn."
+    )
+    return figure(
+        replace(comparison, rows=tuple(replace(row, parameters="") for row in rows)).plot(width=WIDTH),
+        f"Objectives over the lower bound: {label}",
+        f"Objectives at the same ε; no ε-LDP mechanism can lie left of the dashed line.{some}",
+    )
+
+
+def _cells(row: Row, bound: float) -> tuple[str, ...]:
+    cells = (
+        row.mechanism,
+        row.parameters,
+        number_text(row.objective),
+        percent(excess(row.objective, bound)),
+        users(at_error(row.sample_complexity)),
+        row.report,
+    )
+    return tuple(element("strong", cell) for cell in cells) if row.optimised else cells
+
+
+def _sentence(subject: Subject) -> str:
+    """Say how much is gained over the best published mechanism, and how much is left to gain."""
+    solution, published = subject.solution, subject.solution.baselines
+    name = solution.bounds.name
+    left = (
+        f"The objective of this one is at most {percent(solution.gap)} above that of the best possible mechanism, "
+        f"by the lower bound “{name}” ({meaning(name)})."
+    )
+    if not published:
+        return f"Published mechanisms were not set up on a domain of this size. {left}"
+    best = published[0]
+    ahead = best.objective / solution.objective - 1 if solution.objective > 0 else 0.0
+    if ahead <= BEST:
+        return f"It is as good as the best published mechanism for these queries, {best}. {left}"
+    return f"The best published mechanism for these queries, {best}, has an objective {percent(ahead)} larger. {left}"

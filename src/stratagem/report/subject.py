@@ -1,0 +1,104 @@
+"""What a report is about: a strategy with its certificate, where it comes from, what surrounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stratagem.accuracy import evaluate
+from stratagem.comparison import Comparison
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.objective import Average, Near, WorstCase, named_objective
+from stratagem.optimisation import CERTIFIED, certify
+from stratagem.ranking import RANKED, rank_baselines, rank_invariant
+from stratagem.report.line import Line
+from stratagem.solution import Solution
+from stratagem.solvers import Status
+from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.strategy_file import StoredStrategy
+from stratagem.support import support
+
+SECONDS = 20.0
+"""How long a tighter bound for a saved strategy may take."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How to make a report again, in the words of whoever asked for it; empty where nobody said."""
+
+    command: str = ""
+    """The command line."""
+    python: str = ""
+    """The same in Python."""
+    file: str = ""
+    """Name of the file that holds the strategy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What a report is about."""
+
+    solution: Solution
+    name: str
+    """What the workload is called."""
+    line: Line
+    """What is known at this budget and at others."""
+    origin: Origin
+    mechanism: Mechanism | None = None
+    """The strategy in whole numbers, where it is saved so."""
+
+    @property
+    def comparison(self) -> Comparison:
+        """The mechanism beside the published ones at its own budget."""
+        comparisons = self.line.sweep.comparisons
+        return next(one for one in comparisons if one.epsilon == self.solution.epsilon)
+
+    @property
+    def attributes(self) -> list[Mapping[str, Any]]:
+        """Name, size and labels or edges of every attribute."""
+        if self.mechanism is not None:
+            return self.mechanism.bundle["domain"]
+        domain = self.solution.workload.domain
+        pairs = zip(domain.attributes, domain.sizes, strict=True)
+        return [{"name": name, "size": size} for name, size in pairs]
+
+
+def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> Solution:
+    """Return a saved strategy with its exact accuracy, the bounds, and the baselines beside it.
+
+    Its prior weighs the user types of the average and of the worst query, and belongs to its estimates.
+
+    Raises:
+        ValueError: for an unknown objective, or queries too many for it.
+        ArithmeticError: as `optimise`.
+    """
+    workload, strategy, epsilon = saved.workload, saved.strategy, float(saved.epsilon)
+    belief = None if objective == WorstCase.kind else saved.prior
+    aim = named_objective(objective, workload, belief)
+    accuracy = evaluate(workload, strategy, saved.prior)
+    value = aim.measure(accuracy, strategy, saved.prior)
+    bounds = aim.bounds(epsilon)
+    if isinstance(strategy, Strategy):
+        bounds = aim.tightened(bounds, epsilon, Near(value, support(strategy)), CERTIFIED, SECONDS)
+    invariant = isinstance(strategy, InvariantStrategy)
+    baselines = ()
+    if invariant or workload.domain_size <= RANKED:
+        baselines = (rank_invariant if invariant else rank_baselines)(workload, epsilon, aim)
+    solution = Solution(
+        aim,
+        epsilon,
+        strategy,
+        accuracy,
+        value,
+        bounds,
+        Status.SAVED,
+        "saved",
+        "read from a file",
+        0.0,
+        (),
+        baselines,
+        saved.prior,
+    )
+    certify(solution)
+    return solution

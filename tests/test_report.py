@@ -1,0 +1,284 @@
+"""The report as a file: its numbers, its safety, its policy, and that it can be made again."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+import shlex
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from commands import assert_refused, run
+from mechanisms import mechanism
+from reading import LOADING, Page
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.report import Origin, Subject, along, report_saved
+from stratagem.report.line import around
+from stratagem.report.promise import promise, threats
+from stratagem.report.reproduction import check
+from tools import take_away
+
+ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)> $style ${x} &amp; \u2028"
+FEW = st.Certified(max_steps=2)
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return st.optimise(st.prefix(6), 1.0, FEW)
+
+
+def read(path):
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def numbers(page):
+    return json.loads(page.raw["script"][0])
+
+
+def test_the_numbers_are_those_of_the_solutions(tmp_path):
+    solutions = st.path(st.prefix(6), [0.5, 1.0, 2.0], FEW)
+    page = read(solutions[1].report(tmp_path / "report.html", name="cdf", others=solutions))
+    found = numbers(page)
+    lines = {line["name"]: line["users"] for line in found["lines"]}
+    assert found["budgets"] == [0.5, 1.0, 2.0]
+    assert found["budgets"][found["asked"]] == 1.0
+    assert lines["this mechanism"] == [one.samples_for(0.01) for one in solutions]
+    assert lines["lower bound"] == [st.Comparison.of(one).fewest_users for one in solutions]
+    for one in solutions[1].baselines:
+        name = f"{one.mechanism} (δ = {one.strategy.delta:g})" if one.strategy.delta else one.mechanism
+        assert lines[name][1] == one.accuracy.samples_for(0.01)
+    assert f"{math.ceil(solutions[1].samples_for(1e-4)):,} users are enough" in page.text
+    assert f"{solutions[1].objective:.4g}" in page.text
+    assert f"cdf at ε = 1: {'the best' if solutions[1].gap < 5e-5 else 'within'}" in page.text
+
+
+def test_without_other_solutions_there_are_bounds_and_published_mechanisms(solution, tmp_path):
+    found = numbers(read(solution.report(tmp_path / "report.html")))
+    lines = {line["name"]: line["users"] for line in found["lines"]}
+    assert found["budgets"] == sorted([*around(1.0), 1.0])
+    assert [users is None for users in lines["this mechanism"]] == [
+        budget != 1.0 for budget in found["budgets"]
+    ]
+    at_four = st.optimise(st.prefix(6), 4.0, FEW)
+    assert lines["lower bound"][-1] == pytest.approx(st.Comparison.of(at_four).fewest_users, rel=1e-3)
+    assert lines["hierarchical"][-1] == next(
+        one.accuracy.samples_for(0.01) for one in at_four.baselines if one.mechanism == "hierarchical"
+    )
+
+
+MADE = {
+    "bundle": lambda path: mechanism("several-attributes").report(path),
+    "columns": lambda path: mechanism("hadamard").report(path),
+    "translates": lambda path: mechanism("mixed-juntas").report(path),
+    "prior": lambda path: mechanism("prior").report(path),
+    "one output": lambda path: mechanism("one-output").report(path),
+    "worst case": lambda path: mechanism("labels").report(path, objective="worst-case"),
+    "worst query": lambda path: st.optimise(st.prefix(5), 1.0, FEW, objective="worst-query").report(path),
+    "hostile": lambda path: hostile().report(path),
+}
+
+
+def hostile():
+    W = st.histogram({"<b>v</b>": 3})
+    labels = ["a", ATTACK, "</textarea><svg onload=alert(3)>"]
+    return Mechanism.of(st.randomised_response(3, 1.0), W, 1.0, name=ATTACK, labels=labels)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_page_loads_nothing_and_runs_nothing_but_its_own(name, tmp_path):
+    """Two scripts, one of them data; no handlers, no style attributes, and a policy that names both by hash."""
+    page = read(MADE[name](tmp_path / "report.html"))
+    assert len(page.all("script")) == 2
+    assert [one.get("type") for one in page.all("script")] == ["application/json", None]
+    for tag, attributes in page.elements:
+        for key, value in attributes.items():
+            assert not key.startswith("on"), (tag, key)
+            assert key != "style", (tag, value)
+            assert key not in LOADING or value.startswith(("#", "data:")), (tag, key, value)
+            assert value is None or "://" not in value, (tag, key, value)
+    assert not {"img", "iframe", "object", "embed", "base"} & {tag for tag, _ in page.elements}
+    policy = next(
+        one["content"] for one in page.all("meta") if "content" in one and "default-src" in one["content"]
+    )
+    assert policy.startswith("default-src 'none';")
+    for content in (page.raw["script"][1], page.raw["style"][0]):
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"url\((?!#)|@import", page.raw["style"][0])
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_what_makers_write_is_shown_as_they_wrote_it(tmp_path):
+    page = read(MADE["hostile"](tmp_path / "report.html"))
+    assert "</textarea><svg onload=alert(3)>" in page.text
+    assert "<b>v</b>" in page.text
+    assert "$style ${x} &amp;" in page.text
+
+
+@pytest.mark.parametrize("name", ["bundle", "worst query", "translates"])
+def test_the_same_again_is_the_same_file(name, tmp_path):
+    first, second = MADE[name](tmp_path / "a.html"), MADE[name](tmp_path / "b.html")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_command_on_the_page_makes_the_page(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = ["prefix", "--domain", "5", "--epsilon", "0.5", "--seed", "3", "--over", "epsilon=0.25,1"]
+    assert run(capsys, "report", *given, "-o", "first.html") == (
+        0,
+        "first.html holds the report: open it in a browser\n",
+        "",
+    )
+    page = read(tmp_path / "first.html")
+    command, python = (
+        text for text in page.texts if text.startswith(("stratagem report", "import stratagem"))
+    )
+    assert run(capsys, *shlex.split(command)[1:])[0] == 0
+    assert (tmp_path / "report.html").read_bytes() == (tmp_path / "first.html").read_bytes()
+    exec(python, {})
+    again = numbers(read(tmp_path / "report.html"))
+    ours = {line["name"]: line["users"] for line in again["lines"]}["this mechanism"]
+    assert ours[again["asked"]] == numbers(page)["lines"][0]["users"][1]
+
+
+def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = mechanism("two-level")
+    found.save("prefixes.ldp.json")
+    assert run(capsys, "export", "prefixes.ldp.json", "-o", "prefixes.npz")[0] == 0
+    for file in ("prefixes.ldp.json", "prefixes.npz"):
+        assert run(capsys, "report", file, "--over", "epsilon=2", "-o", "page.html")[0] == 0
+        page = read(tmp_path / "page.html")
+        line = next(one for one in numbers(page)["lines"] if one["name"] == "this mechanism")
+        needed = st.evaluate(found.workload, found.strategy).samples_for(0.01)
+        assert line["users"][numbers(page)["asked"]] == pytest.approx(needed, rel=1e-12)
+        assert f"stratagem report {file}" in page.text
+
+
+@pytest.mark.parametrize("case", ["two-level", "hadamard", "fine", "mixed-juntas"])
+def test_the_check_on_the_page_holds_and_sees_a_broken_table(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = mechanism(case)
+    page = read(found.report("report.html"))
+    found.save("mechanism.ldp.json")
+    program = next(text for text in page.texts if "mechanism.ldp.json" in text and "assert" in text)
+    exec(program, {})
+    broken = json.loads(found.text)
+    numerator, denominator = map(int, broken["epsilon"])
+    broken["epsilon"] = [str(999 * numerator), str(1000 * denominator)]
+    (tmp_path / "mechanism.ldp.json").write_text(json.dumps(broken))
+    with pytest.raises(AssertionError):
+        exec(program, {})
+
+
+def test_the_check_of_doubles_holds_and_sees_a_broken_matrix(solution):
+    program = check(Subject(solution, "cdf", along(solution, []), Origin()))
+    exec(program, {"solution": solution, "workload": solution.workload})
+    loud = st.optimise(st.prefix(6), 1.1, FEW)
+    with pytest.raises(AssertionError):
+        exec(program, {"solution": loud, "workload": solution.workload})
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, math.log(9)])
+def test_the_promise_is_in_plain_words(epsilon):
+    """From a prior of 1/2 the posterior is at most e^epsilon/(1 + e^epsilon)."""
+    found = st.tune(st.histogram(3), epsilon, "randomised-response")
+    page = Page(promise(Subject(found, "votes", along(found, []), Origin())))
+    said = re.search(r"can become at most ([0-9.]+) % sure", page.text)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(100 * math.exp(epsilon) / (1 + math.exp(epsilon)), abs=0.06)
+    assert f"at most e^ε = {math.exp(epsilon):.3g}" in page.text
+
+
+def test_the_threat_model_is_there_in_full():
+    """Word for word, whatever the marks of Markdown."""
+    source = files("stratagem.mechanism").joinpath("threat-model.md").read_text(encoding="utf-8")
+    _, body = source.split("\n", 1)
+    words = re.findall(r"\w+", body)
+    assert len(words) > 500
+    assert re.findall(r"\w+", " ".join(Page(threats()).texts)) == words
+
+
+def test_ctrl_c_keeps_what_is_there(solution):
+    asked = []
+
+    def solve(epsilon):
+        asked.append(epsilon)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return st.optimise(st.prefix(6), epsilon, FEW)
+
+    line = along(solution, solve=solve)
+    assert not line.sweep.complete
+    assert line.sweep.places == tuple(sorted([1.0, *asked[:2]]))
+    assert len(asked) == 3
+
+
+def test_a_budget_that_cannot_be_computed_is_said(solution):
+    def solve(epsilon):
+        raise ValueError("these queries ask too much")
+
+    line = along(solution, [2.0], solve)
+    assert line.sweep.places == (1.0,)
+    assert line.left_out == {2.0: "these queries ask too much"}
+
+
+def test_solutions_of_another_problem_are_refused(solution, tmp_path):
+    other = st.tune(st.histogram(6), 2.0, "randomised-response")
+    with pytest.raises(ValueError, match="other queries"):
+        solution.report(tmp_path / "report.html", others=[other])
+
+
+def test_without_matplotlib_it_says_so(monkeypatch, solution, tmp_path, capsys):
+    take_away(monkeypatch, "matplotlib")
+    with pytest.raises(ValueError, match="matplotlib is not installed"):
+        solution.report(tmp_path / "report.html")
+    assert_refused(
+        capsys, ["report", "prefix", "--domain", "5", "--epsilon", "1"], "matplotlib is not installed"
+    )
+
+
+GOOD = ["prefix", "--domain", "4", "--epsilon", "1"]
+BAD = {
+    "no budget": (["prefix", "--domain", "4"], "without a privacy budget"),
+    "budget": (["prefix", "--domain", "4", "--epsilon", "-1"], "epsilon is -1"),
+    "workload": (["prefixx", "--domain", "4", "--epsilon", "1"], "did you mean prefix"),
+    "suffix": ([*GOOD, "-o", "report.pdf"], "must be one of .html"),
+    "folder": ([*GOOD, "-o", "nowhere/report.html"], "does not exist"),
+    "axis": ([*GOOD, "--over", "domain=2,4"], "goes along budgets"),
+    "no number": ([*GOOD, "--over", "epsilon=1,x"], "no number"),
+    "bad place": ([*GOOD, "--over", "epsilon=-1"], "epsilon is -1"),
+    "objective": ([*GOOD, "--objective", "best"], "must be one of"),
+    "file with a domain": (["x.ldp.json", "--domain", "4"], "--domain was given with x.ldp.json"),
+    "file with a budget": (["x.npz", "--epsilon", "1"], "--epsilon was given with x.npz"),
+    "no file": (["x.ldp.json"], "x.ldp.json"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_wrong_usage_is_refused_in_one_sentence(case, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments, words = BAD[case]
+    assert_refused(capsys, ["report", *arguments], words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_explicit_workload_from_a_file(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("queries.npy", np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 0]]))
+    assert run(capsys, "report", "queries.npy", "--epsilon", "1", "--quick")[0] == 0
+    page = read(tmp_path / "report.html")
+    assert "3 queries over 3 user types" in page.text
+    assert "stratagem report queries.npy --epsilon 1 --quick" in page.text
+
+
+def test_a_saved_strategy_of_any_format_can_be_reported_from_python(tmp_path):
+    stored = st.adopt(st.randomised_response(4, 1.0).matrix, st.histogram(4), 1.0).mechanism
+    path = report_saved(tmp_path / "report.html", stored, budgets=[2.0])
+    assert numbers(read(path))["budgets"] == [1.0, 2.0]
