@@ -282,3 +282,13 @@ def test_a_saved_strategy_of_any_format_can_be_reported_from_python(tmp_path):
     stored = st.adopt(st.randomised_response(4, 1.0).matrix, st.histogram(4), 1.0).mechanism
     path = report_saved(tmp_path / "report.html", stored, budgets=[2.0])
     assert numbers(read(path))["budgets"] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [("randomised-response", "smaller"), ("hierarchical", "as good as")]
+)
+def test_a_mechanism_is_not_said_to_be_better_than_it_is(name, way, tmp_path):
+    found = st.tune(st.prefix(16), 1.0, name).mechanism()
+    words = read(report_saved(tmp_path / "report.html", found, budgets=[])).text
+    best = "The best published mechanism for these queries, hierarchical"
+    assert (best in words and way in words) if way == "smaller" else f"It is {way}" in words

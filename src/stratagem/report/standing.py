@@ -81,6 +81,8 @@ def _sentence(subject: Subject) -> str:
         return f"Published mechanisms were not set up on a domain of this size. {left}"
     best = published[0]
     ahead = best.objective / solution.objective - 1 if solution.objective > 0 else 0.0
-    if ahead <= BEST:
+    if abs(ahead) <= BEST:
         return f"It is as good as the best published mechanism for these queries, {best}. {left}"
-    return f"The best published mechanism for these queries, {best}, has an objective {percent(ahead)} larger. {left}"
+    way = "larger" if ahead > 0 else "smaller"
+    apart = f"{percent(abs(ahead))} {way}"
+    return f"The best published mechanism for these queries, {best}, has an objective {apart}. {left}"
