@@ -41,7 +41,7 @@ def contents() -> dict[str, tuple[Item, ...]]:
         },
         "mechanisms": tuple(Item.of(one.name, one.title, one.reference) for one in BASELINES),
         "post-processings": tuple(Item.of(one.name, one.bias, one.reference) for one in METHODS.values()),
-        "bounds": tuple(Item.of(*one) for one in MEANINGS),
+        "bounds": tuple(Item.of(name, *meaning) for name, meaning in MEANINGS.items()),
     }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stratagem.bounds.meaning import MEANINGS
 from stratagem.comparison import Comparison, Row
 from stratagem.number import number_text
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
-from stratagem.report.wording import BEST, at_error, factor, meaning, percent, users
+from stratagem.report.wording import BEST, at_error, factor, percent, users
 from stratagem.solvers.solver import excess
 
 HEADINGS = ("mechanism", "parameters", "objective", "above the bound", "users for 1\u00a0%", "a report")
@@ -25,7 +26,8 @@ def standing(subject: Subject) -> Markup:
     bound = comparison.bounds.best
     rows = [_cells(row, bound) for row in comparison.rows]
     ladder = [
-        (name, number_text(value), meaning(name)) for name, value in sorted(comparison.bounds.known().items())
+        (name, number_text(value), MEANINGS[name].title)
+        for name, value in sorted(comparison.bounds.known().items())
     ]
     words = element(
         "div", element("p", _sentence(subject)), table(CAPTION, ("bound", "value", "what it is"), ladder, 3)
@@ -75,7 +77,7 @@ def _sentence(subject: Subject) -> str:
     name = solution.bounds.name
     left = (
         f"The objective of this one is at most {percent(solution.gap)} above that of the best possible mechanism, "
-        f"by the lower bound “{name}” ({meaning(name)})."
+        f"by the lower bound “{name}” ({MEANINGS[name].title})."
     )
     if not published:
         return f"Published mechanisms were not set up on a domain of this size. {left}"

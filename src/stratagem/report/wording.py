@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 
 from stratagem.comparison import ALPHA
@@ -46,10 +45,3 @@ def percent(share: float) -> str:
 def factor(ratio: float) -> str:
     """Write a factor of at most three digits."""
     return f"{ratio:.3g}" if ratio < 1e6 else f"{ratio:.2e}"
-
-
-def meaning(bound: str) -> str:
-    """Say what a bound is, from the first line of its module."""
-    words = importlib.import_module(f"stratagem.bounds.{bound}").__doc__ or ""
-    words = words.split("\n")[0].rstrip(".").split(": ")[-1]
-    return words[:1].lower() + words[1:]
