@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stratagem.mechanism.auditor import Audit
+from stratagem.auditor.audit import Audit
+from stratagem.auditor.runner import Draw, Reports, python_client, value_of
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.runner import Draw, Reports, python_client, value_of
 
 Source = Callable[[int], bytes]
 

@@ -12,9 +12,9 @@ import pytest
 import stratagem as st
 from audits import batch_of, client_of, seeded
 from mechanisms import CASES, mechanism, user_type
-from stratagem.mechanism.auditor import audit, repeated
+from stratagem.auditor.audit import audit, repeated
+from stratagem.auditor.runner import collected, value_of
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.runner import collected, value_of
 
 
 @pytest.mark.parametrize("case", CASES)

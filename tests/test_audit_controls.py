@@ -13,9 +13,9 @@ import pytest
 import stratagem as st
 from audits import Source, batch_of, client_of, failed, seeded
 from mechanisms import mechanism
-from stratagem.mechanism.auditor import audit
+from stratagem.auditor.audit import audit
+from stratagem.auditor.runner import Draw, Reports, collected
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.runner import Draw, Reports, collected
 
 # Unary encoding over d = 4 values, as all its 2^4 bit strings: bit k is 1 with probability p if the value is
 # k, else with q; p = sqrt(E)/(sqrt(E) + 1) = 1 - q, the published symmetric encoding of epsilon 1 (basic RAPPOR).

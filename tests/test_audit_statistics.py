@@ -11,7 +11,7 @@ import pytest
 
 import stratagem as st
 from mechanisms import CASES, mechanism
-from stratagem.mechanism.event import (
+from stratagem.auditor.event import (
     Event,
     best_event,
     choose,
@@ -20,8 +20,8 @@ from stratagem.mechanism.event import (
     provable,
     samples_to_prove,
 )
-from stratagem.mechanism.goodness import byte_fit, fit, pair_fit, share_fit
-from stratagem.mechanism.stranger import exp_floor, recheck
+from stratagem.auditor.goodness import byte_fit, fit, pair_fit, share_fit
+from stratagem.auditor.stranger import exp_floor, recheck
 from stratagem.mechanism.table import encode
 
 SKEWED = np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.03, 0.01, 0.009, 0.0009, 0.0001])

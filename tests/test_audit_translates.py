@@ -12,12 +12,12 @@ import pytest
 import stratagem as st
 from audits import batch_of, client_of, failed, seeded
 from mechanisms import TRANSLATES, juntas, mechanism, user_type
+from stratagem.auditor.audit import audit
+from stratagem.auditor.plan import planned
+from stratagem.auditor.runner import Reports, value_of
+from stratagem.auditor.stranger import recheck
 from stratagem.mechanism import partition
-from stratagem.mechanism.auditor import audit
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.plan import planned
-from stratagem.mechanism.runner import Reports, value_of
-from stratagem.mechanism.stranger import recheck
 
 
 def partitions(strategy, user):

@@ -11,7 +11,7 @@ from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.exact import all_patterns, exact
 from stratagem.bounds.master import solve
 from stratagem.bounds.pairwise import pairwise_types
-from stratagem.linalg import factor
+from stratagem.numeric.linalg import factor
 from stratagem.objective import WorstCase, WorstQuery
 from stratagem.prior import check_prior
 from tables import random_ldp_matrix

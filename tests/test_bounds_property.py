@@ -10,7 +10,7 @@ from stratagem.bounds import pricing, sdp, tighten
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.exact import all_patterns
 from stratagem.bounds.master import solve
-from stratagem.linalg import centre, factor
+from stratagem.numeric.linalg import centre, factor
 
 CASES = 72
 DRAWS = 60

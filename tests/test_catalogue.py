@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stratagem import workloads as w
-from stratagem.catalogue import entry, folder, load_workload, names
+from stratagem.catalogue.catalogue import entry, folder, load, names
 from stratagem.workloads.serial import to_data
 
 pytestmark = pytest.mark.smoke
@@ -41,7 +41,7 @@ def test_every_file_loads_and_is_short(name):
     assert shipped.reference
     assert len((folder("workloads") / f"{name}.toml").read_text().splitlines()) <= MOST_LINES
     domain = "2^4" if "marginals" in name else 16
-    workload = load_workload(name, domain=domain if "family" in shipped.settings else None)
+    workload = load(name, domain=domain if "family" in shipped.settings else None)
     assert workload.queries >= 1
     assert workload.frobenius_squared > 0
 
@@ -78,7 +78,7 @@ def test_the_promised_names_are_there():
     ],
 )
 def test_names_mean_what_they_say(name, request_, expected):
-    assert load_workload(name, **request_) == expected
+    assert load(name, **request_) == expected
 
 
 def test_ages_by_sex_is_a_weighted_stack():
@@ -86,7 +86,7 @@ def test_ages_by_sex_is_a_weighted_stack():
     ages = w.kron([w.histogram({"age": 100}), w.total({"sex": 2})])
     expected = w.stack([prefixes, w.weighted(ages, 2.0)])
     for domain in (None, "age=100,sex=2", {"age": 100, "sex": 2}):
-        assert to_data(load_workload("ages-by-sex", domain=domain)) == to_data(expected)
+        assert to_data(load("ages-by-sex", domain=domain)) == to_data(expected)
 
 
 def test_solvers_have_a_catalogue_too():
@@ -101,16 +101,16 @@ def test_solvers_have_a_catalogue_too():
 def test_a_file_of_the_user(write):
     path = write("mine.toml", 'domain = { a = 3, b = 2 }\n[[query]]\non = { b = "all-range" }\n')
     expected = w.kron([w.total({"a": 3}), w.all_range({"b": 2})])
-    assert load_workload(path) == expected
-    assert load_workload(str(path)) == expected
+    assert load(path) == expected
+    assert load(str(path)) == expected
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.float32, np.float64])
 def test_npy(tmp_path, dtype):
     rows = np.array([[1, 1, 0], [0, 1, 1]], dtype=dtype)
     np.save(tmp_path / "W.npy", rows)
-    np.testing.assert_array_equal(load_workload(tmp_path / "W.npy").matrix(), rows)
-    assert load_workload(tmp_path / "W.npy", domain="age=3").domain.attributes == ("age",)
+    np.testing.assert_array_equal(load(tmp_path / "W.npy").matrix(), rows)
+    assert load(tmp_path / "W.npy", domain="age=3").domain.attributes == ("age",)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_npy(tmp_path, dtype):
 )
 def test_csv(write, text):
     rows = [[1, 0.5, -2000], [0, 1, 0]]
-    np.testing.assert_array_equal(load_workload(write("W.csv", text)).matrix(), rows)
+    np.testing.assert_array_equal(load(write("W.csv", text)).matrix(), rows)
 
 
 # --- what is refused ----------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_csv(write, text):
     ],
 )
 def test_requests_refused(name, request_, fragment):
-    assert fragment in sentence_of(lambda: load_workload(name, **request_))
+    assert fragment in sentence_of(lambda: load(name, **request_))
 
 
 DOMAIN = "domain = { a = 3, b = 2 }\n"
@@ -194,7 +194,7 @@ DOMAIN = "domain = { a = 3, b = 2 }\n"
 )
 def test_toml_refused(write, text, fragment):
     path = write("mine.toml", text)
-    sentence = sentence_of(lambda: load_workload(path, domain=4 if b"family" in path.read_bytes() else None))
+    sentence = sentence_of(lambda: load(path, domain=4 if b"family" in path.read_bytes() else None))
     assert fragment in sentence
     assert "mine.toml" in sentence
 
@@ -218,7 +218,7 @@ def test_toml_refused(write, text, fragment):
     ],
 )
 def test_csv_refused(write, text, fragment):
-    sentence = sentence_of(lambda: load_workload(write("W.csv", text)))
+    sentence = sentence_of(lambda: load(write("W.csv", text)))
     assert fragment in sentence
     assert "W.csv" in sentence
 
@@ -227,26 +227,26 @@ def test_a_huge_header_of_npy_allocates_nothing(write):
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }"
     header += b" " * (117 - len(header)) + b"\n"
     path = write("W.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    assert "not an array of numbers" in sentence_of(lambda: load_workload(path))
+    assert "not an array of numbers" in sentence_of(lambda: load(path))
 
 
 @pytest.mark.parametrize("content", [b"", b"no array", b"\x93NUMPY\x01\x00"])
 def test_npy_refused(write, content):
-    assert "not an array of numbers" in sentence_of(lambda: load_workload(write("W.npy", content)))
+    assert "not an array of numbers" in sentence_of(lambda: load(write("W.npy", content)))
 
 
 def test_pickled_arrays_are_never_loaded(tmp_path):
     np.save(tmp_path / "W.npy", np.array([[object()]]), allow_pickle=True)
-    assert "not an array of numbers" in sentence_of(lambda: load_workload(tmp_path / "W.npy"))
+    assert "not an array of numbers" in sentence_of(lambda: load(tmp_path / "W.npy"))
 
 
 def test_an_archive_is_no_matrix(tmp_path):
     np.savez(tmp_path / "W.npz", W=np.eye(2))
     (tmp_path / "W.npz").rename(tmp_path / "W.npy")
-    assert "not an array of numbers" in sentence_of(lambda: load_workload(tmp_path / "W.npy"))
+    assert "not an array of numbers" in sentence_of(lambda: load(tmp_path / "W.npy"))
 
 
 @pytest.mark.parametrize("request_", [{"domain": 4}, {"order": 2}, {"width": 2}])
 def test_a_matrix_takes_no_options_and_one_domain(tmp_path, request_):
     np.save(tmp_path / "W.npy", np.eye(3))
-    assert "W.npy" in sentence_of(lambda: load_workload(tmp_path / "W.npy", **request_))
+    assert "W.npy" in sentence_of(lambda: load(tmp_path / "W.npy", **request_))

@@ -12,9 +12,9 @@ from stratagem.bounds.weighted import weighted_dual
 from stratagem.prior import uniform
 from stratagem.privacy import ratio
 from stratagem.solvers import Certified, Problem, ProjectedGradient, search
-from stratagem.solvers.design import Design
-from stratagem.solvers.patterns import all_patterns, distinct, gaussian_patterns, juntas
-from stratagem.solvers.repair import columns, exact, filled
+from stratagem.solvers.certified.design import Design
+from stratagem.solvers.certified.patterns import all_patterns, distinct, gaussian_patterns, juntas
+from stratagem.solvers.certified.repair import columns, exact, filled
 from tables import assert_private
 
 MAKE = {

@@ -11,10 +11,10 @@ import pytest
 
 import stratagem as st
 from mechanisms import mechanism
+from stratagem.auditor.runner import WEB, python_client
 from stratagem.mechanism import runner
 from stratagem.mechanism.client import Client, fingerprint
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.runner import WEB, python_client
 from test_cli import run, run_json
 from tools import need
 
@@ -162,7 +162,7 @@ def test_a_web_client_that_is_wrong_is_caught(tmp_path, monkeypatch):
         "}\n"
     )
     monkeypatch.setattr(runner, "WEB", web)
-    from stratagem.mechanism.auditor import audit
+    from stratagem.auditor.audit import audit
 
     found = mechanism("randomised")
     one = audit(found, runner.web_client(path, found.client, found.outputs), samples=20_000, types=3)

@@ -6,9 +6,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from stratagem.mechanism.aggregator import Aggregator
-from stratagem.mechanism.collection import Collection
-from stratagem.mechanism.report_table import aggregate
+from stratagem.collection.aggregator import Aggregator
+from stratagem.collection.collection import Collection
+from stratagem.collection.report_table import aggregate
 
 IDENTIFIER = "0123456789abcdef" * 4
 MECHANISM = IDENTIFIER[:16]
@@ -168,7 +168,7 @@ def test_ids_in_several_passes_are_told_apart_alike(tmp_path, rng, monkeypatch):
     write_csv(tmp_path / "a.csv", reports + reports[:90] + [(name, 0) for name, _ in reports[:5]])
     write_csv(tmp_path / "ends.csv", [("0" * 32, 1), ("f" * 32, 1), ("8" + "0" * 31, 1), ("7" + "f" * 31, 1)])
     whole = facts(collected(tmp_path))
-    monkeypatch.setattr("stratagem.mechanism.collection.PASS", 100)
+    monkeypatch.setattr("stratagem.collection.collection.PASS", 100)
     assert facts(collected(tmp_path)) == whole
 
 

@@ -10,8 +10,8 @@ import duckdb
 import numpy as np
 import pytest
 
+from stratagem.collection.collection import Collection
 from stratagem.mechanism import report_file
-from stratagem.mechanism.collection import Collection
 
 IDENTIFIER = "0123456789abcdef" * 4
 OUTPUTS = 7
@@ -20,7 +20,7 @@ FILES, ROWS = 8, 2000
 RUN = """
 import contextlib, os, signal, sys
 from pathlib import Path
-from stratagem.mechanism.collection import Collection
+from stratagem.collection.collection import Collection
 state, folder, identifier, outputs, *where = sys.argv[1:]
 
 def die():

@@ -8,8 +8,8 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.comparison import DETAILED
-from stratagem.ranking import rank_baselines
+from stratagem.study.comparison import DETAILED
+from stratagem.study.ranking import rank_baselines
 
 QUICK = st.Auto(outputs=32, gap=0.1)
 WORKLOADS = {

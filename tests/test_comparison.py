@@ -6,7 +6,7 @@ import pytest
 
 import stratagem as st
 from stratagem.baselines import BASELINES, Baseline
-from stratagem.ranking import rank_baselines
+from stratagem.study.ranking import rank_baselines
 from tables import setting
 from tools import take_away
 

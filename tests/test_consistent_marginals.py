@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog, nnls
 
 import stratagem as st
-from stratagem.mechanism.consistency.completion import MAX_CELLS
+from stratagem.estimation.consistency.completion import MAX_CELLS
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2}
 VIEWS = {

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stratagem.binning import Codes, Edges, Labels
-from stratagem.data import Source, read
+from stratagem.data.binning import Codes, Edges, Labels
+from stratagem.data.data import Source, read
 from stratagem.workloads import Domain
 
 pytestmark = pytest.mark.smoke

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.best_linear import BestLinear
-from stratagem.mechanism.postprocessing import METHODS
-from stratagem.simulation import draw, estimate_data
+from stratagem.estimation.best_linear import BestLinear
+from stratagem.estimation.postprocessing import METHODS
+from stratagem.estimation.simulation import draw, estimate_data
 from tables import FINITE, WORKLOADS, finite
 from test_simulation import delays
 

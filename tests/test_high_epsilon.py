@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.linalg import squared_distances
+from stratagem.numeric.linalg import squared_distances
 
 EPSILONS = (10.0, 24.0, 32.0, 40.0)
 

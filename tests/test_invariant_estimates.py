@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import binom
 
 import stratagem as st
-from stratagem.mechanism.best_linear import BestLinear
-from stratagem.mechanism.invariant.reconstruction import InvariantReconstruction
-from stratagem.mechanism.tally import SparseCounts
+from stratagem.collection.tally import SparseCounts
+from stratagem.estimation.best_linear import BestLinear
+from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
 from stratagem.privacy import ratio
 from test_invariant import MIXED, TABLE, pattern
 

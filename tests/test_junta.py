@@ -7,8 +7,8 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import lower_bounds
-from stratagem.solvers.junta import Junta
-from stratagem.solvers.published_junta import published_juntas
+from stratagem.solvers.junta.junta import Junta
+from stratagem.solvers.junta.published_junta import published_juntas
 from stratagem.solvers.solver import Problem, Status, search
 from tables import EPSILONS, assert_private
 from test_published_junta import closed
@@ -82,7 +82,7 @@ def test_marginals_of_large_domains_come_close_to_the_bound(domain, order, epsil
 
 
 def test_large_tables_need_no_frequency_told_apart(monkeypatch):
-    monkeypatch.setattr("stratagem.solvers.character.FINE", 50)
+    monkeypatch.setattr("stratagem.solvers.junta.character.FINE", 50)
     workload = st.marginals("a=12,b=9,c=4", 2)
     strategy, found = solved(workload, 1.0)
     exact = st.evaluate(workload, strategy)

@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.solvers.loss import evaluate, gradient, information, inverse_cholesky, loss
+from stratagem.solvers.gradient.loss import evaluate, gradient, information, inverse_cholesky, loss
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.application.dependence_tree import mutual_information
-from stratagem.mechanism.tally import SparseCounts
+from stratagem.collection.tally import SparseCounts
+from stratagem.estimation.application.dependence_tree import mutual_information
 
 D = 7
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.tally import counted
-from stratagem.solvers.published_junta import published_juntas
+from stratagem.collection.tally import counted
+from stratagem.solvers.junta.published_junta import published_juntas
 
 FACTS, COLLECTIONS = 10, 6
 

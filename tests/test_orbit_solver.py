@@ -9,9 +9,9 @@ import stratagem as st
 from stratagem.accuracy import evaluate
 from stratagem.bounds.nuclear import total_term
 from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime, primitive_root
-from stratagem.linalg import centred_factor
-from stratagem.solvers.orbit import flat_orbit
-from stratagem.solvers.shaping import Shaping, best_size
+from stratagem.numeric.linalg import centred_factor
+from stratagem.solvers.orbit.orbit import flat_orbit
+from stratagem.solvers.orbit.shaping import Shaping, best_size
 
 
 def bound(workload, epsilon):

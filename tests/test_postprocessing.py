@@ -8,11 +8,11 @@ from scipy.optimize import minimize, nnls
 
 import stratagem as st
 from stratagem.accuracy import quadratic_forms
-from stratagem.mechanism.best_linear import BestLinear
-from stratagem.mechanism.likelihood import GAP, likelihood_slope, most_likely
-from stratagem.mechanism.postprocessing import CLOSE, METHODS
-from stratagem.mechanism.simplex import duality_gap, minimise_quadratic, nearest_on_simplex
-from stratagem.simulation import draw
+from stratagem.estimation.best_linear import BestLinear
+from stratagem.estimation.likelihood import GAP, likelihood_slope, most_likely
+from stratagem.estimation.postprocessing import CLOSE, METHODS
+from stratagem.estimation.simplex import duality_gap, minimise_quadratic, nearest_on_simplex
+from stratagem.estimation.simulation import draw
 from tables import WORKLOADS
 from test_estimation import sparse_parities
 from test_simulation import delays

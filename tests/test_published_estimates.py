@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 import stratagem as st
 from stratagem.baselines.unary_encoding import optimised_unary_encoding
-from stratagem.mechanism.published import Published
+from stratagem.estimation.published import Published
 from stratagem.strategies.views import View, Views
 
 N = 8

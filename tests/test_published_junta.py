@@ -8,7 +8,7 @@ import pytest
 import stratagem as st
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.marginal import marginal_hadamard, marginal_response
-from stratagem.solvers.published_junta import maximal, published_juntas
+from stratagem.solvers.junta.published_junta import maximal, published_juntas
 from tables import EPSILONS
 
 SHARES = {

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from stratagem.mechanism.reports import LINE_LIMIT, Reason, Report, ReportFormat, lines
+from stratagem.collection.reports import LINE_LIMIT, Reason, Report, ReportFormat, lines
 
 pytestmark = pytest.mark.smoke
 

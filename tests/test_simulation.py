@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.simulation import draw, estimate_data, squared_errors
+from stratagem.estimation.simulation import draw, estimate_data, squared_errors
 
 REPETITIONS = 200
 FALSE_ALARM = 5.0

@@ -5,8 +5,8 @@ import os
 import duckdb
 import pytest
 
-from stratagem.mechanism.report_table import aggregate
-from stratagem.mechanism.tally import SparseCounts
+from stratagem.collection.report_table import aggregate
+from stratagem.collection.tally import SparseCounts
 from test_collection import facts
 from tools import need
 

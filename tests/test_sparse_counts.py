@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stratagem.mechanism.aggregator import Aggregator
-from stratagem.mechanism.collection import Collection
-from stratagem.mechanism.report_table import aggregate
-from stratagem.mechanism.reports import ReportFormat
-from stratagem.mechanism.tally import DENSE, SparseCounts, counted
-from stratagem.mechanism.tally_file import parse_tally, tally_data
+from stratagem.collection.aggregator import Aggregator
+from stratagem.collection.collection import Collection
+from stratagem.collection.report_table import aggregate
+from stratagem.collection.reports import ReportFormat
+from stratagem.collection.tally import DENSE, SparseCounts, counted
+from stratagem.collection.tally_file import parse_tally, tally_data
 
 IDENTIFIER = "0123456789abcdef" * 4
 MANY = 1 << 53

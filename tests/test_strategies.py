@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 import stratagem as st
 from stratagem.baselines.tree import level_widths
-from stratagem.simulation import estimate_data
+from stratagem.estimation.simulation import estimate_data
 from tables import FINITE, assert_private, finite
 
 EPSILONS = (0.01, 0.5, 1.0, 4.0, 12.0)

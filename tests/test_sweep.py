@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.comparison_sweep import BOUND, Sweep
+from stratagem.study.comparison_sweep import BOUND, Sweep
 
 QUICK = st.Auto(outputs=32, max_seconds=0.5)
 

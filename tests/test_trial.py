@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.invariant.trial import try_out
+from stratagem.estimation.invariant.trial import try_out
 
 
 def junta(d, epsilon=1.0):

@@ -5,8 +5,8 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.baselines import BASELINES
-from stratagem.bibliography import cited
-from stratagem.ranking import rank_baselines
+from stratagem.catalogue.bibliography import cited
+from stratagem.study.ranking import rank_baselines
 from tables import assert_private
 
 CASES = {"prefix": st.prefix(16), "marginals": st.marginals("2^4", 2), "histogram": st.histogram(7)}

@@ -10,8 +10,8 @@ import pytest
 
 from mechanisms import mechanism
 from node import base64_text, run
+from stratagem.auditor.runner import value_of
 from stratagem.mechanism.client import MOST, Client, parse
-from stratagem.mechanism.runner import value_of
 from test_mechanism import leaves_of
 from test_web_bundles import edited, sealed_text, unit
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from numbers import Real
 
 import numpy as np
@@ -86,3 +87,51 @@ def ratio(value: float | None, least: float) -> float | None:
     if value is None or (least == 0 and value > 0):
         return None
     return value / least if least > 0 else 1.0
+
+
+def integer(value: object, what: str, low: int, high: int, advice: str) -> int:
+    """Return `value` as a Python int when it is a whole number with low <= value <= high.
+
+    Raises:
+        ValueError: for anything else, booleans included; `advice` is the end of the sentence.
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or not low <= number <= high:
+        shown = repr(value) if number is None else count_text(number)
+        raise ValueError(f"{what} is {shown}, but must be a whole number from {low} to {high}: {advice}")
+    return number
+
+
+def as_float(count: int, what: str) -> float:
+    """Return a count as a float.
+
+    Raises:
+        ValueError: when it exceeds the largest float64, about 1.8e308.
+    """
+    try:
+        return float(count)
+    except OverflowError:
+        raise ValueError(
+            f"{what} is {count_text(count)}, above the largest float64 (about 10^308): "
+            "work per user type, or use fewer attributes"
+        ) from None
+
+
+def entries(count: int, limit: int, what: str, advice: str) -> None:
+    """Refuse to allocate more than `limit` numbers at once.
+
+    Raises:
+        ValueError: when count > limit.
+    """
+    if count > limit:
+        raise ValueError(
+            f"{what} would hold {count_text(count)} numbers, above the limit of {limit}: {advice}"
+        )
+
+
+def count_text(count: int) -> str:
+    """Write a count out, or as a power of ten when nobody would read the digits."""
+    return str(count) if abs(count) < 10**15 else f"about {'-' * (count < 0)}10^{math.log10(abs(count)):.0f}"

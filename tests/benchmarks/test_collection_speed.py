@@ -18,7 +18,7 @@ IDENTIFIER = "5ca1ab1e" * 8
 
 COLLECT = """
 import json, resource, sys, time
-from stratagem.mechanism.collection import Collection
+from stratagem.collection.collection import Collection
 folder, state, identifier, outputs = sys.argv[1:]
 began = time.perf_counter()
 with Collection(state, identifier, int(outputs)) as collection:

@@ -11,9 +11,9 @@ import pytest
 
 import stratagem as st
 from mechanisms import juntas
+from stratagem.collection.tally_file import parse_tally, tally_data
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.tally_file import parse_tally, tally_data
 
 USERS, REPORTS = 1_000_000, 2000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
-from stratagem.linalg import (
+from stratagem.numeric.linalg import (
     CANCELLED,
     CentredInverse,
     PseudoInverse,

@@ -11,10 +11,10 @@ from stratagem.accuracy.answer_energy import answer_energies
 from stratagem.accuracy.dense import SUPPORT_TOLERANCE, check_domain, check_support
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.window import Window
-from stratagem.linalg import centred_inverse, factor
+from stratagem.numeric.linalg import centred_inverse, factor
+from stratagem.numeric.transform import irfft, multiplicities, rfft, rfftn
 from stratagem.strategies import OrbitStrategy
 from stratagem.strategies.strategy import apply_inverse
-from stratagem.transform import irfft, multiplicities, rfft, rfftn
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.prefix import Prefix

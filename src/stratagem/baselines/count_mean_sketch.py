@@ -8,11 +8,11 @@ from scipy.linalg import hadamard
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.unary_encoding import symmetric_unary_encoding
+from stratagem.number import entries, integer
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.two_level import DENSE
 from stratagem.strategies.views import View, Views
-from stratagem.workloads.check import entries, integer
 
 LARGEST = 512
 """User types up to which comparisons try sketches."""

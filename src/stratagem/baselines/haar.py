@@ -9,9 +9,8 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import energies
 from stratagem.baselines.setting import NEEDED, Setting
-from stratagem.number import numbers
+from stratagem.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
-from stratagem.workloads import check
 
 
 def haar(domain_size: int, epsilon: float, levels: ArrayLike | None = None) -> TwoLevelStrategy:
@@ -41,9 +40,7 @@ def haar(domain_size: int, epsilon: float, levels: ArrayLike | None = None) -> T
         >>> haar(8, 1.0).outputs
         14
     """
-    domain_size = check.integer(
-        domain_size, "the domain size", 2, 1 << 53, "a single value needs no mechanism"
-    )
+    domain_size = integer(domain_size, "the domain size", 2, 1 << 53, "a single value needs no mechanism")
     height = (domain_size - 1).bit_length()
     p = np.full(height, 1 / height) if levels is None else numbers(levels)
     if p.shape != (height,) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:

@@ -10,9 +10,9 @@ from scipy.linalg import hadamard
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
+from stratagem.number import integer
 from stratagem.privacy import ratio
 from stratagem.strategies.two_level import DENSE, TwoLevelStrategy, pack
-from stratagem.workloads.check import integer
 
 MOST_BITS = 8
 """Most coefficients in a report."""

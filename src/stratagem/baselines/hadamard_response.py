@@ -7,9 +7,9 @@ from scipy.linalg import hadamard
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
+from stratagem.number import integer
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.workloads.check import integer
 
 LARGEST = 1 << 14
 """User types of the largest matrix."""

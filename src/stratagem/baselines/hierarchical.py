@@ -9,9 +9,8 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.tree import level_widths, screen
 from stratagem.baselines.view import TUNED, report_view
-from stratagem.number import numbers
+from stratagem.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
-from stratagem.workloads import check
 
 
 def hierarchical(
@@ -57,8 +56,8 @@ def node_views(
     Raises:
         ValueError: if `branching` is below 2 or `levels` are not probabilities of the levels.
     """
-    domain_size = check.integer(domain_size, "the domain size", 1, 1 << 24, "name the size of the domain")
-    branching = check.integer(
+    domain_size = integer(domain_size, "the domain size", 1, 1 << 24, "name the size of the domain")
+    branching = integer(
         branching, "the branching", 2, 1 << 53, "a tree needs at least 2 children for each node"
     )
     widths = level_widths(domain_size, branching)

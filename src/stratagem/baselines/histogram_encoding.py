@@ -8,12 +8,11 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.number import real
+from stratagem.number import integer, real
 from stratagem.privacy import check
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace
 from stratagem.strategies.unary_encoding import UnaryEncoding
-from stratagem.workloads.check import integer
 
 LARGEST = 1 << 14
 """User types of the largest domain of SHE."""

@@ -6,9 +6,9 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
+from stratagem.number import integer
 from stratagem.privacy import probability, ratio
 from stratagem.strategies.local_hashing import MOST, PRIME, LocalHashing
-from stratagem.workloads.check import integer
 
 
 def local_hashing(domain_size: int, epsilon: float, hash_values: int | None = None) -> LocalHashing:

@@ -8,9 +8,9 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.combinatorics.galois import is_prime_power
 from stratagem.combinatorics.geometry import projective_hyperplanes, projective_points
+from stratagem.number import integer
 from stratagem.privacy import ratio
 from stratagem.strategies.two_level import TwoLevelStrategy, pack
-from stratagem.workloads.check import integer
 
 LARGEST = 1 << 13
 """Largest number of values."""

@@ -6,9 +6,9 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
+from stratagem.number import integer
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.workloads.check import integer
 
 LARGEST = 1 << 14
 """User types of the largest matrix, 2 GiB."""

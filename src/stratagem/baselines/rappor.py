@@ -8,9 +8,9 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
+from stratagem.number import integer
 from stratagem.privacy import probability, ratio
 from stratagem.strategies.bloom import BloomFilters, differences, loss
-from stratagem.workloads.check import integer
 
 HASHES = (1, 2)
 """Hash functions of a filter that comparisons try."""

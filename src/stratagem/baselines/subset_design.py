@@ -9,11 +9,11 @@ from stratagem.baselines.setting import Setting
 from stratagem.bounds.integer import pattern_information
 from stratagem.bounds.nuclear import total_term
 from stratagem.combinatorics.block_design import BlockDesign, block_design
-from stratagem.linalg import centre
+from stratagem.number import integer
+from stratagem.numeric.linalg import centre
 from stratagem.privacy import check, ratio
 from stratagem.strategies.two_level import DENSE, TwoLevelStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.check import integer
 
 LARGEST = 1 << 11
 """Largest number of values."""

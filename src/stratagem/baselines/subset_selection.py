@@ -6,10 +6,10 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
+from stratagem.number import integer
 from stratagem.privacy import probability, ratio
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.unary_encoding import LARGEST
-from stratagem.workloads.check import integer
 
 
 def subset_selection(domain_size: int, epsilon: float, subset_size: int | None = None) -> SubsetSelection:

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from stratagem.workloads.check import integer
+from stratagem.number import integer
 
 
 def attribute_sizes(sizes: Sequence[int]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.bounds.branch import Worst, worst
 from stratagem.bounds.slack import Slack
-from stratagem.linalg import factor
+from stratagem.numeric.linalg import factor
 
 SAFETY = 1e-10
 """Relative amount taken off, far above the rounding of a nuclear norm of an n x n product."""

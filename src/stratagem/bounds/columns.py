@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.bounds.slack import Slack
-from stratagem.linalg import centre
+from stratagem.numeric.linalg import centre
 
 STARTS = 300
 """Patterns that a descent begins from."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from stratagem.linalg import centre
+from stratagem.numeric.linalg import centre
 
 MAX_STEPS = 200
 KEEP = 1e-12

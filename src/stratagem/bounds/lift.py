@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.bounds.slack import Slack
 from stratagem.bounds.split import root
-from stratagem.linalg import centre
+from stratagem.numeric.linalg import centre
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of the convexified slack to begin with."""

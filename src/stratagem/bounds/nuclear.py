@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from stratagem.linalg import centre, eigenvalues
+from stratagem.numeric.linalg import centre, eigenvalues
 from stratagem.workloads import Workload
 from stratagem.workloads.norm import Norms
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.nuclear import total_term
-from stratagem.linalg import factor
+from stratagem.numeric.linalg import factor
 from stratagem.prior import uniform
 from stratagem.privacy import check
 from stratagem.workloads import Workload

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from stratagem.bounds.nuclear import total_term
-from stratagem.linalg import centred_factor
+from stratagem.numeric.linalg import centred_factor
 from stratagem.prior import uniform
 from stratagem.workloads import Workload
 

@@ -13,8 +13,8 @@ from stratagem.central.gaussian import measure_gaussian
 from stratagem.central.measurement import Measurement
 from stratagem.central.neighbour import Neighbours, check
 from stratagem.central.optimised import optimised, optimised_gaussian
-from stratagem.gaussian import check_delta
-from stratagem.linalg import centre
+from stratagem.numeric.gaussian import check_delta
+from stratagem.numeric.linalg import centre
 from stratagem.workloads import Workload
 
 HEADINGS = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines.tree import level_widths
 from stratagem.central.tree import Tree, check_queries
-from stratagem.workloads import check
+from stratagem.number import integer
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,8 @@ class GridHierarchy(Tree):
         if not self.sizes:
             raise ValueError("No attributes were given; give the number of values of each.")
         for size in self.sizes:
-            check.integer(size, "the size of an attribute", 1, 2**20, "give its number of values")
-        check.integer(
-            self.branching, "the branching", 2, 2**20, "give the parts that an attribute splits into"
-        )
+            integer(size, "the size of an attribute", 1, 2**20, "give its number of values")
+        integer(self.branching, "the branching", 2, 2**20, "give the parts that an attribute splits into")
 
     @cached_property
     def widths(self) -> list[int]:

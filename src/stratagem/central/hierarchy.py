@@ -12,7 +12,7 @@ from scipy.optimize import root_scalar
 from stratagem.baselines.tree import level_widths
 from stratagem.central.measurement import Measurement
 from stratagem.central.tree import Tree, check_queries
-from stratagem.workloads import check
+from stratagem.number import integer
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Hierarchy(Tree):
 
     def __post_init__(self) -> None:
         """Check both numbers."""
-        check.integer(self.domain_size, "the domain size", 1, 2**20, "give the number of values")
-        check.integer(self.branching, "the branching", 2, 2**20, "give the children of a node")
+        integer(self.domain_size, "the domain size", 1, 2**20, "give the number of values")
+        integer(self.branching, "the branching", 2, 2**20, "give the children of a node")
 
     @cached_property
     def widths(self) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import comb
 
-from stratagem.workloads import check
+from stratagem.number import integer
 
 
 def flat_error(attributes: int, order: int) -> float:
@@ -57,11 +57,11 @@ def view_error(attributes: int, size: int, views: int) -> float:
         Qardaji, Yang, Li, "PriView", SIGMOD 2014.
     """
     d, _ = _checked(attributes, 0)
-    held = check.integer(size, "the size of the views", 2, d, "give the attributes of a view")
-    w = check.integer(views, "the number of views", 1, 2**40, "give the views that share the budget")
+    held = integer(size, "the size of the views", 2, d, "give the attributes of a view")
+    w = integer(views, "the number of views", 1, 2**40, "give the views that share the budget")
     return w * 2.0**held * d * (d - 1) / (held * (held - 1))
 
 
 def _checked(attributes: int, order: int) -> tuple[int, int]:
-    d = check.integer(attributes, "the number of attributes", 0, 500, "give the binary attributes")
-    return d, check.integer(order, "the order", 0, d, "give the attributes of a table")
+    d = integer(attributes, "the number of attributes", 0, 500, "give the binary attributes")
+    return d, integer(order, "the order", 0, d, "give the attributes of a table")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from stratagem import privacy
 from stratagem.central.pure import SAFE, safe_ratio
 from stratagem.counts.noise import PRECISION, Source, below
-from stratagem.workloads import check
+from stratagem.number import integer
 
 SLOWEST = 1e-9
 """Least rate, so that alpha is known to seven digits of 1 - alpha."""
@@ -105,7 +105,7 @@ def selection(epsilon: float, sensitivity: int = 1, monotone: bool = False) -> S
         [0.75, 0.25]
     """
     advice = "give what one person changes a score by"
-    unit = check.integer(sensitivity, "the sensitivity", 1, LARGEST, advice)
+    unit = integer(sensitivity, "the sensitivity", 1, LARGEST, advice)
     rate = privacy.check(epsilon) * SAFE / (unit if monotone else 2 * unit)
     if rate < SLOWEST:
         raise ValueError(f"Scores of sensitivity {unit} are too fine for epsilon {epsilon!r}: divide them.")

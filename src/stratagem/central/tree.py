@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from scipy.optimize import minimize
 
-from stratagem.workloads import check
+from stratagem.number import entries
 from stratagem.workloads.workload import MATRIX_LIMIT
 
 BRANCHINGS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64)
@@ -61,7 +61,7 @@ def check_queries(nodes: int, domain_size: int) -> None:
     Raises:
         ValueError: above 2^27 numbers.
     """
-    check.entries(nodes * domain_size, MATRIX_LIMIT, "the nodes as queries", "use fewer values")
+    entries(nodes * domain_size, MATRIX_LIMIT, "the nodes as queries", "use fewer values")
 
 
 def best_budgets(tree: Tree, V: np.ndarray) -> np.ndarray:

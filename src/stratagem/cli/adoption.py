@@ -49,11 +49,11 @@ def import_matrix(
     json: JSON = False,
 ) -> None:
     """Check a strategy matrix made elsewhere (outputs x user types) and write it as a bundle."""
+    from stratagem.file.target import check_target
+    from stratagem.file.toml import naming
     from stratagem.mechanism.adoption import adopt
     from stratagem.mechanism.matrix_input import read_probabilities
     from stratagem.mechanism.mechanism import SUFFIX
-    from stratagem.table import naming
-    from stratagem.target import check_target
 
     asked = read_workload(workload, domain, order, width)
     check_target(out, (SUFFIX,))

@@ -14,8 +14,8 @@ from stratagem.cli.output import write, write_json
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
+    from stratagem.collection.tally import Tally
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.mechanism.tally import Tally
 
 
 def aggregate(
@@ -42,9 +42,9 @@ def aggregate(
 
     Writes the counts as one JSON object, to -o or to standard output.
     """
+    from stratagem.collection.tally_file import tally_data
+    from stratagem.file.target import check_target, written_atomically
     from stratagem.mechanism.mechanism import load_mechanism
-    from stratagem.mechanism.tally_file import tally_data
-    from stratagem.target import check_target, written_atomically
 
     target = None if out is None else check_target(out, (".json",))
     mechanism = load_mechanism(file)
@@ -74,7 +74,7 @@ def _streamed(mechanism: Mechanism, reports: list[str], state: Path | None) -> T
         raise ValueError(
             "- stands for the input alone: leave out the other files and --state, or write a file"
         )
-    from stratagem.mechanism.reports import lines
+    from stratagem.collection.reports import lines
 
     aggregator = mechanism.aggregator()
     aggregator.add_lines(lines(sys.stdin.buffer))

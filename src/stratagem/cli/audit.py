@@ -13,9 +13,9 @@ from stratagem.cli.output import fail, write, write_json, write_table
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
-    from stratagem.mechanism.auditor import Audit
+    from stratagem.auditor.audit import Audit
+    from stratagem.auditor.runner import Draw
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.mechanism.runner import Draw
 
 FAILED = 1
 CLIENTS = ("python", "node")
@@ -41,7 +41,7 @@ def audit(
     """Check a mechanism's certificate exactly and put its clients to the test; exit status 1 if one fails."""
     mechanism = _loaded(file)
     draws = _draws(file, mechanism, client)
-    from stratagem.mechanism.auditor import audit as run
+    from stratagem.auditor.audit import audit as run
 
     found: dict[str, Audit] = {}
     for name, draw in draws.items():
@@ -70,7 +70,7 @@ def _draws(file: Path, mechanism: Mechanism, names: str | None) -> dict[str, Dra
     """Return the clients to test by name; without names those that run here."""
     import shutil
 
-    from stratagem.mechanism.runner import python_client, web_client
+    from stratagem.auditor.runner import python_client, web_client
 
     asked = list(dict.fromkeys(CLIENTS if names is None else names.split(",")))
     if names is None and shutil.which("node") is None:
@@ -159,7 +159,7 @@ def _describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float)
 
 
 def _rows(one: Audit) -> list[tuple[str, ...]]:
-    from stratagem.mechanism.auditor import CHECKS
+    from stratagem.auditor.audit import CHECKS
 
     rows = []
     for name, meaning in CHECKS.items():

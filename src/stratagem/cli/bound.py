@@ -25,8 +25,8 @@ from stratagem.cli.over import OVER, read_over
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
-    from stratagem.bound_table import BoundPoint, BoundSweep
     from stratagem.bounds import Bounds
+    from stratagem.study.bound_table import BoundPoint, BoundSweep
 
 SECONDS = 60.0
 """How long --tight may take."""
@@ -52,8 +52,8 @@ def bound(
     json: JSON = False,
 ) -> None:
     """Compute lower bounds on the objective of every strategy for a workload, once or along an axis."""
-    from stratagem.bound_table import bound_sweep
     from stratagem.privacy import check
+    from stratagem.study.bound_table import bound_sweep
 
     check_plot(plot)
     asked = read_workload(workload, domain, order, width)

@@ -18,9 +18,9 @@ from stratagem.cli.progress import note, progress
 from stratagem.cli.request import Request, requesting
 
 if TYPE_CHECKING:
-    from stratagem.comparison import Comparison
-    from stratagem.comparison_sweep import Sweep
     from stratagem.solvers import Callback
+    from stratagem.study.comparison import Comparison
+    from stratagem.study.comparison_sweep import Sweep
 
 
 @partial(requesting, data=True)
@@ -39,8 +39,8 @@ def compare(
     With --data also the error that each is expected to make on that file: exact, and nothing of it goes into
     the strategies. Without --domain the domain follows from --edges, --labels or the values of the column.
     """
-    from stratagem.comparison_sweep import SUFFIXES
-    from stratagem.target import check_target
+    from stratagem.file.target import check_target
+    from stratagem.study.comparison_sweep import SUFFIXES
 
     check_plot(plot)
     if out is not None:
@@ -95,9 +95,9 @@ def _write_users(request: Request) -> None:
 
 
 def _run(request: Request, on_step: Callback) -> Sweep:
-    from stratagem.comparison import check_data
-    from stratagem.comparison import compare as run
-    from stratagem.comparison_sweep import Sweep
+    from stratagem.study.comparison import check_data
+    from stratagem.study.comparison import compare as run
+    from stratagem.study.comparison_sweep import Sweep
 
     x = None if request.users is None else check_data(request.users.x, request.workload)
     options = {"objective": request.objective, "prior": request.prior}
@@ -106,7 +106,7 @@ def _run(request: Request, on_step: Callback) -> Sweep:
 
 
 def _sweep(request: Request, over: str, on_step: Callback) -> Sweep:
-    from stratagem.comparison_sweep import sweep
+    from stratagem.study.comparison_sweep import sweep
 
     if request.prior is not None:
         raise ValueError("a prior was given with --over, which compares without one: leave one of them out")

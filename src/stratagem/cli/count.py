@@ -66,7 +66,7 @@ def count(
     """Find the cheapest mechanism that releases a count of n people and has the properties asked for."""
     from stratagem.counts import design
     from stratagem.counts.design_file import WRITERS, save
-    from stratagem.target import check_target
+    from stratagem.file.target import check_target
 
     check_plot(plot)
     if out is not None:

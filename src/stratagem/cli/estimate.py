@@ -11,9 +11,9 @@ from stratagem.cli.option import BUNDLE, JSON, ORDER, WIDTH, read_workload
 from stratagem.cli.output import write, write_json, write_table
 
 if TYPE_CHECKING:
-    from stratagem.mechanism.estimation import Answer, Estimate, Quantile
+    from stratagem.collection.tally import Tally
+    from stratagem.estimation.estimation import Answer, Estimate, Quantile
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.mechanism.tally import Tally
 
 
 def estimate(
@@ -81,7 +81,7 @@ def estimate(
 
 
 def _read(mechanism: Mechanism, counts: str) -> Tally:
-    from stratagem.mechanism.tally_file import parse_tally, read_tally
+    from stratagem.collection.tally_file import parse_tally, read_tally
 
     if counts == "-":
         return parse_tally(sys.stdin.buffer.read(), mechanism.form, "the input")
@@ -99,7 +99,7 @@ def _quantile(found: Estimate, text: str) -> Quantile:
 
 
 def _answers(found: Estimate) -> list[Answer]:
-    from stratagem.mechanism.estimation import Answer
+    from stratagem.estimation.estimation import Answer
 
     columns = (found.answers, found.standard_errors, found.low, found.high)
     return [Answer(i, *map(float, row)) for i, row in enumerate(zip(*columns, strict=True))]

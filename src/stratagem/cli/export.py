@@ -37,7 +37,7 @@ def export(
     from stratagem.export.saved import read_saved, to_mechanism, write_saved
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.mechanism.webpage import write_web_client
-    from stratagem.workloads.check import count_text
+    from stratagem.number import count_text
 
     if (out is None) == (web is None):
         raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")

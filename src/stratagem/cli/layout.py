@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stratagem.cli.source import Values, assigned, refuse_both
 
 if TYPE_CHECKING:
-    from stratagem.binning import Edges, Labels
+    from stratagem.data.binning import Edges, Labels
     from stratagem.workloads import Domain
 
 ALONE = "value"
@@ -38,8 +38,8 @@ def derive(
         ValueError: for edges or labels that are none, a repeated attribute, or a column whose values are
             neither stated nor few.
     """
-    from stratagem.binning import Edges, Labels
-    from stratagem.column import found_values
+    from stratagem.data.binning import Edges, Labels
+    from stratagem.data.column import found_values
     from stratagem.workloads import Domain
 
     sources = assigned((), [_named_column(text) for text in columns or []], "--column")
@@ -69,7 +69,7 @@ def named_columns(columns: list[str] | None) -> list[str]:
 
 def stated_options(layout: Layout) -> list[str]:
     """Return the options that state what was found, an option and its value each."""
-    from stratagem.binning import Labels
+    from stratagem.data.binning import Labels
 
     edges, labels = layout.values["edges"], layout.values["labels"]
     return [

@@ -18,7 +18,7 @@ from stratagem.cli.source import check_values_kept
 
 if TYPE_CHECKING:
     from stratagem.cli.source import Values
-    from stratagem.solution import Solution
+    from stratagem.study.solution import Solution
 
 
 NAMED = 8
@@ -41,7 +41,7 @@ def optimise(
     json: JSON = False,
 ) -> None:
     """Find a strategy close to the best possible one, and say how close. Ctrl-C keeps the best so far."""
-    from stratagem.optimisation import optimise as run
+    from stratagem.study.optimisation import optimise as run
 
     plain = request.prior is None and request.objective == "average"
     check_out(out, plain=plain)
@@ -59,9 +59,9 @@ def optimise(
 
 def check_out(out: Path | None, *, plain: bool) -> None:
     """Refuse a file that could not be written or would lose something, before the work."""
+    from stratagem.export.strategy_file import WRITERS, check_prior_kept
+    from stratagem.file.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX
-    from stratagem.strategy_file import WRITERS, check_prior_kept
-    from stratagem.target import check_target
 
     if out is not None:
         check_target(out, (*WRITERS, SUFFIX))
@@ -72,8 +72,8 @@ def check_out(out: Path | None, *, plain: bool) -> None:
 def save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
     """Write a solution to the file asked for, if any."""
     from stratagem.export.saved import write_saved
+    from stratagem.export.strategy_file import StoredStrategy
     from stratagem.mechanism.mechanism import SUFFIX
-    from stratagem.strategy_file import StoredStrategy
 
     if out is None:
         return
@@ -86,7 +86,7 @@ def save(solution: Solution, name: str, out: Path | None, values: Values) -> Non
 
 def data(solution: Solution, name: str, prior: Path | None, out: Path | None) -> dict[str, object]:
     """Return the solution as named values."""
-    from stratagem.comparison import ALPHA
+    from stratagem.study.comparison import ALPHA
 
     found: dict[str, object] = {
         "workload": name,
@@ -114,7 +114,7 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
 
 def _describe(solution: Solution, name: str, out: Path | None, values: Values) -> None:
     """Say what was found, how good it is and what to type next."""
-    from stratagem.comparison import Comparison
+    from stratagem.study.comparison import Comparison
 
     workload = solution.workload
     write(

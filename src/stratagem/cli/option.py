@@ -82,11 +82,11 @@ def read_workload(name: str, domain: Domain | str | None, order: int | None, wid
     """Return the workload that the command line names.
 
     Raises:
-        ValueError: as `load_workload`.
+        ValueError: as `load`.
     """
-    from stratagem.catalogue import load_workload
+    from stratagem.catalogue.catalogue import load
 
-    return load_workload(name, domain=domain, order=order, width=width)
+    return load(name, domain=domain, order=order, width=width)
 
 
 def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:
@@ -95,8 +95,8 @@ def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:
     Raises:
         ValueError: for a file that holds no prior over the user types of the workload.
     """
+    from stratagem.file.toml import naming
     from stratagem.prior import check_prior
-    from stratagem.table import naming
 
     if path is None:
         return None
@@ -123,8 +123,8 @@ def check_plot(path: Path | None) -> None:
     Raises:
         ValueError: for a path that cannot be written, or without matplotlib.
     """
+    from stratagem.file.target import check_target
     from stratagem.plots import SUFFIXES, check_matplotlib
-    from stratagem.target import check_target
 
     if path is not None:
         check_target(path, SUFFIXES)

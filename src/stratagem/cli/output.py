@@ -44,7 +44,7 @@ def write_table(
 
 def read_count(count: int) -> str:
     """Return a whole number for reading: with separators, or a power of ten when nobody would read the digits."""
-    from stratagem.workloads.check import count_text
+    from stratagem.number import count_text
 
     return f"{count:,}" if abs(count) < 10**15 else count_text(count)
 

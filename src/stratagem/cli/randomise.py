@@ -58,7 +58,7 @@ def randomise(
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], target: TextIO) -> None:
     """Randomise the rows of a file."""
     from stratagem.cli.source import read_sources
-    from stratagem.data import stream
+    from stratagem.data.data import stream
 
     client, outside, sent = mechanism.client, Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)
@@ -105,7 +105,7 @@ def _opened(out: Path | None) -> Iterator[TextIO]:
         return
     import io
 
-    from stratagem.target import check_target, written_atomically
+    from stratagem.file.target import check_target, written_atomically
 
     with written_atomically(check_target(out, (".jsonl",))) as file, io.TextIOWrapper(file, "utf-8") as text:
         yield text

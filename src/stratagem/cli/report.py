@@ -17,8 +17,8 @@ from stratagem.cli.request import Request, Saved, requesting_or_saved
 
 if TYPE_CHECKING:
     from stratagem.report import Origin
-    from stratagem.solution import Solution
     from stratagem.solvers import Auto, Solver
+    from stratagem.study.solution import Solution
 
 NEAR = 0.02
 """Gap within which strategies for the other budgets are sought."""
@@ -82,8 +82,8 @@ def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapp
 def _write_found(
     out: Path, request: Request, budgets: list[float] | None, own: Mapping[str, Any], *, quick: bool
 ) -> None:
-    from stratagem.optimisation import optimise
     from stratagem.report import Subject, along, write_page
+    from stratagem.study.optimisation import optimise
 
     options = {"objective": request.objective, "prior": request.prior}
     with progress("optimising") as on_step:

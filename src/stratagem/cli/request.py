@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from stratagem.cli.layout import Layout
-    from stratagem.data import Data
+    from stratagem.data.data import Data
     from stratagem.solvers import Auto, Solver
     from stratagem.workloads import Workload
 
@@ -164,11 +164,11 @@ def _request(
     labels: LABELS = None,
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
-    from stratagem.catalogue import leaves_domain
+    from stratagem.catalogue.catalogue import leaves_domain
+    from stratagem.catalogue.preset import load_solver
     from stratagem.cli.layout import derive, named_columns
-    from stratagem.data import read
+    from stratagem.data.data import read
     from stratagem.objective import named_objective
-    from stratagem.preset import load_solver
     from stratagem.privacy import check
 
     check(epsilon)

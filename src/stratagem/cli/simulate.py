@@ -13,10 +13,10 @@ from stratagem.cli.progress import progress
 from stratagem.cli.source import read_sources, read_values
 
 if TYPE_CHECKING:
-    from stratagem.data import Data
+    from stratagem.data.data import Data
+    from stratagem.estimation.simulation import Simulation
+    from stratagem.export.strategy_file import StoredStrategy
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.simulation import Simulation
-    from stratagem.strategy_file import StoredStrategy
 
 
 def simulate(
@@ -34,12 +34,12 @@ def simulate(
     json: JSON = False,
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
-    from stratagem.data import read
+    from stratagem.data.data import read
+    from stratagem.estimation.invariant.trial import try_out
+    from stratagem.estimation.simulation import simulate as run
     from stratagem.export.saved import read_saved
-    from stratagem.mechanism.invariant.trial import try_out
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.number import spread
-    from stratagem.simulation import simulate as run
     from stratagem.strategies import InvariantStrategy
 
     stored = read_saved(file)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from stratagem.binning import Binning
-    from stratagem.data import Source
+    from stratagem.data.binning import Binning
+    from stratagem.data.data import Source
     from stratagem.workloads import Domain
 
 
@@ -25,7 +25,7 @@ def read_values(domain: Domain, edges: list[str] | None, labels: list[str] | Non
     Raises:
         ValueError: for an unknown or repeated attribute, values that do not fit it, or both for one.
     """
-    from stratagem.binning import Edges, Labels
+    from stratagem.data.binning import Edges, Labels
 
     sizes = dict(zip(domain.attributes, domain.sizes, strict=True))
     by_edges = assigned(domain.attributes, edges or [], "--edges")
@@ -75,8 +75,8 @@ def read_sources(
     Raises:
         ValueError: for an unknown or repeated attribute.
     """
-    from stratagem.binning import Codes, Edges, Labels
-    from stratagem.data import Source
+    from stratagem.data.binning import Codes, Edges, Labels
+    from stratagem.data.data import Source
     from stratagem.mechanism.attribute import binning
 
     rules: dict[str, Binning] = {

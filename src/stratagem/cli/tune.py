@@ -41,7 +41,7 @@ def tune(
     json: JSON = False,
 ) -> None:
     """Tune a published mechanism for a workload, say how far it is from the best possible one, and save it."""
-    from stratagem.tuning import tune as run
+    from stratagem.study.tuning import tune as run
 
     asked = read_workload(workload, domain, order, width)
     belief = read_prior(prior, asked)

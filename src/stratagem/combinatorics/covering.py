@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from stratagem.workloads import check
+from stratagem.number import integer
 
 
 def covering_tables(
@@ -34,9 +34,9 @@ def covering_tables(
         >>> covering_tables(4, [(0, 1), (1, 2), (2, 3)], size=3)
         ((0, 1, 2), (0, 2, 3))
     """
-    d = check.integer(attributes, "the number of attributes", 1, 62, "sets are kept as bits")
+    d = integer(attributes, "the number of attributes", 1, 62, "sets are kept as bits")
     largest = max(map(len, tables), default=0)
-    check.integer(size, "the size of the sets", largest, d, "each must be able to hold the largest table")
+    integer(size, "the size of the sets", largest, d, "each must be able to hold the largest table")
     sets = list(combinations(range(d), size))
     inside = np.array([sum(1 << i for i in one) for one in sets])
     left = np.array([sum(1 << i for i in one) for one in tables], dtype=np.int64)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from numbers import Rational, Real
 
 from stratagem.mechanism.client import SCALE, exp_below
+from stratagem.number import integer
 from stratagem.privacy import check
-from stratagem.workloads.check import integer
 
 LARGEST = 10**9
 """People in a group, at most."""

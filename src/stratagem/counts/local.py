@@ -30,12 +30,12 @@ from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.optimum import REACHES, CountDesign, design
 from stratagem.counts.remap import best_answers, gathered
 from stratagem.counts.table import worst_ratio
-from stratagem.workloads.check import integer
+from stratagem.number import integer
 
 if TYPE_CHECKING:
     from stratagem.accuracy import Accuracy
-    from stratagem.solution import Solution
     from stratagem.solvers import Auto, Solver
+    from stratagem.study.solution import Solution
     from stratagem.workloads import Workload
 
 

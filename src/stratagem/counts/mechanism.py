@@ -18,7 +18,7 @@ from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
 from stratagem.counts.noise import Source
 from stratagem.counts.property import Property
 from stratagem.counts.sampling import Sampler, pseudo_random
-from stratagem.workloads.check import integer
+from stratagem.number import integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,7 +21,7 @@ from stratagem.counts.mechanism import MATRIX, CountMechanism
 from stratagem.counts.program import Request, solve
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.table import CountTable
-from stratagem.workloads.check import integer
+from stratagem.number import integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from stratagem.file.target import check_target, written_atomically
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.target import check_target, written_atomically
 
 SUFFIX = ".dap.json"
 PRIO3_HISTOGRAM = 0x00000004

@@ -6,10 +6,10 @@ import math
 import secrets
 from typing import TYPE_CHECKING
 
+from stratagem.auditor.runner import value_of
 from stratagem.mechanism.client import SCALE, exp_below
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.runner import value_of
-from stratagem.workloads.check import count_text
+from stratagem.number import count_text
 
 if TYPE_CHECKING:
     from opendp.mod import Measurement

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stratagem.export import dap
+from stratagem.export.strategy_file import WRITERS, StoredStrategy, load, save
+from stratagem.file.target import check_target
 from stratagem.mechanism import mechanism as bundle
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.strategies.levels import two_levels
-from stratagem.strategy_file import WRITERS, StoredStrategy, load, save
-from stratagem.target import check_target
 
 SUFFIXES = (*WRITERS, bundle.SUFFIX, dap.SUFFIX)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stratagem.binning import Binning, Codes, Edges, Labels
+from stratagem.data.binning import Binning, Codes, Edges, Labels
 from stratagem.mechanism.client import reader
 from stratagem.workloads import Domain
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from stratagem.file.npz import array_names, read_arrays
 from stratagem.mechanism.mat_file import read_mat
-from stratagem.npz import array_names, read_arrays
 from stratagem.workloads.matrix_file import read_matrix
 
 ENTRIES = 1 << 27

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratagem.accuracy import objective
-from stratagem.mechanism.aggregator import Aggregator
+from stratagem.collection.aggregator import Aggregator
+from stratagem.collection.collection import Collection
+from stratagem.collection.reports import ReportFormat
+from stratagem.collection.tally import Counts
+from stratagem.estimation.estimation import Estimate, estimate
+from stratagem.file.target import check_target, written_atomically
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.client import (
     FORMAT,
@@ -26,19 +31,14 @@ from stratagem.mechanism.client import (
     fingerprint,
     read,
 )
-from stratagem.mechanism.collection import Collection
-from stratagem.mechanism.estimation import Estimate, estimate
-from stratagem.mechanism.reports import ReportFormat
 from stratagem.mechanism.rounding import budget, nearest_table
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, encode
-from stratagem.mechanism.tally import Counts
 from stratagem.mechanism.translates import TranslatesTable
+from stratagem.number import count_text
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.strategies import InvariantStrategy
-from stratagem.target import check_target, written_atomically
 from stratagem.workloads import Domain, Workload
-from stratagem.workloads.check import count_text
 from stratagem.workloads.serial import from_data, to_data
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.axis import EPSILON
 from stratagem.plots.figure import GREY, PALETTE, VERMILION, page
 from stratagem.plots.line import Line, draw_lines
+from stratagem.study.axis import EPSILON
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stratagem.bound_table import BoundSweep
+    from stratagem.study.bound_table import BoundSweep
 
 
 def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float | None = None) -> Figure:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from stratagem.comparison import Comparison, Row
+    from stratagem.study.comparison import Comparison, Row
 
 TICK = 0.36
 """Inches that a number below the axis takes."""

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stratagem.file.target import check_target, written_atomically
 from stratagem.number import real
-from stratagem.target import check_target, written_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratagem.number import count_text
 from stratagem.plots.figure import ratio_text
 from stratagem.plots.table import draw_bands
-from stratagem.workloads.check import count_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase

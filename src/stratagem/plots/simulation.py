@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from stratagem.simulation import Simulation
+    from stratagem.estimation.simulation import Simulation
 
 ORDERED = 256
 """Queries up to which each has its place; more stand in the order of their predicted error."""

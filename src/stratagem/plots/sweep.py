@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.axis import EPSILON
 from stratagem.plots.figure import GREY, PALE, PALETTE, VERMILION, page
 from stratagem.plots.line import Line, draw_lines
+from stratagem.study.axis import EPSILON
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stratagem.comparison_sweep import Sweep
+    from stratagem.study.comparison_sweep import Sweep
 
 NAMED = 6
 """Published mechanisms with a name and a colour, those closest to the strategy found somewhere."""

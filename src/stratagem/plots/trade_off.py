@@ -10,7 +10,7 @@ from stratagem.plots.figure import VERMILION, page
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stratagem.report_size import TradeOff
+    from stratagem.study.report_size import TradeOff
 
 
 def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float | None = None) -> Figure:

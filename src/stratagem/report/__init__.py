@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from stratagem.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.objective import Average
 from stratagem.report.line import along
 from stratagem.report.page import check_page, write_page
 from stratagem.report.subject import Origin, Subject, rated
-from stratagem.solution import Solution
-from stratagem.strategy_file import StoredStrategy
+from stratagem.study.solution import Solution
 from stratagem.workloads.serial import to_data
 
 __all__ = [

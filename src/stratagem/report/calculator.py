@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stratagem.comparison import ALPHA, OPTIMISED
-from stratagem.comparison_sweep import BOUND
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.subject import Subject
 from stratagem.report.wording import ERROR, at_error, users
+from stratagem.study.comparison import ALPHA, OPTIMISED
+from stratagem.study.comparison_sweep import BOUND
 
 OURS = "this mechanism"
 MODES = {"users": "the users needed", "error": "the error reached", "budget": "the ε needed"}

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from stratagem.comparison import Comparison
-from stratagem.comparison_sweep import Sweep
-from stratagem.optimisation import ENDED_BY_HAND
 from stratagem.privacy import MAXIMUM, MINIMUM, check
-from stratagem.solution import Solution
+from stratagem.study.comparison import Comparison
+from stratagem.study.comparison_sweep import Sweep
+from stratagem.study.optimisation import ENDED_BY_HAND
+from stratagem.study.solution import Solution
 
 FACTORS = (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
 """Other budgets that a report looks at, as shares of the one asked for."""

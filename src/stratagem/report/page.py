@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from stratagem.file.target import check_target, written_atomically
 from stratagem.plots import check_matplotlib
 from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, numbers
@@ -18,7 +19,6 @@ from stratagem.report.promise import promise, threats
 from stratagem.report.reproduction import reproduction
 from stratagem.report.standing import standing
 from stratagem.report.subject import Subject
-from stratagem.target import check_target, written_atomically
 
 SUFFIXES = (".html", ".htm")
 

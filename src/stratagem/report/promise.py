@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from importlib.resources import files
 
+from stratagem.auditor.stranger import recheck
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.stranger import recheck
 from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.subject import Subject
 from stratagem.report.wording import factor, percent

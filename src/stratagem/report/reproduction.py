@@ -50,7 +50,7 @@ assert all(max(row) <= min(row) * allowed for row in numbers)
 STRANGER = """\
 import json
 from pathlib import Path
-from stratagem.mechanism.stranger import recheck  # shares no code with the client that ships
+from stratagem.auditor.stranger import recheck  # shares no code with the client that ships
 
 assert recheck(json.loads(Path({file}).read_bytes())).holds
 """

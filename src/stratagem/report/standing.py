@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stratagem.bounds.meaning import MEANINGS
-from stratagem.comparison import Comparison, Row
 from stratagem.number import number_text
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
 from stratagem.report.wording import BEST, at_error, factor, percent, users
 from stratagem.solvers.solver import excess
+from stratagem.study.comparison import Comparison, Row
 
 HEADINGS = ("mechanism", "parameters", "objective", "above the bound", "users for 1\u00a0%", "a report")
 

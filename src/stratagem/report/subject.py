@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from stratagem.accuracy import evaluate
-from stratagem.comparison import Comparison
+from stratagem.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.objective import Average, Near, WorstCase, named_objective
-from stratagem.optimisation import CERTIFIED, certify
-from stratagem.ranking import RANKED, rank_baselines, rank_invariant
 from stratagem.report.line import Line
-from stratagem.solution import Solution
 from stratagem.solvers import Status
+from stratagem.solvers.certified.support import support
 from stratagem.strategies import InvariantStrategy, Strategy
-from stratagem.strategy_file import StoredStrategy
-from stratagem.support import support
+from stratagem.study.comparison import Comparison
+from stratagem.study.optimisation import CERTIFIED, certify
+from stratagem.study.ranking import RANKED, rank_baselines, rank_invariant
+from stratagem.study.solution import Solution
 
 SECONDS = 20.0
 """How long a tighter bound for a saved strategy may take."""

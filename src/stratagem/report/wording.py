@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from stratagem.comparison import ALPHA
-from stratagem.number import number_text
-from stratagem.workloads.check import count_text
+from stratagem.number import count_text, number_text
+from stratagem.study.comparison import ALPHA
 
 ERROR = 0.01
 """Standard error of an answer, as a share of all users, at which a report states the users needed."""

@@ -1,10 +1,10 @@
 """Solvers: algorithms that look for the best strategy of a workload."""
 
 from stratagem.solvers.auto import Auto, Choice
-from stratagem.solvers.certified import Certified
-from stratagem.solvers.junta import Junta
-from stratagem.solvers.orbit import Orbit
-from stratagem.solvers.projected_gradient import ProjectedGradient
+from stratagem.solvers.certified.certified import Certified
+from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
+from stratagem.solvers.junta.junta import Junta
+from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.solver import Callback, Limits, Problem, Search, Solver, Status, Step, search
 
 __all__ = [

@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from stratagem.solvers.certified import Certified
-from stratagem.solvers.junta import Junta
-from stratagem.solvers.orbit import Orbit
+from stratagem.number import count_text
+from stratagem.solvers.certified.certified import Certified
+from stratagem.solvers.certified.patterns import EXHAUSTIVE
+from stratagem.solvers.junta.junta import Junta
+from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
-from stratagem.solvers.patterns import EXHAUSTIVE
 from stratagem.solvers.solver import Problem, Solver
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
-from stratagem.workloads.check import count_text
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import GRAM_LIMIT

@@ -8,8 +8,8 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.linalg import PseudoInverse, RegularInverse, centre, inverse
 from stratagem.number import numbers
+from stratagem.numeric.linalg import PseudoInverse, RegularInverse, centre, inverse
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.noise import Noise
 from stratagem.strategies.protocol import Protocol

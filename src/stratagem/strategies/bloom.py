@@ -10,7 +10,7 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.linalg import PseudoInverse, pseudo_inverse
+from stratagem.numeric.linalg import PseudoInverse, pseudo_inverse
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.protocol import Protocol

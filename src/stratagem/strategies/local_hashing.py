@@ -8,10 +8,9 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.number import real
+from stratagem.number import integer, real
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
-from stratagem.workloads.check import integer
 
 PRIME = 2**31 - 1
 """Size of the field over which values are hashed."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from stratagem.linalg import CentredInverse, PseudoInverse, pseudo_inverse
+from stratagem.numeric.linalg import CentredInverse, PseudoInverse, pseudo_inverse
 from stratagem.prior import uniform
 
 if TYPE_CHECKING:

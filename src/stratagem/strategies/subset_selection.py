@@ -9,13 +9,12 @@ from typing import final
 
 import numpy as np
 
-from stratagem.number import real
+from stratagem.number import integer, real
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle
 from stratagem.strategies.two_level import DENSE
 from stratagem.strategies.unary_encoding import LARGEST
-from stratagem.workloads.check import integer
 
 BLOCK = 1 << 13
 """Reports that are drawn together."""

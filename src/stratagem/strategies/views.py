@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.linalg import PseudoInverse, centre, pseudo_inverse
+from stratagem.numeric.linalg import PseudoInverse, centre, pseudo_inverse
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.two_level import DENSE

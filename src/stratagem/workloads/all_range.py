@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.number import integer
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
@@ -39,7 +40,7 @@ class AllRange(Workload):
     def __post_init__(self):
         n = check.one_attribute(self.domain, "all-range")
         advice = "choose a width in that range, or leave it out for all ranges"
-        object.__setattr__(self, "width", check.integer(self.width, "the width", 1, n, advice))
+        object.__setattr__(self, "width", integer(self.width, "the width", 1, n, advice))
 
     @property
     def queries(self) -> int:

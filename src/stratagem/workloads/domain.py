@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stratagem.workloads import check
+from stratagem.number import integer
 
 MAX_SIZE = 2**53  # whole numbers up to here are exact in float64
 MAX_ATTRIBUTES = 100_000
@@ -77,7 +77,7 @@ class Domain:
 
 
 def _size(name: str, size: object) -> int:
-    return check.integer(size, f"the size of attribute {name!r}", 1, MAX_SIZE, FORMS)
+    return integer(size, f"the size of attribute {name!r}", 1, MAX_SIZE, FORMS)
 
 
 def _check_names(attributes: tuple[str, ...]) -> None:
@@ -104,7 +104,7 @@ def _parse(text: str) -> Domain:
     if re.fullmatch(r"[0-9]{1,16}", text):
         return Domain(("value",), (int(text),))
     if power := re.fullmatch(r"([0-9]{1,16})\s*\^\s*([0-9]{1,9})", text):
-        count = check.integer(int(power[2]), "the number of attributes", 1, MAX_ATTRIBUTES, FORMS)
+        count = integer(int(power[2]), "the number of attributes", 1, MAX_ATTRIBUTES, FORMS)
         return Domain(_numbered(count), (int(power[1]),) * count)
     pairs = [re.fullmatch(r"\s*([^=]*[^=\s])\s*=\s*([0-9]{1,16})\s*", part) for part in text.split(",")]
     if all(pairs):

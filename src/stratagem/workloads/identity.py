@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.workloads import check
+from stratagem.number import as_float
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms
@@ -29,7 +29,7 @@ class Identity(Workload):
     @property
     def frobenius_squared(self) -> float:
         """The trace of I, n."""
-        return check.as_float(self.domain.size, "tr V")
+        return as_float(self.domain.size, "tr V")
 
     @property
     def symmetry(self) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ class Identity(Workload):
     def spectrum(self) -> Spectrum:
         """1/n for every character."""
         sizes = self.domain.sizes
-        level = 1 / check.as_float(self.domain.size, "the number of cells")
+        level = 1 / as_float(self.domain.size, "the number of cells")
         return Spectrum(sizes, by_size(sizes), len(sizes), lambda kind: level)
 
     @property

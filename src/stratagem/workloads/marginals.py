@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.number import as_float
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
@@ -53,7 +54,7 @@ class Marginals(Workload):
     def frobenius_squared(self) -> float:
         """The number of tables times n."""
         tables = sum(comb(len(self.domain.sizes), k) for k in self.orders)
-        return check.as_float(self.domain.size * tables, "tr V")
+        return as_float(self.domain.size * tables, "tr V")
 
     @property
     def symmetry(self) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.number import as_float
 from stratagem.workloads import check, fourier
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
@@ -51,7 +52,7 @@ class Parity(Workload):
     @property
     def frobenius_squared(self) -> float:
         """The trace of V: n p, because V[u, u] = p for every cell."""
-        return check.as_float(self.domain.size * self.queries, "tr V")
+        return as_float(self.domain.size * self.queries, "tr V")
 
     @property
     def symmetry(self) -> tuple[int, ...]:

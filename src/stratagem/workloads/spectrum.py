@@ -10,7 +10,7 @@ from math import comb, prod
 
 import numpy as np
 
-from stratagem.workloads import check
+from stratagem.number import as_float
 
 Type = tuple[int, ...]
 """How many attributes of each group a character touches."""
@@ -60,7 +60,7 @@ class Spectrum:
     def multiplicities(self) -> np.ndarray:
         """How many characters have each type (t,), as floats."""
         counts = (self.multiplicity(kind) for kind in self.types)
-        return np.array([check.as_float(count, "the number of characters of a type") for count in counts])
+        return np.array([as_float(count, "the number of characters of a type") for count in counts])
 
     def multiplicity(self, kind: Type) -> int:
         """Return how many characters have a type."""

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.workloads import check
+from stratagem.number import as_float
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
@@ -29,7 +29,7 @@ class Total(Workload):
     @property
     def frobenius_squared(self) -> float:
         """The number of cells, n."""
-        return check.as_float(self.domain.size, "tr V")
+        return as_float(self.domain.size, "tr V")
 
     @property
     def symmetry(self) -> tuple[int, ...]:

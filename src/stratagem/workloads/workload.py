@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stratagem.workloads import check
+from stratagem.number import count_text, entries
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
@@ -128,7 +128,7 @@ class Workload(ABC):
             ValueError: when V would hold more than 2^29 numbers.
         """
         advice = "use symmetry, answer and adjoint instead, or a smaller domain"
-        check.entries(self.domain_size**2, GRAM_LIMIT, "the Gram matrix", advice)
+        entries(self.domain_size**2, GRAM_LIMIT, "the Gram matrix", advice)
         return self._gram()
 
     @final
@@ -140,7 +140,7 @@ class Workload(ABC):
         """
         columns, shape = _columns(x, self.domain_size, "the data", f"cell of domain {self.domain}")
         advice = "use a workload with fewer queries, or its Gram matrix"
-        check.entries(self.queries * columns.shape[1], ANSWER_LIMIT, "the answers", advice)
+        entries(self.queries * columns.shape[1], ANSWER_LIMIT, "the answers", advice)
         return self._answer(columns).reshape(self.queries, *shape)
 
     @final
@@ -154,11 +154,11 @@ class Workload(ABC):
                 than 2^30 cells, or more answers.
         """
         columns, advice = _users(users, self.domain), "use queries of fewer attributes"
-        check.entries(self.queries, ANSWER_LIMIT, "the answers", advice)
+        entries(self.queries, ANSWER_LIMIT, "the answers", advice)
         answers = np.empty(self.queries)
         for margin in self.margins():
             part = margin.workload
-            check.entries(part.domain_size, ANSWER_LIMIT, "a table of users", advice)
+            entries(part.domain_size, ANSWER_LIMIT, "a table of users", advice)
             cells = np.zeros(columns.shape[1], np.min_scalar_type(part.domain_size))
             for attribute, size in zip(margin.attributes, part.domain.sizes, strict=True):
                 cells = cells * size + columns[attribute]
@@ -175,7 +175,7 @@ class Workload(ABC):
             ValueError: when y has another shape, is not real, or the result exceeds 2^30 numbers.
         """
         columns, shape = _columns(y, self.queries, "the answers", "query of the workload")
-        check.entries(self.domain_size * columns.shape[1], ANSWER_LIMIT, "the result", "use a smaller domain")
+        entries(self.domain_size * columns.shape[1], ANSWER_LIMIT, "the result", "use a smaller domain")
         return self._adjoint(columns).reshape(self.domain_size, *shape)
 
     @final
@@ -187,7 +187,7 @@ class Workload(ABC):
         """
         n = self.domain_size
         advice = "use gram, answer and adjoint instead"
-        check.entries(max(self.queries, n) * n, MATRIX_LIMIT, "the workload matrix", advice)
+        entries(max(self.queries, n) * n, MATRIX_LIMIT, "the workload matrix", advice)
         return self.answer(np.eye(n))
 
 
@@ -196,7 +196,7 @@ def _columns(values: ArrayLike, rows: int, what: str, unit: str) -> tuple[Array,
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or array.shape[0] != rows:
         raise ValueError(
             f"{what} were given as {array.dtype} of shape {array.shape}, but must be real numbers of shape "
-            f"({check.count_text(rows)},) or ({check.count_text(rows)}, k): give one number a {unit}"
+            f"({count_text(rows)},) or ({count_text(rows)}, k): give one number a {unit}"
         )
     columns = array[:, None] if array.ndim == 1 else array
     return columns.astype(np.float64), array.shape[1:]

@@ -1,0 +1,1 @@
+"""Audits: shipped clients held against the probabilities that their bundle states."""

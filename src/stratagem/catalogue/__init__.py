@@ -1,0 +1,1 @@
+"""The catalogues: workloads and solvers by name, one short TOML file an entry."""

@@ -1,0 +1,137 @@
+"""The catalogues of workloads and solvers: one short TOML file an entry."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stratagem.catalogue.recipe import FamilyRecipe, QueryRecipe, Request, refuse_options
+from stratagem.file.toml import build, naming, nearest, read_table
+from stratagem.workloads import Domain, DomainLike, Workload, explicit
+from stratagem.workloads.matrix_file import read_matrix
+
+KINDS = ("workloads", "solvers")
+MATRIX_SUFFIXES = (".npy", ".csv")
+HEADER = ("title", "reference")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a catalogue: its header, and `settings`, the keys that its kind reads."""
+
+    source: str
+    title: str
+    reference: str
+    settings: dict[str, Any]
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """Return the names in a catalogue, sorted: the file names without .toml.
+
+    >>> "prefix" in names("workloads")
+    True
+
+    Raises:
+        ValueError: for a kind other than workloads and solvers.
+    """
+    return tuple(sorted(path.stem for path in folder(kind).glob("*.toml")))
+
+
+def entry(kind: str, name: str) -> Entry:
+    """Return one entry of a catalogue.
+
+    Raises:
+        ValueError: for an unknown name, with the nearest ones.
+    """
+    if name not in (known := names(kind)):
+        raise ValueError(f"{name!r} is not in the catalogue of {kind}: {nearest(name, known)}")
+    return read_entry(folder(kind) / f"{name}.toml", f"{kind.removesuffix('s')} {name}")
+
+
+def read_entry(path: Path, source: str) -> Entry:
+    """Read a TOML file as an entry; `source` is how errors name it.
+
+    Raises:
+        ValueError: for a file that is not TOML, or a title or reference that is not text.
+    """
+    table = read_table(path)
+    header = {key: table.pop(key, "") for key in HEADER}
+    for key, text in header.items():
+        if not isinstance(text, str):
+            raise ValueError(f"{source}: {key} = {text!r} is not text: put it in quotation marks")
+    return Entry(source, header["title"], header["reference"], table)
+
+
+def load(
+    name: str | Path,
+    *,
+    domain: DomainLike | None = None,
+    order: int | None = None,
+    width: int | None = None,
+) -> Workload:
+    """Return a workload from its name in the catalogue, or from the path of a .toml, .npy or .csv file.
+
+    An entry that names a family needs a domain and may take an order or a width; one that fixes its
+    domain takes none of them, nor does a matrix of queries (except a domain that names its columns).
+
+    >>> load("marginals", domain="2^6", order=3).queries
+    160
+
+    Raises:
+        ValueError: for an unknown name, with the nearest ones, an unreadable file, or what does not fit.
+    """
+    request = Request(None if domain is None else Domain.of(domain), order, width)
+    found = _entry_of(name)
+    if found is not None:
+        return _from_entry(found, request)
+    path = Path(name)
+    if path.suffix.lower() in MATRIX_SUFFIXES:
+        return _from_matrix(path, request)
+    raise ValueError(
+        f"{str(name)!r} is neither a workload of the catalogue nor a .toml, .npy or .csv file: "
+        f"{nearest(str(name), names('workloads'))}"
+    )
+
+
+def leaves_domain(name: str | Path) -> bool:
+    """Return whether a workload of the catalogue or a .toml file fits any domain, so that one must be named.
+
+    >>> leaves_domain("prefix"), leaves_domain("ages-by-sex")
+    (True, False)
+    """
+    found = _entry_of(name)
+    return found is not None and "family" in found.settings
+
+
+def _entry_of(name: str | Path) -> Entry | None:
+    """Return the entry of a name in the catalogue or of a .toml file, None for anything else."""
+    if isinstance(name, str) and name in names("workloads"):
+        return entry("workloads", name)
+    path = Path(name)
+    return read_entry(path, str(path)) if path.suffix.lower() == ".toml" else None
+
+
+def _from_entry(entry: Entry, request: Request) -> Workload:
+    recipe = FamilyRecipe if "family" in entry.settings else QueryRecipe
+    with naming(entry.source):
+        return build(recipe, entry.settings, entry.source, also=HEADER).workload(request, entry.source)
+
+
+def _from_matrix(path: Path, request: Request) -> Workload:
+    refuse_options(request.options(), (), str(path))
+    with naming(str(path)):
+        return explicit(read_matrix(path), request.domain)
+
+
+def folder(kind: str) -> Path:
+    """Return the folder of a catalogue: inside the installed package, or at the root of a checkout.
+
+    Raises:
+        ValueError: for an unknown kind.
+    """
+    if kind not in KINDS:
+        raise ValueError(
+            f"{kind!r} was given as a catalogue, but there are {' and '.join(KINDS)}: use one of them"
+        )
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_catalogue" / kind
+    return installed if installed.is_dir() else package.parents[1] / kind

@@ -1,0 +1,67 @@
+"""Everything that has a name: workloads, solvers, mechanisms, post-processings and bounds, each with its reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stratagem.baselines import BASELINES
+from stratagem.bounds.meaning import MEANINGS
+from stratagem.catalogue.bibliography import cited, publications, readable
+from stratagem.catalogue.catalogue import KINDS, entry, names
+from stratagem.estimation.postprocessing import METHODS
+from stratagem.file.toml import nearest
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something with a name."""
+
+    name: str
+    title: str
+    reference: str
+    """As text for people."""
+    keys: tuple[str, ...]
+    """BibTeX keys of the literature that the reference cites."""
+
+    @staticmethod
+    def of(name: str, title: str, reference: str) -> Item:
+        """Take a reference that cites literature as @key."""
+        return Item(name, title, readable(reference), cited(reference))
+
+
+def contents() -> dict[str, tuple[Item, ...]]:
+    """Return all that has a name, by kind."""
+    shelves = {kind: [entry(kind, name) for name in names(kind)] for kind in KINDS}
+    return {
+        **{
+            kind: tuple(
+                Item.of(name, one.title, one.reference) for name, one in zip(names(kind), shelf, strict=True)
+            )
+            for kind, shelf in shelves.items()
+        },
+        "mechanisms": tuple(Item.of(one.name, one.title, one.reference) for one in BASELINES),
+        "post-processings": tuple(Item.of(one.name, one.bias, one.reference) for one in METHODS.values()),
+        "bounds": tuple(Item.of(name, *meaning) for name, meaning in MEANINGS.items()),
+    }
+
+
+def bibtex(*chosen: str) -> str:
+    """Return the BibTeX entries of the literature behind some names, by default behind everything.
+
+    A name of several kinds, as `fourier` may be, stands for all of them.
+
+    Raises:
+        ValueError: for an unknown name, with the nearest known ones.
+
+    Example:
+        >>> print(bibtex("subset-selection").splitlines()[0])
+        @misc{wang2016mutual,
+    """
+    items = [item for shelf in contents().values() for item in shelf]
+    known = {item.name for item in items}
+    if unknown := [name for name in chosen if name not in known]:
+        raise ValueError(
+            f"{unknown[0]!r} was given, but has no reference: {nearest(unknown[0], sorted(known))}"
+        )
+    keys = {key for item in items if not chosen or item.name in chosen for key in item.keys}
+    return "\n\n".join(publications()[key].bibtex for key in sorted(keys)) + "\n"

@@ -1,0 +1,1 @@
+"""Collections: reports checked, counted and merged."""

@@ -1,0 +1,157 @@
+"""Reports counted in one process, as they arrive."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stratagem.collection.reports import ID, Reason, Report, ReportFormat
+from stratagem.collection.tally import CONFLICT, Tally, counted
+from stratagem.file.target import check_target, written_atomically
+from stratagem.number import integer
+
+KIND = "stratagem reports"
+VERSION = 1
+VALID = "valid"
+
+
+class Aggregator:
+    """Counts the reports of one mechanism by output: streaming, mergeable, each id once.
+
+    What it holds is a set (id -> output) and, for every aggregator that took part, how much it has received.
+    Merging takes the union of the first and the larger number of the second, so it is commutative, associative
+    and idempotent, and no order of arrival, repetition or restart changes the counts.
+    It needs about 110 bytes of memory a report; `Collection` takes what does not fit.
+
+    Raises:
+        ValueError: for an identifier that is not 64 lower-case hex digits, or fewer than one output.
+
+    Example:
+        >>> aggregator = Aggregator("0" * 64, outputs=3)
+        >>> report = {"mechanism": "0" * 16, "id": "1" * 32, "output": 2}
+        >>> aggregator.add(report), aggregator.add(report)
+        (None, None)
+        >>> aggregator.tally().counts.tolist(), aggregator.tally().duplicates
+        ([0, 0, 1], 1)
+    """
+
+    def __init__(self, identifier: str, outputs: int):
+        self.form = ReportFormat(identifier, outputs)
+        self._outputs: dict[bytes, int] = {}
+        self._own: Counter[str] = Counter()
+        self._received = {secrets.token_hex(8): self._own}
+
+    def add(self, report: object) -> Reason | None:
+        """Take a report as decoded JSON; return why it was rejected, or None."""
+        return self._take(self.form.check(report))
+
+    def add_lines(self, lines: Iterable[bytes | str]) -> None:
+        """Take reports as lines of JSON text, for example `reports.lines(file)`."""
+        for line in lines:
+            self._take(self.form.parse(line))
+
+    def merge(self, other: Aggregator) -> None:
+        """Take all that another aggregator of the same mechanism holds; a second time changes nothing.
+
+        Raises:
+            ValueError: for an aggregator of another mechanism.
+        """
+        if other.form != self.form:
+            raise ValueError(
+                f"an aggregator of mechanism {other.form.mechanism} with {other.form.outputs} outputs was given "
+                f"to one of {self.form.mechanism} with {self.form.outputs}: merge those of one mechanism"
+            )
+        for name, output in other._outputs.items():
+            self._put(name, output)
+        for member, received in other._received.items():
+            self._received.setdefault(member, Counter())
+            self._received[member] |= received
+
+    def tally(self) -> Tally:
+        """Return the counts by output and what became of everything else."""
+        outputs = np.fromiter(self._outputs.values(), dtype=np.int64, count=len(self._outputs))
+        received = sum(self._received.values(), Counter())
+        valid = received.pop(VALID, 0)
+        return Tally(
+            counts=counted(outputs[outputs != CONFLICT], self.form.outputs),
+            rejected={str(reason): number for reason, number in received.most_common()},
+            duplicates=valid - len(outputs),
+            conflicting=int((outputs == CONFLICT).sum()),
+            anonymous=0,
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write all that is held to a .json file, which appears complete or not at all.
+
+        Raises:
+            ValueError: for another suffix or a folder that does not exist.
+        """
+        path = check_target(path, (".json",))
+        state = {
+            "kind": KIND,
+            "version": VERSION,
+            "mechanism": self.form.identifier,
+            "outputs": self.form.outputs,
+            "received": self._received,
+            "reports": {name.hex(): output for name, output in sorted(self._outputs.items())},
+        }
+        with written_atomically(path) as file:
+            file.write(json.dumps(state, separators=(",", ":")).encode())
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Aggregator:
+        """Read a file that `save` wrote; what it counts from now on is told apart from what it held.
+
+        Raises:
+            ValueError: for a file that is not one, or not whole.
+        """
+        try:
+            state = json.loads(Path(path).read_bytes())
+            return cls._restored(state)
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read ({error.strerror}): name a saved aggregator") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ValueError(
+                f"{path} is not a saved aggregator of version {VERSION}, or damaged: give a file that save wrote"
+            ) from None
+
+    def _take(self, found: Report | Reason) -> Reason | None:
+        if isinstance(found, Reason):
+            self._own[found] += 1
+            return found
+        self._own[VALID] += 1
+        self._put(bytes.fromhex(found.id), found.output)
+        return None
+
+    def _put(self, name: bytes, output: int) -> None:
+        if self._outputs.setdefault(name, output) != output:
+            self._outputs[name] = CONFLICT
+
+    @classmethod
+    def _restored(cls, state: Mapping[str, Any]) -> Aggregator:
+        if (state["kind"], state["version"]) != (KIND, VERSION):
+            raise ValueError
+        self = cls(state["mechanism"], state["outputs"])
+        for name, output in state["reports"].items():
+            if not ID.fullmatch(name):
+                raise ValueError
+            self._outputs[bytes.fromhex(name)] = integer(output, "", CONFLICT, self.form.outputs - 1, "")
+        for member, received in state["received"].items():
+            self._received[member] = _numbers(received)
+        if self.tally().duplicates < 0:
+            raise ValueError
+        return self
+
+
+def _numbers(received: Mapping[str, Any]) -> Counter[str]:
+    """Return how much of each kind a member has received, as it stands in a file."""
+    if not received.keys() <= {VALID, *Reason}:
+        raise ValueError
+    return Counter({kind: integer(number, "", 0, 1 << 62, "") for kind, number in received.items()})

@@ -1,0 +1,187 @@
+"""Files of reports: found, recognised by their content, and read as judged rows."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from stratagem.collection.report_table import COLUMNS, check_names, judge
+from stratagem.collection.reports import Reason, Report, ReportFormat, lines
+
+if TYPE_CHECKING:
+    from ibis.backends.duckdb import Backend
+    from ibis.expr.types import Table
+
+SUFFIXES = (".csv", ".jsonl", ".parquet")
+HEADER_LIMIT = 1 << 16
+"""Bytes that the header of a CSV file may have."""
+BATCH = 1 << 17
+"""Lines of JSON text that are judged at a time."""
+CHUNK = 1 << 20
+
+
+def find(sources: Iterable[str | Path]) -> list[Path]:
+    """Return the files of reports among files and folders, those of a folder in the order of their names.
+
+    Names that begin with . or _ in a folder are passed over, as Spark and Hadoop do.
+
+    Raises:
+        ValueError: for a path that does not exist, a file with another suffix (in a folder too, so that
+            nothing is left out unseen), or a folder without files.
+    """
+    found = [path for source in sources for path in _expand(Path(source))]
+    if not found:
+        raise ValueError(f"no files were given: name {_names()} files or folders of them")
+    for path in found:
+        if path.suffix.lower() not in SUFFIXES:
+            raise ValueError(f"{path} is not a {_names()} file by its name: convert or remove it")
+    return found
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file held when it was looked at."""
+
+    path: Path
+    sha256: str
+    lines: int
+    """Line ends, and one more where the last line has none."""
+    stamp: tuple[int, int]
+    """Size in bytes and time of change in nanoseconds."""
+
+    @classmethod
+    def of(cls, path: Path) -> Content:
+        """Read a file once.
+
+        Raises:
+            ValueError: for a file that cannot be read.
+        """
+        try:
+            with path.open("rb") as file:
+                return cls(path, *_digest(file), _stamp(path))
+        except OSError as error:
+            raise ValueError(f"{path} cannot be read ({error.strerror}): name a readable file") from None
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that was written to while it was read.
+
+        Raises:
+            ValueError: naming it.
+        """
+        if _stamp(self.path) != self.stamp:
+            raise ValueError(f"{self.path} changed while it was read: give it again when it is complete")
+
+
+def judged(connection: Backend, content: Content, form: ReportFormat) -> Iterator[Table]:
+    """Yield the rows of a file as judged tables (`judge`), which a single transaction must take together.
+
+    Raises:
+        ValueError: for columns that cannot hold reports.
+    """
+    match content.path.suffix.lower():
+        case ".jsonl":
+            yield from _json_lines(content.path, form)
+        case ".csv":
+            yield judge(_csv(connection, content.path), form)
+        case _:
+            path = glob.escape(str(content.path))
+            yield judge(connection.read_parquet(path, hive_partitioning=False), form)
+
+
+def _expand(source: Path) -> list[Path]:
+    if not source.exists():
+        raise ValueError(f"{source} does not exist: name {_names()} files or folders of them")
+    if not source.is_dir():
+        return [source]
+    inside = sorted(path for path in source.rglob("*") if path.is_file() and not _hidden(path, source))
+    if not inside:
+        raise ValueError(f"the folder {source} holds no files: name one with {_names()} files")
+    return inside
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+
+def _names() -> str:
+    return f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+
+
+def _digest(file: BinaryIO) -> tuple[str, int]:
+    digest, ends, last = hashlib.sha256(), 0, b""
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+        ends += chunk.count(b"\n")
+        last = chunk[-1:]
+    return digest.hexdigest(), ends + (last not in (b"", b"\n"))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _json_lines(path: Path, form: ReportFormat) -> Iterator[Table]:
+    import ibis
+    import pyarrow as pa
+
+    schema = pa.schema({"id": pa.string(), "output": pa.int64(), "reason": pa.string()})
+    with path.open("rb") as file:
+        rows = (_row(form.parse(line)) for line in lines(file))
+        while batch := list(islice(rows, BATCH)):
+            columns = [
+                pa.array(column, kind)
+                for column, kind in zip(zip(*batch, strict=True), schema.types, strict=True)
+            ]
+            yield ibis.memtable(pa.table(columns, schema=schema))
+
+
+def _row(found: Report | Reason) -> tuple[str | None, int | None, str | None]:
+    return (None, None, str(found)) if isinstance(found, Reason) else (found.id, found.output, None)
+
+
+def _csv(connection: Backend, path: Path) -> Table:
+    """Return the rows of a CSV file as text; DuckDB is left nothing to guess.
+
+    Quotes mean nothing to the reader, so that one that is never closed cannot swallow the rows below it; a pair
+    around a value is taken off here. Rows that do not fit are left out, and counted by the caller.
+    """
+    header = _header(path)
+    check_names(header)
+    names = [name if name in COLUMNS else f"other{position}" for position, name in enumerate(header)]
+    table = connection.read_csv(
+        glob.escape(str(path)),
+        columns=dict.fromkeys(names, "VARCHAR"),
+        header=True,
+        auto_detect=False,
+        delim=",",
+        quote="",
+        escape="",
+        comment="",
+        ignore_errors=True,
+    )
+    return table.mutate(**{name: _unquoted(table[name]) for name in COLUMNS if name in names})
+
+
+def _unquoted(text: Any) -> Any:
+    return text.re_replace('^"([^"]*)"$', r"\1")
+
+
+def _header(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        line = file.readline(HEADER_LIMIT)
+    try:
+        names = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        names = []
+    if not names or (not line.endswith(b"\n") and len(line) == HEADER_LIMIT):
+        raise ValueError(f"{path} has no header: begin it with the names of the columns, such as id,output")
+    if repeated := [name for name in COLUMNS if names.count(name) > 1]:
+        raise ValueError(f"{path} has two columns {repeated[0]!r}: keep one")
+    return names

@@ -1,0 +1,1 @@
+"""Estimates: from counted reports to answers with errors, consistent tables and tests."""

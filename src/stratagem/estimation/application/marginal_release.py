@@ -1,0 +1,116 @@
+"""All marginal tables of some attributes at once, as tables of people: consistent, without negative cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from stratagem.estimation.consistency.agreement import consistent_marginals
+from stratagem.estimation.consistency.nonnegativity import ripple
+from stratagem.estimation.consistency.table import MarginalTable
+from stratagem.estimation.estimation import Estimate
+from stratagem.number import integer
+from stratagem.workloads import marginals
+
+ROUNDS = 20
+"""Rounds of paying debts and agreeing, at most."""
+CLOSE = 0.01
+"""Debt that remains in a cell after the rounds, as a share of its standard error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Tables of every set of so many attributes that could have come from one crowd of users, and their errors.
+
+    Tables agree on all attributes they share, have no negative cell and sum to the number of users. Biased where
+    cells are rare; standard errors are those of the unbiased estimates that they were made from.
+    """
+
+    estimate: Estimate
+    """The unbiased estimates of all tables."""
+    tables: tuple[MarginalTable, ...]
+    """In lexicographic order of the attributes; each with the mean variance of its cells."""
+
+    def table(self, *attributes: str) -> MarginalTable:
+        """Return the table of some attributes, summed from a larger one where they are fewer.
+
+        Raises:
+            ValueError: if no table holds them all.
+        """
+        for one in self.tables:
+            if set(attributes) <= set(one.attributes):
+                return replace(one, attributes=attributes, counts=one.onto(attributes))
+        raise ValueError(
+            f"a table of {', '.join(attributes)} was asked for, but none was released that holds them all: "
+            "release tables of more attributes"
+        )
+
+    def standard_errors(self, *attributes: str) -> np.ndarray:
+        """Return the standard errors of the unbiased table of some attributes, axes as the domain orders them."""
+        marginal = self.estimate.marginal(*attributes)
+        sizes = [a for a, name in self._attributes if name in attributes]
+        return marginal.standard_errors.reshape(sizes)
+
+    @cached_property
+    def _attributes(self) -> list[tuple[int, str]]:
+        domain = self.estimate.workload.domain
+        return list(zip(domain.sizes, domain.attributes, strict=True))
+
+
+def release(estimate: Estimate, order: int = 2) -> Release:
+    """Return all marginal tables of `order` attributes: consistent, without negative cells, of N users each.
+
+    The unbiased tables agree (`consistent_marginals`); then in turn they pay the debts of negative cells (`ripple`)
+    and agree again, as PriView does, until hardly a debt is left. That last one goes by mixing all tables with even
+    ones, (1 - t) T + t N/cells, which keeps them consistent: what is returned has both properties exactly, up to
+    rounding.
+
+    Args:
+        estimate: Of any workload, from a strategy that answers these tables; its post-processing is not used.
+        order: How many attributes a table has, from 1.
+
+    Raises:
+        UnsupportedWorkloadError: if the strategy does not determine these tables.
+        ValueError: for an order below 1 or above the number of attributes.
+
+    Reference:
+        Qardaji, Yang, Li, SIGMOD 2014.
+    """
+    domain = estimate.workload.domain
+    integer(order, "the order of the tables", 1, len(domain.sizes), "name how many attributes each has")
+    raw = replace(estimate, processed=None).ask(marginals(domain, order))
+    tables = consistent_marginals(_tables(raw), float(raw.users))
+    for _ in range(ROUNDS):
+        if all(table.counts.min() >= -CLOSE * table.variance**0.5 for table in tables):
+            break
+        tables = consistent_marginals([_paid(table) for table in tables], float(raw.users))
+    return Release(raw, _without_debt(tables, raw.users))
+
+
+def _tables(estimate: Estimate) -> list[MarginalTable]:
+    domain, tables = estimate.workload.domain, []
+    variances = np.square(estimate.standard_errors)
+    for margin in estimate.workload.margins():
+        part = domain.part(margin.attributes)
+        counts = estimate.answers[margin.places].reshape(part.sizes)
+        variance = max(float(variances[margin.places].mean()), np.finfo(float).tiny)
+        tables.append(MarginalTable(part.attributes, counts, variance))
+    return tables
+
+
+def _paid(table: MarginalTable) -> MarginalTable:
+    return replace(table, counts=ripple(table.counts, CLOSE * table.variance**0.5))
+
+
+def _without_debt(tables: Sequence[MarginalTable], users: int) -> tuple[MarginalTable, ...]:
+    """Return the tables mixed with even ones, just enough that no cell is negative."""
+    even = [users / table.counts.size for table in tables]
+    lows = [float(table.counts.min()) for table in tables]
+    t = max(0.0, *(-low / (level - low) for low, level in zip(lows, even, strict=True)))
+    mixed = [(1 - t) * table.counts + t * level for table, level in zip(tables, even, strict=True)]
+    return tuple(
+        replace(table, counts=np.maximum(counts, 0.0)) for table, counts in zip(tables, mixed, strict=True)
+    )

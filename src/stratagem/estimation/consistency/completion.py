@@ -1,0 +1,177 @@
+"""Marginal tables that nobody collected, from tables that overlap them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from stratagem.estimation.consistency.table import MarginalTable, named, shared_sizes
+from stratagem.estimation.entropy import largest_entropy
+from stratagem.estimation.working_set import sparse_minimum
+from stratagem.number import entries
+
+Method = Literal["maximum-entropy", "least-squares", "linear-program"]
+
+MAX_CELLS = 4096
+"""Cells of the largest marginal: its Gram matrix is dense."""
+MAX_ENTRIES = 1 << 26
+"""Entries of the matrix of its overlaps with the tables (half a GiB)."""
+CLOSE = 1e-8
+"""Distance from the exact answers, as a share of all users."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """What tables say about the cells of a marginal, as fractions of all users."""
+
+    sizes: tuple[int, ...]
+    queries: np.ndarray
+    """(p x cells): a cell of a table, divided by its standard error, the largest entry 1."""
+    answers: np.ndarray
+    """(p,)"""
+    total: float
+
+
+def marginal_from(
+    tables: Sequence[MarginalTable], attributes: str | Sequence[str], method: Method = "maximum-entropy"
+) -> np.ndarray:
+    """Return a table of the attributes, without negative cells, from tables that hold some of them each.
+
+    Every table with attributes B in common gives its table of B, with standard errors sqrt(variance cells_i /
+    cells_B); the total is the tables' weighted mean. The answers nearest to these in least squares of standard
+    errors, of a table without negative cells, are the given ones where the tables are consistent and not negative.
+    With those answers there are many tables: `maximum-entropy` returns the one of largest entropy (independent
+    where nothing speaks against it), `least-squares` the one of least sum of squares; `linear-program` instead
+    minimises the largest distance, in standard errors, from the given answers. Never forms the tables' domain,
+    only the marginal itself.
+
+    Biased: where the attributes depend on each other in a way that no table sees, and by cells that may not be
+    negative.
+
+    Args:
+        tables: Best from `consistent_marginals`.
+        attributes: Of the marginal, axes in that order; each in some table.
+        method: How to choose.
+
+    Raises:
+        ValueError: for attributes in no table or named twice, more than 4096 cells, a total that is not positive,
+            an unknown method, or tables that differ in the size of an attribute.
+
+    Reference:
+        Qardaji, Yang, Li, SIGMOD 2014.
+
+    Example:
+        >>> tables = [MarginalTable(("a",), [30.0, 10.0]), MarginalTable(("b",), [20.0, 20.0])]
+        >>> marginal_from(tables, ("a", "b")).round(6).tolist()
+        [[15.0, 15.0], [5.0, 5.0]]
+    """
+    if method not in _METHODS:
+        raise ValueError(f"{method!r} was given as method, but is not one: choose {', '.join(_METHODS)}")
+    evidence = _evidence(tables, named(attributes))
+    return (evidence.total * _METHODS[method](evidence)).reshape(evidence.sizes)
+
+
+def _largest_entropy(evidence: _Evidence) -> np.ndarray:
+    return largest_entropy(evidence.queries, _nearest(evidence), CLOSE)
+
+
+def _least_squares(evidence: _Evidence) -> np.ndarray:
+    import cvxpy as cp
+
+    z = cp.Variable(evidence.queries.shape[1])
+    agree = cp.Zero(evidence.queries @ z - evidence.queries @ _nearest(evidence))
+    return _solve(cp.Minimize(cp.sum_squares(z)), z, [agree], cp.CLARABEL)
+
+
+def _linear_program(evidence: _Evidence) -> np.ndarray:
+    import cvxpy as cp
+
+    z, farthest = cp.Variable(evidence.queries.shape[1]), cp.Variable()
+    apart = evidence.queries @ z - evidence.answers
+    return _solve(
+        cp.Minimize(farthest), z, [cp.NonNeg(farthest - apart), cp.NonNeg(farthest + apart)], cp.HIGHS
+    )
+
+
+def _solve(goal: Any, z: Any, constraints: list[Any], solver: str) -> np.ndarray:
+    """Return the optimal z on the simplex; every program here has one."""
+    import cvxpy as cp
+
+    problem = cp.Problem(goal, [*constraints, cp.NonNeg(z), cp.Zero(cp.sum(z) - 1)])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        problem.solve(solver=solver)
+    if z.value is None:
+        raise RuntimeError(f"{solver} found no table ({problem.status}); try method maximum-entropy.")
+    found = np.maximum(z.value, 0.0)
+    return found / found.sum()
+
+
+_METHODS = {
+    "maximum-entropy": _largest_entropy,
+    "least-squares": _least_squares,
+    "linear-program": _linear_program,
+}
+
+
+def _nearest(evidence: _Evidence) -> np.ndarray:
+    """Return a z >= 0, sum z = 1, whose answers are nearest to the given ones."""
+    H = evidence.queries.T @ evidence.queries
+    even = np.full(len(H), 1 / len(H))
+    slope = evidence.queries.T @ (evidence.queries @ even - evidence.answers)
+    return sparse_minimum(H, even, slope, 0.5 * CLOSE**2)
+
+
+def _evidence(tables: Sequence[MarginalTable], attributes: tuple[str, ...]) -> _Evidence:
+    known = shared_sizes(tables)
+    unknown = [name for name in attributes if name not in known]
+    if unknown or len(set(attributes)) != len(attributes):
+        wrong = f"{unknown[0]!r} is in none of them" if unknown else "one is named twice"
+        raise ValueError(
+            f"a marginal of {', '.join(attributes)} was asked for, but the tables hold {', '.join(known)} and {wrong}: "
+            "name attributes of the tables, each once"
+        )
+    sizes = tuple(known[name] for name in attributes)
+    if math.prod(sizes) > MAX_CELLS:
+        raise ValueError(
+            f"a marginal of {math.prod(sizes)} cells was asked for, but at most {MAX_CELLS} can be reconstructed: "
+            "name fewer attributes"
+        )
+    total, rows, answers = _total(tables), [], []
+    overlaps = [[name for name in attributes if name in table.attributes] for table in tables]
+    height = sum(
+        table.counts.size // table.merged(shared) for table, shared in zip(tables, overlaps, strict=True)
+    )
+    entries(
+        height * math.prod(sizes), MAX_ENTRIES, "its sums over the tables' overlaps", "name fewer attributes"
+    )
+    for table, shared in zip(tables, overlaps, strict=True):
+        weight = 1 / math.sqrt(table.variance * table.merged(shared))
+        rows.append(weight * _sums(sizes, [name in shared for name in attributes]))
+        answers.append(weight / total * table.onto(shared).ravel())
+    largest = max(row.max() for row in rows)
+    return _Evidence(sizes, np.concatenate(rows) / largest, np.concatenate(answers) / largest, total)
+
+
+def _total(tables: Sequence[MarginalTable]) -> float:
+    """Return the weighted mean of the tables' totals."""
+    weights = [1 / (table.variance * table.counts.size) for table in tables]
+    total = float(np.average([table.counts.sum() for table in tables], weights=weights))
+    if total <= 0:
+        raise ValueError(
+            f"the tables hold {total:.6g} users, but a marginal needs a positive total: check them"
+        )
+    return total
+
+
+def _sums(sizes: tuple[int, ...], kept: Sequence[bool]) -> np.ndarray:
+    """Return the matrix (cells of the kept axes x cells) of the sums over the other axes."""
+    matrix = np.ones((1, 1))
+    for size, keep in zip(sizes, kept, strict=True):
+        matrix = np.kron(matrix, np.eye(size) if keep else np.ones((1, size)))
+    return matrix

@@ -1,0 +1,127 @@
+"""The data vector behind reports with the covariance of all its cells, n x n."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.accuracy import quadratic_forms
+from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
+from stratagem.workloads import Workload
+
+COVARIANCE_LIMIT = 1 << 27
+"""Entries of the largest covariance matrix (1 GiB)."""
+BLOCK = 1 << 24
+"""Entries of a temporary array."""
+
+
+class DenseReconstruction(Reconstruction):
+    """x_hat (n,) with the second moments of its scores (n x n), for domains of some thousand user types."""
+
+    @property
+    @abstractmethod
+    def privacy(self) -> tuple[float, float]:
+        """Epsilon and delta of a report."""
+
+    @property
+    @abstractmethod
+    def blind(self) -> np.ndarray:
+        """A random combination (n,) of the directions that no report depends on; zeros where there are none."""
+
+    @property
+    @abstractmethod
+    def shares(self) -> np.ndarray:
+        """The prior p (n,) that chose the scores, 1/n unless given."""
+
+    @property
+    @abstractmethod
+    def least_spread(self) -> np.ndarray:
+        """sum_u p_u E[s s^T | u] (n x n): the second moments of one report where types follow the prior."""
+
+    @abstractmethod
+    def estimated_spread(self) -> np.ndarray:
+        """Return an unbiased estimate S (n x n) of sum_u x_u E[s s^T | u]."""
+
+    @final
+    @cached_property
+    def spread(self) -> np.ndarray:
+        """S (n x n), the estimate of sum_u x_u E[s s^T | u]."""
+        return self.estimated_spread()
+
+    @final
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Return W x_hat (p,)."""
+        return workload.answer(self.data)
+
+    @final
+    def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
+        """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
+        first, floor = quadratic_forms(workload, self.spread), quadratic_forms(workload, self._floor)
+        variance = sampled(first - workload.answer(self.data) ** 2 / self.users, self.users)
+        if about == "users":
+            about_users, identified = self._squares(workload)
+            variance = np.where(identified, first - about_users, variance)
+        return settled(variance, floor, first)
+
+    @final
+    def total_variance(self, workload: Workload) -> float:
+        """Return the estimated total variance of the answers about the users, tr(W C W^T) = tr(V C).
+
+        Exact where all user types are told apart, otherwise what W sees of x_hat; floored as `variances`.
+        """
+        V = workload.gram()
+        estimated = float(np.sum(V * self.spread) - np.diag(V) @ self.data)
+        return max(estimated, float(np.sum(V * self._floor)), 0.0)
+
+    @final
+    def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
+        """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat.
+
+        Raises:
+            ValueError: for more than 2^27 entries, or about the users if some user types are not told apart.
+        """
+        if workload.queries**2 > COVARIANCE_LIMIT:
+            raise ValueError(
+                f"the covariance of {workload.queries} answers was asked for, but at most "
+                f"{math.isqrt(COVARIANCE_LIMIT)} have one that fits in memory: ask for fewer queries"
+            )
+        if about == "users" and self.unseen:
+            raise ValueError(
+                f"the covariance about the users was asked for, but the strategy leaves {self.unseen} dimensions "
+                "of the data vector unseen: ask about='population'"
+            )
+        if about == "users":
+            return _both_sides(workload, self.spread - np.diag(self.data))
+        answers = workload.answer(self.data)
+        moments = _both_sides(workload, self.spread) - np.outer(answers, answers) / self.users
+        return sampled(moments, self.users)
+
+    @cached_property
+    def _floor(self) -> np.ndarray:
+        """(N/E) (sum_u p_u E[s s^T | u] - p p^T), n x n: no data vector has a smaller covariance."""
+        p = self.shares
+        return least_share(self.users, *self.privacy) * (self.least_spread - np.outer(p, p))
+
+    def _squares(self, workload: Workload) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_u w_u^2 x_hat_u (p,) and whether w^2 is in the row space of Q (p,).
+
+        It is when it is orthogonal to all unseen directions, which one random combination of them decides
+        with probability one.
+        """
+        n, unseen, step = len(self.data), self.blind, max(1, BLOCK // workload.queries)
+        sums = np.zeros((workload.queries, 3))
+        columns = np.column_stack([self.data, unseen, np.abs(unseen)])
+        for first in range(0, n, step):
+            block = slice(first, min(first + step, n))
+            units = np.eye(n, block.stop - first, -first)
+            sums += np.square(workload.answer(units)) @ columns[block]
+        return sums[:, 0], np.abs(sums[:, 1]) <= 1e-8 * sums[:, 2]
+
+
+def _both_sides(workload: Workload, C: np.ndarray) -> np.ndarray:
+    """Return W C W^T (p x p)."""
+    return workload.answer(workload.answer(C).T)

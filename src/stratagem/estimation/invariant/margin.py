@@ -1,0 +1,173 @@
+"""The table of a few attributes with the covariance of all its cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from stratagem.accuracy import check_support
+from stratagem.estimation.dense_reconstruction import DenseReconstruction
+from stratagem.estimation.invariant.evidence import Evidence, Placed
+from stratagem.estimation.invariant.score import SEEN, Labels, Scores
+from stratagem.numeric.linalg import PseudoInverse, factor
+from stratagem.workloads import Workload
+from stratagem.workloads.tensor import translates
+
+BLOCK = 1 << 22
+"""Entries of a temporary array."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableReconstruction(DenseReconstruction):
+    """The estimated table (n cells) of some attributes, from the reports that cover some of them.
+
+    Where the attributes are windows of longer cycles everything is computed on the cycles; the floor of the
+    variances then has a uniform user of the cycles in mind.
+    """
+
+    evidence: Evidence
+    scores: Scores
+    attributes: tuple[int, ...]
+    """In rising order."""
+
+    @property
+    def privacy(self) -> tuple[float, float]:
+        """Those of the strategy."""
+        return self.evidence.strategy.epsilon, self.evidence.strategy.delta
+
+    @property
+    def users(self) -> int:
+        """Number N of reports, one a user."""
+        return self.evidence.users
+
+    @property
+    def unseen(self) -> int:
+        """Number of the table's characters that no report tells about."""
+        return int(np.count_nonzero(self._information <= SEEN))
+
+    @property
+    def blind(self) -> np.ndarray:
+        """A random combination (n,) of the unseen characters."""
+        noise = np.fft.fftn(np.random.default_rng(0).standard_normal(self._cycles))
+        return self._cut(np.fft.ifftn(np.where(self._information <= SEEN, noise, 0)).real)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """1 over the cells of the cycles, for each cell (n,)."""
+        return self._cut(np.full(self._cycles, 1 / math.prod(self._cycles)))
+
+    @property
+    def least_spread(self) -> np.ndarray:
+        """M^-1 over the cells (n x n)."""
+        row = np.fft.ifftn(self.scores.inverse(self._labels)).real / math.prod(self._cycles)
+        inside = self._inside
+        return translates(row.ravel(), self._cycles)[np.ix_(inside, inside)]
+
+    def estimated_data(self) -> np.ndarray:
+        """Return the sums of scores (n,)."""
+        total = np.zeros(self._cycles)
+        for covered, histogram, K in self._configurations():
+            sums = np.fft.ifftn(np.fft.fftn(histogram) * np.fft.fftn(K)).real
+            total += sums.reshape([a if i in covered else 1 for i, a in enumerate(self._cycles)])
+        return self._cut(total / math.prod(self._cycles))
+
+    def estimated_spread(self) -> np.ndarray:
+        """Return the sums of products of scores (n x n)."""
+        cells = math.prod(self._cycles)
+        total = np.zeros(self._cycles * 2)
+        for covered, histogram, K in self._configurations():
+            shape = [a if i in covered else 1 for i, a in enumerate(self._cycles)]
+            total += products(histogram, K).reshape(shape * 2)
+        inside = self._inside
+        return (total.reshape(cells, cells) / cells**2)[np.ix_(inside, inside)]
+
+    def check(self, workload: Workload) -> None:
+        """Refuse a workload over these attributes that needs an unseen character.
+
+        Raises:
+            UnsupportedWorkloadError: naming what is missing.
+        """
+        if self.unseen:
+            check_support(factor(workload.gram()), self._null())
+
+    def _null(self) -> PseudoInverse:
+        """Return an orthonormal basis of the unseen characters, as the null space of an inverse."""
+        hidden = np.fft.ifftn(np.where(self._information <= SEEN, 1.0, 0.0)).real
+        values, vectors = np.linalg.eigh(translates(hidden.ravel(), self._cycles))
+        return PseudoInverse(np.ones(0), vectors[:, :0], vectors[:, values > 0.5][self._inside])
+
+    @property
+    def _labels(self) -> Labels:
+        return tuple(int(self.evidence.group[i]) for i in self.attributes)
+
+    @property
+    def _cycles(self) -> tuple[int, ...]:
+        return self.scores.sizes(self._labels)
+
+    @property
+    def _information(self) -> np.ndarray:
+        return self.scores.information(self._labels)
+
+    @property
+    def _inside(self) -> np.ndarray:
+        """The cells of the table among those of the cycles (n,)."""
+        return self._cut(np.arange(math.prod(self._cycles)).reshape(self._cycles))
+
+    def _cut(self, table: np.ndarray) -> np.ndarray:
+        sizes = self.evidence.strategy.sizes
+        return table[tuple(slice(sizes[i]) for i in self.attributes)].ravel()
+
+    def _configurations(self) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray]]:
+        """Yield which attributes some reports cover, the histogram of their shifts, and their scores' density."""
+        for reports in self.evidence.placed:
+            transform = self.scores.transform(reports.pattern)
+            slots = self._slots(reports)
+            place = np.zeros(len(slots), dtype=np.int64)
+            for column in slots.T:
+                place = place * (transform.ndim + 1) + column + 1
+            _, example, which = np.unique(place, return_index=True, return_inverse=True)
+            for number, axes in enumerate(slots[example]):
+                yield self._configuration(reports, transform, axes, which == number)
+
+    def _configuration(
+        self, reports: Placed, transform: np.ndarray, slots: np.ndarray, mine: np.ndarray
+    ) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+        covered = tuple(int(i) for i in np.flatnonzero(slots >= 0))
+        sizes, axes = [self._cycles[i] for i in covered], [int(slots[i]) for i in covered]
+        key = np.zeros(np.count_nonzero(mine), dtype=np.int64)
+        for t, a in zip(axes, sizes, strict=True):
+            key = key * a + reports.shifts[mine, t]
+        histogram = np.bincount(key, reports.counts[mine], math.prod(sizes)).reshape(sizes)
+        labels = tuple(self._labels[i] for i in covered)
+        return covered, histogram, self.scores.density(transform, axes, labels)
+
+    def _slots(self, reports: Placed) -> np.ndarray:
+        """Return the axis (k, t) that lies on each of the table's attributes, -1 for none."""
+        columns = []
+        for i in self.attributes:
+            on = reports.attributes == i
+            columns.append(np.where(on.any(axis=1), on.argmax(axis=1), -1))
+        return np.stack(columns, axis=1)
+
+
+def products(histogram: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return sum over shifts g of histogram[g] K(u - g) K(v - g), cells x cells.
+
+    For every distance v - u one convolution.
+    """
+    cells, axes = K.size, tuple(range(1, K.ndim + 1))
+    ahead = translates(np.arange(float(cells)), K.shape).astype(np.int64)  # u - v, as a cell
+    moved = np.argsort(ahead, axis=0)  # v with u = v + distance: row distance, column v
+    found, step = np.empty((cells, cells)), max(1, BLOCK // cells)
+    transform = np.fft.fftn(histogram)
+    for first in range(0, cells, step):
+        u = moved[first : first + step]
+        pairs = (K.ravel() * K.ravel()[u]).reshape(len(u), *K.shape)
+        sums = np.fft.ifftn(np.fft.fftn(pairs, axes=axes) * transform, axes=axes).real
+        np.put_along_axis(found, u, sums.reshape(len(u), cells), axis=0)
+    return found

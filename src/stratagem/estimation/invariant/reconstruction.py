@@ -1,0 +1,242 @@
+"""Answers and their variances from reports of an invariant strategy, on domains of any size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.accuracy import UnsupportedWorkloadError
+from stratagem.collection.tally import Counts
+from stratagem.estimation.invariant.evidence import Evidence, check_sizes
+from stratagem.estimation.invariant.gap import Gap
+from stratagem.estimation.invariant.interaction import Interactions
+from stratagem.estimation.invariant.line import Line
+from stratagem.estimation.invariant.margin import TableReconstruction
+from stratagem.estimation.invariant.score import SEEN, Labels, Scores
+from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
+from stratagem.number import count_text, entries
+from stratagem.strategies import InvariantStrategy, OrbitStrategy
+from stratagem.workloads import Workload
+from stratagem.workloads.all_range import AllRange
+from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.margin import Margin
+from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.workload import ANSWER_LIMIT
+
+DATA = 1 << 27
+"""Cells of the largest domain whose data vector is written out (1 GiB)."""
+TABLE = 2048
+"""Cells of the largest table whose covariance is computed."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InvariantReconstruction(Reconstruction):
+    """Tables of the attributes that queries touch, from the reports that cover some of them."""
+
+    evidence: Evidence
+    scores: Scores
+    _interactions: list[Interactions] = field(default_factory=list, init=False, repr=False)
+    """What was counted already."""
+
+    @staticmethod
+    def of(strategy: InvariantStrategy, counts: Counts) -> InvariantReconstruction:
+        """Check the counts.
+
+        Raises:
+            ValueError: as `Evidence.of`.
+        """
+        return InvariantReconstruction(Evidence.of(strategy, counts), Scores(strategy))
+
+    @property
+    def users(self) -> int:
+        """Number N of reports, one a user."""
+        return self.evidence.users
+
+    @property
+    def unseen(self) -> int:
+        """Number of the domain's characters that no report tells about.
+
+        Raises:
+            ValueError: for a domain of more than 2^27 cells.
+        """
+        every = self._every()
+        return int(np.count_nonzero(self.scores.information(self._inner(every)[0]) <= SEEN))
+
+    def estimated_data(self) -> np.ndarray:
+        """Return x_hat (n,).
+
+        Raises:
+            ValueError: for a domain of more than 2^27 cells.
+        """
+        return self._tables([self._every()], False)[0][0].ravel()
+
+    def table(self, attributes: Iterable[int]) -> TableReconstruction:
+        """Return the table of some attributes, in rising order, with the covariance of all its cells.
+
+        Raises:
+            ValueError: for a table of more than 2048 cells.
+        """
+        chosen = tuple(sorted(attributes))
+        cells = math.prod(self.evidence.strategy.cycles[i] for i in chosen)
+        if cells > TABLE:
+            raise ValueError(
+                f"the covariance of a table of {count_text(cells)} cells was asked for, but at most {TABLE} are "
+                "computed: ask for fewer attributes at once, or for the cells themselves"
+            )
+        return TableReconstruction(self.evidence, self.scores, chosen)
+
+    def check(self, workload: Workload) -> None:
+        """Refuse a workload that needs characters that no report tells about.
+
+        Raises:
+            UnsupportedWorkloadError: naming the attributes.
+            ValueError: if the domains differ.
+        """
+        check_sizes(self.evidence.strategy.sizes, workload)
+        entries(workload.queries, ANSWER_LIMIT, "the answers", "use a workload with fewer queries")
+        for margin in workload.margins():
+            self._check_support(margin, workload.domain.attributes)
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Return W x_hat (p,)."""
+        answers, margins = np.empty(workload.queries), list(workload.margins())
+        tables = self._tables([one.attributes for one in margins], False)
+        for margin, (table,) in zip(margins, tables, strict=True):
+            answers[margin.places] = self._answers(margin, table.ravel())
+        return answers
+
+    def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
+        """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
+        variances, margins = np.empty(workload.queries), list(workload.margins())
+        cells = any(isinstance(_unweighted(one.workload)[0], Identity) for one in margins)
+        tables = self._tables([one.attributes for one in margins], cells)
+        for margin, found in zip(margins, tables, strict=True):
+            variances[margin.places] = self._variances(margin, found[0].ravel(), found[-1].ravel(), about)
+        return variances
+
+    def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
+        """Return the unbiased estimate (p x p) of the covariance of queries that touch a few attributes.
+
+        Raises:
+            ValueError: if these have a table of more than 2048 cells, or as `DenseReconstruction.covariance`.
+        """
+        margins = list(workload.margins())
+        touched = sorted({i for margin in margins for i in margin.attributes})
+        dense = self.table(touched)
+        rows = np.empty((workload.queries, *(self.evidence.strategy.sizes[i] for i in touched)))
+        for margin in margins:
+            W = margin.workload.matrix()
+            own = [self.evidence.strategy.sizes[i] if i in margin.attributes else 1 for i in touched]
+            rows[margin.places] = W.reshape(len(W), *own)
+        flat = rows.reshape(workload.queries, -1)
+        return dense.covariance(Explicit(flat, workload.domain.part(touched)), about)
+
+    def _answers(self, margin: Margin, table: np.ndarray) -> np.ndarray:
+        workload, weight = _unweighted(margin.workload)
+        if self._gap is not None and isinstance(workload, Prefix):
+            labels, _ = self._inner(margin.attributes)
+            scores = self._source({0}, [labels], False).tables(labels, np.zeros((1, 1), dtype=int))
+            return weight * self._gap.window.answers(scores[0, 0])
+        return margin.workload.answer(table)
+
+    @cached_property
+    def _gap(self) -> Gap | None:
+        """The estimator of prefixes where a single attribute is a window of a longer cycle."""
+        strategy = self.evidence.strategy
+        single = isinstance(strategy, OrbitStrategy) and strategy.window and len(strategy.sizes) == 1
+        return Gap(self.evidence, self.scores) if single else None
+
+    def _variances(self, margin: Margin, table: np.ndarray, squares: np.ndarray, about: About) -> np.ndarray:
+        workload, weight = _unweighted(margin.workload)
+        if isinstance(workload, Identity):
+            labels, _ = self._inner(margin.attributes)
+            cells = math.prod(self.scores.sizes(labels))
+            least = np.full(len(table), (self.scores.inverse(labels).sum() - 1) / cells**2)
+            return weight**2 * self._settled(squares, table, table, least, about)
+        if self._gap is not None and isinstance(workload, Prefix):
+            answers = self._answers(margin, table) / weight
+            found = self._settled(self._gap.squares(), answers, answers, self._gap.least(), about)
+            return weight**2 * found
+        one = len(margin.attributes) == 1
+        if one and (isinstance(workload, Prefix | AllRange) or len(table) > TABLE):
+            line, answers = Line(self.evidence, self.scores, margin.attributes[0]), workload.answer(table)
+            own = answers if isinstance(workload, Prefix | AllRange) else line.own(workload, table)
+            found = self._settled(line.squares(workload), answers, own, line.least(workload), about)
+            return weight**2 * found
+        return weight**2 * self.table(margin.attributes).variances(workload, about)
+
+    def _settled(
+        self, first: np.ndarray, answers: np.ndarray, own: np.ndarray, least: np.ndarray, about: About
+    ) -> np.ndarray:
+        """Return variances from the sums of squared scores, of squared queries, and the least of one report."""
+        strategy = self.evidence.strategy
+        about_population = sampled(first - answers**2 / self.users, self.users)
+        variance = first - own if about == "users" else about_population
+        return settled(variance, least_share(self.users, strategy.epsilon, strategy.delta) * least, first)
+
+    def _tables(self, sets: list[tuple[int, ...]], squared: bool) -> list[np.ndarray]:
+        """Return x_hat (1, sizes) of sets of attributes, and if asked the sums of squared scores (2, sizes)."""
+        inner = [self._inner(attributes) for attributes in sets]
+        by_labels: dict[Labels, list[int]] = {}
+        for place, (labels, _) in enumerate(inner):
+            by_labels.setdefault(labels, []).append(place)
+        source = self._source({i for attributes in sets for i in attributes}, by_labels, squared)
+        found: dict[int, np.ndarray] = {}
+        for labels, places in by_labels.items():
+            chosen = np.array([[sets[place][i] for i in inner[place][1]] for place in places])
+            tables = source.tables(labels, chosen)[: 1 + squared]
+            for k, place in enumerate(places):
+                back = 1 + np.argsort(inner[place][1])
+                cut = (slice(self.evidence.strategy.sizes[i]) for i in sets[place])
+                found[place] = tables[:, k].transpose(0, *back)[(slice(None), *cut)]
+        return [found[place] for place in range(len(sets))]
+
+    def _inner(self, attributes: tuple[int, ...]) -> tuple[Labels, list[int]]:
+        """Return the groups of attributes in rising order, and the attributes' places in that order."""
+        group = self.evidence.group
+        order = sorted(range(len(attributes)), key=lambda i: (group[attributes[i]], attributes[i]))
+        return tuple(int(group[attributes[i]]) for i in order), order
+
+    def _source(self, asked: set[int], kinds: Iterable[Labels], squared: bool) -> Interactions:
+        """Return the sums of scores of the attributes asked about, those computed before if they have them all."""
+        for one in self._interactions:
+            if one.holds(asked, kinds, squared):
+                return one
+        members = [[i for i in group if i in asked] for group in self.evidence.strategy.groups]
+        self._interactions.append(Interactions(self.evidence, self.scores, members, squared))
+        return self._interactions[-1]
+
+    def _check_support(self, margin: Margin, names: tuple[str, ...]) -> None:
+        labels, _ = self._inner(margin.attributes)
+        if (self.scores.information(labels) > SEEN).all():
+            return
+        try:
+            self.table(margin.attributes).check(margin.workload)
+        except UnsupportedWorkloadError:
+            asked = ", ".join(names[i] for i in margin.attributes)
+            raise UnsupportedWorkloadError(
+                f"The strategy cannot answer this workload: no report tells about some combination of values of "
+                f"{asked}; use a strategy made for these queries, or ask for tables of fewer attributes."
+            ) from None
+
+    def _every(self) -> tuple[int, ...]:
+        """Return all attributes, where the domain can be written out."""
+        strategy = self.evidence.strategy
+        entries(strategy.domain_size, DATA, "the data vector", "ask for marginals, not for all cells")
+        return tuple(range(len(strategy.sizes)))
+
+
+def _unweighted(workload: Workload) -> tuple[Workload, float]:
+    """Return a workload without its weights, and their product."""
+    weight = 1.0
+    while isinstance(workload, Weighted):
+        workload, weight = workload.workload, weight * workload.weight
+    return workload, weight

@@ -1,0 +1,68 @@
+"""An invariant strategy at work on users whose domain nobody can count."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratagem.accuracy import evaluate
+from stratagem.collection.tally import counted
+from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
+from stratagem.estimation.simulation import Simulation, check_runs
+from stratagem.strategies import InvariantStrategy
+from stratagem.workloads import Workload
+
+ROUNDING = 1e-12
+"""Share of N tr V/n below which a predicted variance is rounding."""
+
+
+def try_out(
+    workload: Workload,
+    strategy: InvariantStrategy,
+    coordinates: np.ndarray,
+    users: np.ndarray,
+    *,
+    repetitions: int = 100,
+    seed: int = 0,
+) -> Simulation:
+    """Let users report `repetitions` times and estimate the answers each time, as `simulate`.
+
+    Args:
+        workload: What is asked.
+        strategy: What they run.
+        coordinates: Their types (k, d), one value an attribute.
+        users: How many have each of these types (k,), whole numbers.
+        repetitions: How often all of them report; repetition r depends on (seed, r) alone.
+        seed: Makes the run repeatable.
+
+    Raises:
+        ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
+    """
+    check_runs(repetitions, seed)
+    if not len(users) or users.sum() <= 0:
+        raise ValueError("no users were given to report, but at least one is needed: give data")
+    values = np.repeat(strategy.coordinates(coordinates), users, axis=0)
+    truth = workload.answer_users(values)
+    predicted = _predicted(workload, strategy, values)
+    estimates, observed, squares = np.empty(0), np.empty(repetitions), np.zeros(workload.queries)
+    for r in range(repetitions):
+        outputs = strategy.randomise(values, np.random.default_rng([seed, r]))
+        reconstruction = InvariantReconstruction.of(strategy, counted(outputs, strategy.outputs))
+        reconstruction.check(workload)
+        found = reconstruction.answers(workload)
+        estimates = estimates if r else found
+        errors = np.square(found - truth)
+        observed[r] = errors.sum()
+        squares += errors
+    return Simulation(
+        len(values), truth, estimates, None, predicted, observed, np.sqrt(squares / repetitions)
+    )
+
+
+def _predicted(workload: Workload, strategy: InvariantStrategy, values: np.ndarray) -> float:
+    """Return the exact total variance of the answers, sum_u x_u t_u."""
+    per_type = evaluate(workload, strategy).per_type
+    if len(per_type) == 1:
+        total = len(values) * float(per_type[0])
+    else:
+        total = float(per_type[np.ravel_multi_index(tuple(values.T), strategy.sizes)].sum())
+    return total if total > ROUNDING * len(values) * workload.mean_square else 0.0

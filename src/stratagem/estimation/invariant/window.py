@@ -1,0 +1,128 @@
+"""Reports of translates on longer cycles than the domain: the optimal reconstruction, for a thousand user types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.accuracy import check_support
+from stratagem.estimation.dense_reconstruction import DenseReconstruction
+from stratagem.estimation.invariant.evidence import Evidence, check_sizes
+from stratagem.estimation.invariant.margin import products
+from stratagem.numeric.linalg import CentredInverse, PseudoInverse, centre, centred_inverse, factor
+from stratagem.prior import uniform
+from stratagem.strategies.strategy import apply_inverse
+from stratagem.workloads import Workload
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WindowReconstruction(DenseReconstruction):
+    """x_hat = M^+ Q^T D^-1 c, as `BestLinear`, without the matrix Q: its row (b, g) is w_b x_b(u - g).
+
+    D = diag(w_b d_b(g)), d_b(g) the sum of x_b(u - g) over the window, so every sum over shifts is a convolution.
+    Rows are nearly constant at small epsilon; from each its mean over the cycle is taken first.
+    """
+
+    evidence: Evidence
+
+    @property
+    def privacy(self) -> tuple[float, float]:
+        """Those of the strategy."""
+        return self.evidence.strategy.epsilon, self.evidence.strategy.delta
+
+    @property
+    def users(self) -> int:
+        """Number N of reports, one a user."""
+        return self.evidence.users
+
+    @cached_property
+    def inverse(self) -> CentredInverse | PseudoInverse:
+        """(M - 11^T/n)^+."""
+        strategy, inside = self.evidence.strategy, self._inside
+        M = np.zeros((len(inside), len(inside)))
+        for b, weight in enumerate(strategy.weights):
+            if weight > 0:
+                x, sums = self._levels(b)
+                M += products(weight / sums, x - x.mean())[np.ix_(inside, inside)]
+        return centred_inverse(centre(M))
+
+    @property
+    def unseen(self) -> int:
+        """Dimensions of the data vector that no report depends on."""
+        return self.inverse.null.shape[1] - 1
+
+    @property
+    def blind(self) -> np.ndarray:
+        """A random direction (n,) that no report depends on."""
+        null = self.inverse.null
+        blind = null @ np.random.default_rng(0).standard_normal(null.shape[1])
+        return blind - blind.mean() if self.unseen else np.zeros(len(null))
+
+    @property
+    def shares(self) -> np.ndarray:
+        """1/n (n,)."""
+        return uniform(len(self._inside))
+
+    @property
+    def least_spread(self) -> np.ndarray:
+        """M^+/n (n x n)."""
+        return apply_inverse(self.inverse, np.eye(len(self._inside))) / len(self._inside)
+
+    def estimated_data(self) -> np.ndarray:
+        """Return M^+ Q^T D^-1 c (n,)."""
+        return self.users / len(self._inside) + self.inverse @ self._deviation()
+
+    def estimated_spread(self) -> np.ndarray:
+        """Return R diag(c) R^T (n x n), R^T = D^-1 Q M^+."""
+        inside = self._inside
+        n, squares = len(inside), np.zeros((len(inside), len(inside)))
+        for x, sums, histogram in self._reports():
+            squares += products(histogram / sums**2, x - x.mean())[np.ix_(inside, inside)]
+        mean = (self.inverse @ self._deviation()) / n
+        return self.users / n**2 + mean + mean[:, None] + self.inverse @ (self.inverse @ squares).T
+
+    def check(self, workload: Workload) -> None:
+        """Refuse a workload that is not in the row space of Q.
+
+        Raises:
+            UnsupportedWorkloadError: naming what is missing.
+            ValueError: if the domains differ.
+        """
+        check_sizes(self.evidence.strategy.sizes, workload)
+        check_support(factor(workload.gram()), self.inverse)
+
+    def _deviation(self) -> np.ndarray:
+        """Return Q^T D^-1 c (n,), each row less its mean over the cycle."""
+        total = np.zeros(self.evidence.strategy.cycles)
+        for x, sums, histogram in self._reports():
+            total += np.fft.ifftn(np.fft.fftn(histogram / sums) * np.fft.fftn(x - x.mean())).real
+        return total.ravel()[self._inside]
+
+    def _reports(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield levels, row sums and counts of the translates of each pattern that came, shape of the cycles."""
+        cycles = self.evidence.strategy.cycles
+        for reports in self.evidence.placed:
+            places = np.ravel_multi_index(tuple(reports.shifts.T), cycles)
+            histogram = np.bincount(places, reports.counts, math.prod(cycles)).reshape(cycles)
+            yield *self._levels(reports.pattern), histogram
+
+    def _levels(self, b: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return x_b and the sums of its translates over the window, shape of the cycles."""
+        strategy = self.evidence.strategy
+        x, window = strategy.patterns[b].levels(strategy.ratio), np.zeros(math.prod(strategy.cycles))
+        window[self._inside] = 1
+        sums = np.fft.ifftn(np.fft.fftn(window.reshape(strategy.cycles)) * np.fft.fftn(x).conj()).real
+        return x, sums
+
+    @cached_property
+    def _inside(self) -> np.ndarray:
+        """The user types among the cells of the cycles (n,)."""
+        strategy = self.evidence.strategy
+        cells = np.arange(math.prod(strategy.cycles)).reshape(strategy.cycles)
+        return cells[tuple(map(slice, strategy.sizes))].ravel()

@@ -1,0 +1,70 @@
+"""The data vector that makes the counts of reports most likely."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratagem.estimation.simplex import duality_gap
+from stratagem.estimation.working_set import sparse_minimum
+from stratagem.strategies import Strategy
+
+GAP = 1e-5
+"""Log-likelihood that the answer may lack: at most sqrt(2e-5) = 0.0045 standard errors in any direction."""
+MAX_STEPS = 50
+"""Newton steps at most; far fewer suffice."""
+SUFFICIENT = 0.1
+"""Share of the predicted decrease that a step must reach."""
+
+
+def most_likely(strategy: Strategy, counts: np.ndarray, gap: float = GAP) -> np.ndarray:
+    """Return argmax sum_y c_y log (Q z)_y over the simplex z >= 0, sum z = 1, from counts c (m,).
+
+    It is what iterating Bayes' rule converges to, z_u <- z_u sum_y Q[y, u] (c_y / N) / (Q z)_y (IBU, Agrawal
+    and Aggarwal, PODS 2001), an expectation-maximisation that needs thousands of rounds where privacy is
+    strong. Here Newton's method on the simplex takes a few: under epsilon-LDP the likelihood is nearly
+    quadratic. Stops when the likelihood is within `gap` of the largest: N (max_u (Q^T (c / (Q z)))_u / N - 1)
+    <= gap, a bound by concavity that also holds for the iteration's own limit; from some 10^11 reports rounding
+    keeps the bound, though hardly the answer, above 1e-5.
+    """
+    z = np.full(strategy.domain_size, 1 / strategy.domain_size)
+    for _ in range(MAX_STEPS):
+        slope = likelihood_slope(strategy, counts, z)
+        if duality_gap(slope, z) <= gap:
+            break
+        curvature = _weighted_gram(strategy, _per_report(counts, strategy.forward(z) ** 2))
+        target = sparse_minimum(curvature, z, slope, gap / 10)
+        z = _along(strategy, counts, z, target - z, float(slope @ (target - z)), gap / 10)
+    return z
+
+
+def likelihood_slope(strategy: Strategy, counts: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return -Q^T (c / (Q z)) (n,), the gradient of the negative log-likelihood."""
+    return -strategy.backward(_per_report(counts, strategy.forward(z)))
+
+
+def _along(
+    strategy: Strategy, counts: np.ndarray, z: np.ndarray, move: np.ndarray, slope: float, slack: float
+) -> np.ndarray:
+    """Return z + t move for the first t = 1, 1/2, 1/4, ... that raises the likelihood enough, give or take the slack.
+
+    The slack is what the move itself was computed to: near the end it may gain nothing and only lower the bound.
+    """
+    before, change = strategy.forward(z), strategy.forward(move)
+    seen = counts > 0
+    c, relative = counts[seen], change[seen] / before[seen]
+    t = 1.0
+    while t > 1e-10:
+        if (t * relative > -1).all() and -(c @ np.log1p(t * relative)) <= SUFFICIENT * t * slope + slack:
+            return z + t * move
+        t /= 2
+    return z
+
+
+def _per_report(counts: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return counts / values (m,), zero for reports that nobody made."""
+    return np.divide(counts, values, out=np.zeros_like(counts), where=counts > 0)
+
+
+def _weighted_gram(strategy: Strategy, weights: np.ndarray) -> np.ndarray:
+    """Return Q^T diag(weights) Q (n x n)."""
+    return strategy.backward(weights[:, None] * strategy.forward(np.eye(strategy.domain_size)))

@@ -1,0 +1,246 @@
+"""Post-processing by name: data vectors that can exist, at the price of a bias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratagem.estimation.best_linear import BestLinear
+from stratagem.estimation.consistency.nonnegativity import ripple
+from stratagem.estimation.dense_reconstruction import DenseReconstruction
+from stratagem.estimation.entropy import largest_entropy
+from stratagem.estimation.likelihood import most_likely
+from stratagem.estimation.reconstruction import ROUNDING, Reconstruction
+from stratagem.estimation.simplex import nearest_on_simplex
+from stratagem.estimation.working_set import sparse_minimum
+from stratagem.file.toml import nearest
+from stratagem.numeric.linalg import factor, pseudo_inverse
+from stratagem.workloads import Workload, histogram
+
+SURVIVORS = 2.0
+"""Empty cells that base-cut keeps by mistake, on average."""
+CLOSE = 1e-4
+"""Distance of workload non-negative least squares from its exact answer, in total standard errors."""
+
+PAID = 1e-6
+"""Debt that ripple leaves in a cell, as a share of an average cell."""
+
+Process = Callable[[Reconstruction, Workload], np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way from counts of reports to a data vector (n,), and what it does to expectations.
+
+    None in place of the data vector leaves the answers as they are.
+    """
+
+    name: str
+    unbiased: bool
+    """Whether the expectation of every answer is the true one."""
+    bias: str
+    """In which sense the answers are biased, or not; begins with `unbiased` or `biased`."""
+    reference: str
+    process: Process
+
+
+def named(name: str) -> Method:
+    """Return the post-processing of that name.
+
+    Raises:
+        ValueError: for an unknown name, with the nearest known ones.
+    """
+    if name not in METHODS:
+        raise ValueError(f"{name!r} was given as post-processing, but is not known: {nearest(name, METHODS)}")
+    return METHODS[name]
+
+
+def _unbiased(reconstruction: Reconstruction, workload: Workload) -> None:
+    """Change nothing."""
+
+
+def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return max(x_hat, 0)."""
+    return np.maximum(_cells(reconstruction, "base-pos"), 0.0)
+
+
+def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return x_hat where it is at least Phi^-1(1 - 2/n) standard errors of it, else zero."""
+    from scipy.special import ndtri
+
+    x = _cells(reconstruction, "base-cut")
+    errors = np.sqrt(reconstruction.variances(histogram(workload.domain)))
+    threshold = ndtri(max(0.5, 1 - SURVIVORS / len(x))) * errors
+    return np.where(x >= np.maximum(threshold, 0.0), x, 0.0)
+
+
+def _norm_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return the largest cells of x_hat until they hold the N users, the last one cut to fit, others zero."""
+    x = np.maximum(_cells(reconstruction, "norm-cut"), 0.0)
+    order = np.argsort(-x, kind="stable")
+    before = np.cumsum(x[order]) - x[order]
+    kept = np.zeros_like(x)
+    kept[order] = np.clip(reconstruction.users - before, 0.0, x[order])
+    return kept
+
+
+def _norm_sub(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return max(x_hat + delta, 0) with delta such that it holds N users: the nearest point of the simplex."""
+    return nearest_on_simplex(_cells(reconstruction, "norm-sub"), reconstruction.users)
+
+
+def _wnnls(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return argmin ||W (x - x_hat)||_2 subject to x >= 0, sum x = N.
+
+    The answers are within 1e-4 of the root of their total variance of the exact minimiser's:
+    ||W (x - x*)||^2 <= 2 (f(x) - f(x*)) for f = ||W (x - x_hat)||^2 / 2, and the duality gap bounds that;
+    from some 10^11 users double precision allows 1e-2.
+    """
+    dense = _dense(reconstruction, "wnnls")
+    N, V = dense.users, workload.gram()
+    gap = 0.5 * _tolerance(dense, workload) ** 2
+    return N * sparse_minimum(V, dense.data / N, np.zeros(len(V)), gap)
+
+
+def _tolerance(reconstruction: DenseReconstruction, workload: Workload) -> float:
+    """Return 1e-4 of the root of the answers' total variance, at least what rounding takes, as a share of N."""
+    N = reconstruction.users
+    least = ROUNDING * N * workload.frobenius_squared
+    return CLOSE * math.sqrt(max(reconstruction.total_variance(workload), least)) / N
+
+
+def _maximum_entropy(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return the x of largest entropy among those with the answers of wnnls, W x = W x_wnnls.
+
+    As even as the answers allow: cells that no query tells apart are equal, attributes that no query asks together
+    independent. Its answers are within 1e-4 of the root of their total variance of those of wnnls. Where the
+    answers determine every cell it is wnnls.
+    """
+    dense = _dense(reconstruction, "maximum-entropy")
+    nearest, N, A = _wnnls(dense, workload), dense.users, _independent(workload)
+    if len(A) == len(nearest):
+        return nearest
+    return N * largest_entropy(A, nearest / N, _tolerance(dense, workload))
+
+
+def _independent(workload: Workload) -> np.ndarray:
+    """Return as few queries A (r x n) as the workload has dimensions, A^T A = V."""
+    if workload.queries >= workload.domain_size:
+        return factor(workload.gram()).T
+    W = workload.matrix()
+    return pseudo_inverse(W @ W.T).vectors.T @ W
+
+
+def _ripple(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return x_hat, negative cells paid by those that differ in one attribute, and so on until all is paid.
+
+    Where x_hat does not hold N users, all cells first take equal parts of what it misses.
+    """
+    x, N = _cells(reconstruction, "ripple"), reconstruction.users
+    paid = ripple((x + (N - x.sum()) / len(x)).reshape(workload.domain.sizes), PAID * N / len(x))
+    return nearest_on_simplex(paid.ravel(), N)
+
+
+def _ibu(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+    """Return the most likely data vector, the limit of iterative Bayesian updates."""
+    if not isinstance(reconstruction, BestLinear):
+        raise ValueError(
+            "ibu was asked for, but needs counts of every output, and this protocol has too many: use wnnls"
+        )
+    return reconstruction.users * most_likely(reconstruction.strategy, reconstruction.counts)
+
+
+def _dense(reconstruction: Reconstruction, name: str) -> DenseReconstruction:
+    if not isinstance(reconstruction, DenseReconstruction):
+        raise ValueError(
+            f"{name} was asked for, but needs the covariance of all cells, and this domain has too many: use norm-sub, "
+            "or consistent tables of a few attributes"
+        )
+    return reconstruction
+
+
+def _cells(reconstruction: Reconstruction, name: str) -> np.ndarray:
+    if reconstruction.unseen:
+        raise ValueError(
+            f"{name} was asked for, but changes single cells, and {reconstruction.unseen} dimensions of the data "
+            "vector are unseen by this strategy: use wnnls, maximum-entropy or ibu"
+        )
+    return reconstruction.data
+
+
+CONSISTENCY = "@wang2020locally"
+NEAREST = "biased: small cells upwards, large ones downwards; never farther from a data vector than the unbiased one"
+METHODS = {
+    each.name: each
+    for each in (
+        Method(
+            "unbiased",
+            True,
+            "unbiased: the expectation of every answer is the true one",
+            "@mckenna2020workload, Theorem 3.10",
+            _unbiased,
+        ),
+        Method(
+            "base-pos",
+            False,
+            "biased upwards: no cell is expected below its truth, and the cells sum to more than all users",
+            CONSISTENCY,
+            _base_pos,
+        ),
+        Method(
+            "base-cut",
+            False,
+            "biased: cells within the noise become zero, so rare ones are lost; the sum is free",
+            CONSISTENCY,
+            _base_cut,
+        ),
+        Method(
+            "norm-cut",
+            False,
+            "biased: small cells downwards to zero, so that the largest hold all users",
+            f"{CONSISTENCY} (called Base-Cut elsewhere)",
+            _norm_cut,
+        ),
+        Method("norm-sub", False, NEAREST, CONSISTENCY, _norm_sub),
+        Method(
+            "simplex",
+            False,
+            NEAREST,
+            "@held1974validation; the same data vector as norm-sub",
+            _norm_sub,
+        ),
+        Method(
+            "wnnls",
+            False,
+            "biased: answers move to the nearest ones of a data vector; never farther from the truth than the "
+            "unbiased ones, summed over all queries",
+            "@mckenna2020workload, section 6.6 and appendix A",
+            _wnnls,
+        ),
+        Method(
+            "maximum-entropy",
+            False,
+            "biased: the answers are those of wnnls; what no query asked is as even as they allow",
+            "@qardaji2014priview",
+            _maximum_entropy,
+        ),
+        Method(
+            "ripple",
+            False,
+            "biased: rare cells upwards, at the cost of cells that differ from them in one attribute",
+            "@qardaji2014priview",
+            _ripple,
+        ),
+        Method(
+            "ibu",
+            False,
+            "biased for few users, consistent for many: maximum likelihood",
+            "@agrawal2001design",
+            _ibu,
+        ),
+    )
+}
+"""Post-processing by name. Hierarchical and marginal consistency need no name here: every data vector has them."""

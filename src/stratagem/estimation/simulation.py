@@ -1,0 +1,196 @@
+"""A strategy at work on real data: true answers, estimates, and whether the errors are those predicted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
+from stratagem.numeric.linalg import factor
+from stratagem.prior import check_prior
+from stratagem.strategies import Strategy
+from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROUNDING = 1e-12
+"""Share of sum_u x_u V_uu below which a predicted variance is rounding."""
+USERS = float(1 << 53)
+"""Most users: whole numbers up to here are exact in double precision."""
+PER_QUERY_LIMIT = 1 << 30
+"""Queries x user types up to which every query's own standard error is computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Repeated collections of reports from the same users, held against the exact prediction."""
+
+    users: int
+    """Number N of users."""
+    truth: np.ndarray
+    """True answers W x (p,)."""
+    estimates: np.ndarray
+    """Estimated answers (p,) of the first repetition."""
+    standard_errors: np.ndarray | None
+    """Exact standard deviation of every estimate (p,); None with very many queries."""
+    predicted: float
+    """Exact total variance sum_u x_u t_u of the p answers, in squared counts."""
+    observed: np.ndarray
+    """Total squared error ||W (x_hat - x)||^2 of each repetition."""
+    errors: np.ndarray | None
+    """Root mean square error of every answer over the repetitions (p,); None with very many queries."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the predicted error is zero to double precision, as for the total."""
+        return self.predicted == 0
+
+    @property
+    def ratio(self) -> float:
+        """Mean observed over predicted total squared error; 1 in expectation, NaN where both are zero."""
+        return math.nan if self.exact else float(self.observed.mean()) / self.predicted
+
+    @property
+    def ratio_error(self) -> float:
+        """Standard error of `ratio`, from the spread of the repetitions."""
+        if self.exact:
+            return math.nan
+        return float(self.observed.std(ddof=1)) / math.sqrt(len(self.observed)) / self.predicted
+
+    @property
+    def normalised(self) -> float:
+        """Predicted variance of an answer as a fraction of the users, averaged over queries."""
+        return self.predicted / (len(self.truth) * self.users**2)
+
+    def __str__(self) -> str:
+        """Say how large the errors were, and whether they are those predicted."""
+        root = math.sqrt(self.predicted / len(self.truth))
+        ratio = "none was predicted" if self.exact else f"{self.ratio:.3f} ± {self.ratio_error:.3f} of it"
+        return (
+            f"{len(self.truth):,} queries, {self.users:,} users, {len(self.observed):,} repetitions\n"
+            f"predicted error  {root:,.1f} users, root mean square over the queries\n"
+            f"observed square  {ratio}"
+        )
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw observed over predicted errors of every query; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default.
+
+        Raises:
+            ValueError: without matplotlib, for a path or width that cannot be used, or too many queries.
+        """
+        from stratagem.plots import plot_simulation
+
+        return plot_simulation(self, path, width)
+
+
+def simulate(
+    workload: Workload,
+    strategy: Strategy,
+    x: np.ndarray,
+    *,
+    repetitions: int = 100,
+    seed: int = 0,
+    prior: np.ndarray | None = None,
+) -> Simulation:
+    """Let x[u] users of each type u report, `repetitions` times, and estimate the answers each time.
+
+    `prior` (n,) chooses the reconstruction, as in `evaluate`.
+    Reports are drawn as counts, which has the same distribution as one report a user.
+
+    Raises:
+        ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
+
+    Example:
+        >>> import numpy as np, stratagem as st
+        >>> run = simulate(st.prefix(4), st.randomised_response(4, 1.0), np.array([500, 300, 150, 50]))
+        >>> abs(run.ratio - 1) < 4 * run.ratio_error
+        True
+    """
+    x = _check(repetitions, seed, x, workload.domain_size)
+    prior = None if prior is None else check_prior(prior, workload.domain_size)
+    accuracy = evaluate(workload, strategy, prior)
+    counts = draw(strategy, x, repetitions, seed)
+    predicted, rounding = accuracy.total_variance(x), ROUNDING * float(np.diag(workload.gram()) @ x)
+    estimated = estimate_data(workload, strategy, counts, prior)
+    feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
+    return Simulation(
+        users=int(x.sum()),
+        truth=workload.answer(x),
+        estimates=workload.answer(estimated[:, 0]),
+        standard_errors=np.sqrt(per_query_variance(workload, strategy, x, prior)) if feasible else None,
+        predicted=predicted if predicted > rounding else 0.0,
+        observed=squared_errors(workload, estimated, x),
+        errors=_query_errors(workload, estimated, x) if feasible else None,
+    )
+
+
+def draw(strategy: Strategy, x: np.ndarray, repetitions: int, seed: int) -> np.ndarray:
+    """Return independent counts of reports (m x repetitions); repetition r depends on (seed, r) alone."""
+    columns = [strategy.histogram(x, np.random.default_rng([seed, r])) for r in range(repetitions)]
+    return np.stack(columns, axis=1)
+
+
+def estimate_data(
+    workload: Workload, strategy: Strategy, counts: np.ndarray, prior: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the estimates M^+ Q^T D^-1 counts of the data vector (n x k), one factorisation for all k."""
+    inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
+    weighted = strategy.backward(inverse_row_sums(strategy, prior)[:, None] * counts)
+    return apply_inverse(inverse, weighted, prior)
+
+
+def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return ||W (x_hat - x)||^2 of every column x_hat (n x k), through V = F F^T."""
+    return np.square(factor(workload.gram()).T @ (estimated - x[:, None])).sum(axis=0)
+
+
+def _query_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the root mean square of W (x_hat - x) over the columns x_hat (n x k), query by query (p,)."""
+    squares = np.zeros(workload.queries)
+    for column in estimated.T:
+        squares += np.square(workload.answer(column - x))
+    return np.sqrt(squares / estimated.shape[1])
+
+
+def check_runs(repetitions: int, seed: int) -> None:
+    """Refuse repetitions and seeds that are no whole numbers or too small.
+
+    Raises:
+        ValueError: for such.
+    """
+    for name, value in (("repetitions", repetitions), ("seed", seed)):
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise ValueError(f"{name} is {value!r}, but must be a whole number: give one, for example 100")
+    if repetitions < 2:
+        raise ValueError(
+            f"{repetitions} repetitions were given, but their spread needs at least 2: give more"
+        )
+    if seed < 0:
+        raise ValueError(f"the seed is {seed}, but must not be negative: give 0, 1, 2, ...")
+
+
+def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
+    """Return the data vector as an array, refusing what is no number, no whole number or too large to draw."""
+    check_runs(repetitions, seed)
+    x = np.asarray(x)
+    if x.dtype.kind not in "biuf" or x.shape != (n,) or not np.isfinite(x).all() or (x < 0).any():
+        raise ValueError(
+            f"the data vector must hold {n} nonnegative whole numbers: give one count a user type"
+        )
+    if x.sum(dtype=float) > USERS:
+        raise ValueError(
+            f"the data vector counts {x.sum(dtype=float):.3g} users, but at most {USERS:.3g} can be drawn: "
+            "divide the counts"
+        )
+    if not x.any():
+        raise ValueError("the data vector counts no users, but at least one is needed: give data")
+    return x

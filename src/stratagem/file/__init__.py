@@ -1,0 +1,1 @@
+"""Files: read without trust, written complete or not at all."""

@@ -1,0 +1,1 @@
+"""Numerics: factors of semidefinite matrices, fast transforms, normal noise."""

@@ -1,0 +1,32 @@
+"""Objectives: the number that a strategy is to make small, its lower bounds, and how it is measured."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from stratagem.objective.average import Average
+from stratagem.objective.minimax import Minimax
+from stratagem.objective.objective import Near, Objective
+from stratagem.objective.worst_case import WorstCase
+from stratagem.objective.worst_query import WorstQuery
+from stratagem.prior import check_prior
+from stratagem.workloads import Workload
+
+__all__ = ["KINDS", "Average", "Minimax", "Near", "Objective", "WorstCase", "WorstQuery", "named_objective"]
+
+KINDS: dict[str, type[Objective]] = {leaf.kind: leaf for leaf in (Average, WorstCase, WorstQuery)}
+
+
+def named_objective(kind: str, workload: Workload, prior: ArrayLike | None) -> Objective:
+    """Return the objective of that name.
+
+    Raises:
+        ValueError: for an unknown name, a bad prior, or a prior where the worst user type is asked for.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"the objective is {kind!r}, but must be one of {', '.join(KINDS)}: choose one")
+    if prior is not None and kind == WorstCase.kind:
+        raise ValueError(
+            "a prior was given for the objective worst-case, which holds for every prior: leave the prior out"
+        )
+    return KINDS[kind](workload, None if prior is None else check_prior(prior, workload.domain_size))

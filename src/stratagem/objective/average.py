@@ -1,0 +1,65 @@
+"""The average variance over the user types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy, objective
+from stratagem.bounds import Bounds, lower_bounds, tighten
+from stratagem.bounds.weighted import WeightedDual
+from stratagem.numeric.linalg import factor
+from stratagem.objective.objective import AVERAGE, Near, Objective
+from stratagem.strategies import InvariantStrategy, Randomiser, Strategy
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Average(Objective):
+    """L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the variance of a user drawn from the prior p.
+
+    Reference:
+        McKenna, Maity, Mazumdar, Miklau, VLDB 2020, Problem 3.12, with p = 1/n.
+    """
+
+    kind: ClassVar[str] = AVERAGE
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """V = F F^T (n x r)."""
+        return factor(self.workload.gram())
+
+    @property
+    def offset(self) -> float:
+        """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n; per user type where L is."""
+        if self.prior is None:
+            return self.workload.mean_square * self.workload.scale
+        return self.workload.domain_size * float(self.shares @ np.diag(self.workload.gram()))
+
+    def added(self, value: float) -> float:
+        """Return (L - offset)/n, the variance that a user adds where L is `value`, at least zero."""
+        return max(0.0, value - self.offset) / self.workload.scale
+
+    def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
+        """Return L(Q)."""
+        F = self.factor if isinstance(strategy, Strategy) else None
+        return objective(self.workload, strategy, F, prior)
+
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    ) -> float:
+        """Return L(Q)."""
+        return accuracy.objective
+
+    def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
+        """Return the bounds on L(Q)."""
+        return lower_bounds(self.workload, epsilon, self.prior, dual)
+
+    def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
+        """Return tighter bounds on L(Q)."""
+        return tighten(
+            bounds, self.workload, epsilon, near.objective, gap, seconds, near.patterns, self.prior
+        )

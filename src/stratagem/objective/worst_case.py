@@ -1,0 +1,55 @@
+"""The variance of the least favourable user type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy, evaluate
+from stratagem.bounds.least_favourable import least_favourable_prior
+from stratagem.bounds.pairwise import pairwise_types
+from stratagem.objective.average import Average
+from stratagem.objective.minimax import Minimax
+from stratagem.strategies import InvariantStrategy, Randomiser
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WorstCase(Minimax):
+    """max_u t_u, the total variance per user if everybody had the least favourable type."""
+
+    kind: ClassVar[str] = "worst-case"
+
+    @property
+    def size(self) -> int:
+        """Number n of user types."""
+        return self.workload.domain_size
+
+    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
+        """Return t_u (n,)."""
+        return evaluate(self.workload, strategy, prior).per_type
+
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    ) -> float:
+        """Return max_u t_u."""
+        return self.largest(accuracy.per_type)
+
+    def mixed(self, mixture: np.ndarray) -> Average:
+        """Return the same workload with the mixture as prior."""
+        return Average(self.workload, None if _even(mixture) else mixture)
+
+    def pairwise(self, epsilon: float) -> float:
+        """Return the bound from two user types."""
+        return pairwise_types(self.workload.gram(), epsilon)
+
+    def least_favourable(self, epsilon: float) -> np.ndarray:
+        """Return the least favourable prior (n,)."""
+        return least_favourable_prior(self.workload.gram(), epsilon)
+
+
+def _even(mixture: np.ndarray) -> bool:
+    """Return whether a mixture is uniform up to what an ascent may leave."""
+    return bool(np.abs(mixture * len(mixture) - 1).max() <= 1e-9)

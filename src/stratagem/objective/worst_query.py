@@ -1,0 +1,67 @@
+"""The variance of the least accurate query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy, per_query_variance
+from stratagem.bounds.least_favourable import least_favourable_queries
+from stratagem.bounds.pairwise import pairwise_queries
+from stratagem.objective.average import Average
+from stratagem.objective.minimax import Minimax
+from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.workloads import explicit
+
+QUERIES = 1 << 22
+"""Entries of W up to which the worst query is looked for."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WorstQuery(Minimax):
+    """max_i Var_i, the variance per user of the worst answered query, the user drawn from the prior."""
+
+    kind: ClassVar[str] = "worst-query"
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The queries themselves (p x n)."""
+        if self.workload.queries * self.workload.domain_size > QUERIES:
+            raise ValueError(
+                f"the objective worst-query was given {self.workload.queries} queries over "
+                f"{self.workload.domain_size} user types, but lists at most {QUERIES} numbers: use the "
+                "objective average or worst-case"
+            )
+        return self.workload.matrix()
+
+    @property
+    def size(self) -> int:
+        """Number p of queries."""
+        return len(self.rows)
+
+    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
+        """Return Var_i (p,) of one user of random type."""
+        matrix = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
+        return per_query_variance(self.workload, matrix, self.shares, prior)
+
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    ) -> float:
+        """Return max_i Var_i."""
+        return self.value(strategy, prior)
+
+    def mixed(self, mixture: np.ndarray) -> Average:
+        """Return the workload diag(omega)^(1/2) W."""
+        return Average(explicit(np.sqrt(mixture)[:, None] * self.rows, self.workload.domain), self.prior)
+
+    def pairwise(self, epsilon: float) -> float:
+        """Return the bound from two user types at a time."""
+        return pairwise_queries(self.rows, epsilon, self.shares)
+
+    def least_favourable(self, epsilon: float) -> np.ndarray:
+        """Return the least favourable query weights (p,)."""
+        return least_favourable_queries(self.rows, epsilon, self.shares)

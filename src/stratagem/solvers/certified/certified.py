@@ -1,0 +1,250 @@
+"""The certified solver: a direct construction, convex weights and column generation."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stratagem.bounds.nuclear import total_alone, total_term
+from stratagem.numeric.linalg import centred_factor
+from stratagem.privacy import ratio
+from stratagem.solvers.certified.design import Arithmetic, Design
+from stratagem.solvers.certified.patterns import (
+    EXHAUSTIVE,
+    SPREAD,
+    all_patterns,
+    distinct,
+    field_factor,
+    juntas,
+    published_patterns,
+)
+from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
+from stratagem.solvers.certified.repair import exact
+from stratagem.solvers.certified.round import Round, Tools
+from stratagem.solvers.certified.support import support
+from stratagem.solvers.parameter import check_limits, check_whole
+from stratagem.solvers.solver import Limits, Problem, Solver
+from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.strategies.two_level import DENSE, unpack
+
+DOUBLE = 128
+"""Domain size up to which products with all rows are made in double precision."""
+SEED = 0.1
+"""Probability given to the patterns that a round adds."""
+SHARE = 0.6
+"""Share of max_seconds for the search for rows where they are still to be polished."""
+NEGLIGIBLE = 1e-6
+"""Total probability of the rows that a round may drop."""
+
+
+@dataclass(frozen=True)
+class Certified(Solver):
+    """Two-level rows from Gaussian fields, optimal weights, and new rows by local search.
+
+    An optimal strategy has rows theta_s s with s in {1, E}^n, and in theta the problem is convex. Random
+    patterns with the covariance that attains the weighted bound come within a few percent; each round then
+    adds the patterns that the dual multipliers undervalue most, improves the weights and drops idle rows.
+    Where `outputs` limits the rows and a matrix can hold them, the projected gradient goes first, from random
+    rows, then polishes the two-level rows, then starts again and again from the best matrix so far.
+
+    Raises:
+        ValueError: for parameters out of range.
+
+    Example:
+        >>> import stratagem as st
+        >>> solution = st.optimise(st.prefix(8), epsilon=1.0, solver=st.Certified())
+        >>> solution.gap < 0.01
+        True
+    """
+
+    reference: ClassVar[str] = "@stratagem, A-optimal design over two-level rows, with column generation"
+
+    outputs: int | None = None
+    """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
+    seed: int = 0
+    max_steps: int = 40
+    """Rounds of column generation."""
+    max_seconds: float = math.inf
+    tolerance: float = 3e-4
+    patience: int = 3
+    gap: float = 0.0
+    updates: int | None = None
+    """Weight updates in a round; default 40 up to n = 64, then 2560/n, at least 6."""
+    start: TwoLevelStrategy | None = None
+    """Its patterns join the first ones where those are small sets; its budget may be another."""
+    resume: TwoLevelStrategy | None = None
+    """Rows to go on from, for the same budget; then no random ones are tried."""
+    polish: bool = True
+    """Whether rows limited by `outputs` may leave the two levels at the end."""
+    restarts: int = 40
+    """Last starts of the gradient, from the best matrix so far, its light rows replaced by undervalued ones."""
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_whole(
+            max_steps=self.max_steps, patience=self.patience, outputs=self.outputs, updates=self.updates
+        )
+        check_whole(0, seed=self.seed, restarts=self.restarts)
+        check_limits(self.max_seconds, tolerance=self.tolerance, gap=self.gap)
+
+    @property
+    def limits(self) -> Limits:
+        """When to stop."""
+        if self.outputs is None or not self.polish:
+            return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
+        steps, patience = self.max_steps + STRIDES, self.patience + 1
+        starts = (2 if self.resume is None else 1) + self.restarts
+        return Limits(steps, starts, self.tolerance, patience, self.max_seconds, self.gap)
+
+    def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
+        """Build the first patterns and their weights; where rows are polished, the gradient's start comes first."""
+        n, now = problem.workload.domain_size, time.perf_counter()
+        if self.outputs is not None and self.outputs < n:
+            raise ValueError(
+                f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
+            )
+        if self.start is not None and self.start.domain_size != n:
+            raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
+        end = now + self.max_seconds if best is None else best.end
+        polishes, part = self._polishes(problem), start if self.resume is None else start + 1
+        if polishes and part == 0:
+            return descent(problem, None, self.rows(n), end, self.seed)
+        if polishes and part > 1 and isinstance(best, Polish):
+            return renewed(problem, best, self.seed, start)
+        if best is not None and (not polishes or part > 1):
+            return replace(best, closed=True)
+        fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
+        if fresh.tools is None:
+            return fresh
+        if self.resume is None:
+            patterns = self._first(problem, fresh.tools)
+            p = np.ones(len(patterns))
+        else:
+            patterns, p = unpack(self.resume.patterns, n), self.resume.row_sums
+        return self._next(problem, fresh, patterns, p)
+
+    def retarget(self, problem: Problem, state: Round) -> Round:
+        """Return the round of another workload or prior, with the patterns and probabilities of this one."""
+        rng = state.tools.rng if state.tools else np.random.default_rng(self.seed)
+        fresh = self._fresh(problem, rng, time.perf_counter(), state.end)
+        if fresh.tools is None or state.design is None:
+            return replace(fresh, closed=True)
+        design, numbers = state.design, fresh.tools.numbers
+        steps = self.weight_updates(numbers.n)
+        steps = steps if numbers.n <= EXHAUSTIVE else max(4, steps // 4)
+        return replace(fresh, design=numbers.improved(design.patterns, design.p, None, steps))
+
+    def _fresh(self, problem: Problem, rng: np.random.Generator, now: float, end: float) -> Round:
+        """Return the round before the first patterns, closed where the workload asks for the total alone."""
+        n = problem.workload.domain_size
+        F = centred_factor(problem.gram, problem.prior)
+        total = total_term(problem.workload, problem.prior)
+        scale = float(np.square(F).sum())
+        if n == 1 or total_alone(problem.gram):
+            return Round(None, total, 0.0, None, end, closed=True)
+        E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
+        numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
+        deadline = now + SHARE * (end - now) if self._polishes(problem) else end
+        field = field_factor(problem.target.information)
+        return Round(None, total, scale, Tools(numbers, problem.target, field, E, rng, deadline), end)
+
+    def advance(self, problem: Problem, state: Round | Polish) -> Round | Polish:
+        """Add undervalued patterns, improve all weights, drop idle rows; or take some gradient steps."""
+        if isinstance(state, Polish):
+            return descended(problem, state)
+        if state.design is None or state.tools is None:
+            return state
+        design, new = state.design, self._undervalued(state.tools, state.design)
+        share = SEED / max(1, len(new))
+        p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
+        return self._next(problem, state, np.concatenate([design.patterns, new]), p)
+
+    def finish(self, problem: Problem, state: Any) -> Strategy:
+        """Return the strategy with columns that sum to one exactly."""
+        n = problem.workload.domain_size
+        if isinstance(state, Polish):
+            return reached(problem, state)
+        if state.design is None:
+            return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
+        return exact(state.design, ratio(problem.epsilon), problem.shares, self.outputs)
+
+    def _next(self, problem: Problem, state: Round, patterns: np.ndarray, p: np.ndarray) -> Round | Polish:
+        """Return the round with better weights for these patterns, from p; when rounds no longer pay, polish."""
+        tools, n = state.tools, patterns.shape[1]
+        assert tools is not None
+        design = tools.numbers.improved(patterns, p, state.design, self.weight_updates(n), tools.deadline)
+        design = self._limited(tools, design)
+        state = replace(state, design=design, trace=(*state.trace, design.value))
+        if self.outputs is None or not self._polishes(problem) or not self._exhausted(state, tools):
+            return state
+        rows = exact(design, tools.E, problem.shares, self.outputs)
+        return descended(problem, descent(problem, rows, self.outputs, state.end, self.seed))
+
+    def _exhausted(self, state: Round, tools: Tools) -> bool:
+        """Return whether the rounds have gained too little of late, or had their number or their time."""
+        trace, late = state.trace, time.perf_counter() > tools.deadline
+        if late or len(trace) > self.max_steps:
+            return True
+        back = trace[-1 - self.patience :][0] - trace[-1]
+        return len(trace) > self.patience and back < self.tolerance * trace[-1]
+
+    def _polishes(self, problem: Problem) -> bool:
+        """Return whether the projected gradient, which knows no prior, can hold a matrix of so many rows."""
+        if not self.polish or self.outputs is None or problem.prior is not None:
+            return False
+        return self.outputs * problem.workload.domain_size <= DENSE
+
+    def weight_updates(self, n: int) -> int:
+        """Return the number of weight updates in a round."""
+        return self.updates or int(np.clip(2560 // n, 6, 40))
+
+    def rows(self, n: int) -> int:
+        """Return the number of rows to work with."""
+        return self.outputs or max(512, int(1024 * math.sqrt(n)), 20 * n)
+
+    def _first(self, problem: Problem, tools: Tools) -> np.ndarray:
+        """Return the first patterns: all of them on small domains, else random and published ones."""
+        domain, n = problem.workload.domain, problem.workload.domain_size
+        if n <= EXHAUSTIVE:
+            return all_patterns(n)
+        count = max(self.rows(n), 8 * n)
+        families = [np.eye(n, dtype=bool), published_patterns(n)]
+        if len(domain.sizes) > 1:
+            families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
+        if self.start is not None and n < SPREAD * (1 + tools.E):
+            families.append(support(self.start, count // 2))
+            count -= len(families[-1])
+        families.append(tools.fields(count))
+        return distinct(np.concatenate(families))
+
+    def _undervalued(self, tools: Tools, design: Design) -> np.ndarray:
+        """Return new patterns of positive score, the best first."""
+        n = design.patterns.shape[1]
+        if not np.isfinite(design.p).all():
+            raise FloatingPointError("the weights of a design left double precision")
+        count = int(np.clip(16 * n, 256, 2048))
+        drawn = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
+        shaken = design.patterns[drawn] ^ (tools.rng.random((len(drawn), n)) < 1.0 / n)
+        starts = np.concatenate([tools.fields(count - len(drawn)), shaken])
+        found, score = tools.numbers.priced(design, starts, 8, tools.deadline)
+        order = np.argsort(-score)
+        order = order[score[order] > 1e-6]
+        return distinct(found[order], design.patterns)[: max(64, self.rows(n) // 4)]
+
+    def _limited(self, tools: Tools, design: Design) -> Design:
+        """Drop the rows that hardly matter, and as many more as `outputs` asks for, a third at a time."""
+        order = np.argsort(-design.p)
+        needed = int(np.searchsorted(np.cumsum(design.p[order]), 1 - NEGLIGIBLE)) + 1
+        limit = self.rows(design.patterns.shape[1])
+        keep = np.sort(order[: min(needed, max(limit, 2 * len(order) // 3))])
+        kept = replace(design, patterns=design.patterns[keep], p=design.p[keep])
+        if needed <= min(limit, len(keep)):
+            return kept
+        improved = tools.numbers.improved(
+            kept.patterns, kept.p, kept, max(4, self.weight_updates(len(design.nu)) // 4), tools.deadline
+        )
+        return self._limited(tools, improved) if len(keep) > limit else improved

@@ -1,0 +1,1 @@
+"""The published method: projected gradients over all entries of a strategy."""

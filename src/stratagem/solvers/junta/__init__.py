@@ -1,0 +1,1 @@
+"""Mixtures of patterns on few attributes, for domains that nobody can count."""

@@ -1,0 +1,202 @@
+"""The junta solver: mixtures of patterns on a few attributes, for queries that touch few at a time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from stratagem.privacy import ratio
+from stratagem.solvers.junta.character import Characters
+from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, undervalued
+from stratagem.solvers.junta.pool import Pool, joined, pooled
+from stratagem.solvers.junta.signature import Signature
+from stratagem.solvers.junta.signatures import check_tables, divided, signatures
+from stratagem.solvers.parameter import check_limits, check_whole
+from stratagem.solvers.simplex_weight import simplex_weights
+from stratagem.solvers.solver import Limits, Problem, Solver
+from stratagem.strategies import JuntaStrategy, Pattern
+from stratagem.strategies.invariant import OUTPUTS
+
+FIRST = 0.3
+"""Share of the time for the first patterns."""
+TURNS = 16
+"""Signatures that a round looks at."""
+SPARE = 1 << 20
+"""Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
+ROUGH, FINAL = 1e-5, 1e-8
+"""How far weights may be from the best ones while patterns are searched for, and at the end."""
+FAINT = 1e-7
+"""Weight below which a column is not in use."""
+IDLE = 1e-6
+"""Share of every eigenvalue of M that the patterns dropped at the end may have together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Where the search stands: a pool of patterns and their best weights."""
+
+    objective: float
+    """L(Q), or L(Q)/n where n > 2^53."""
+    pool: Pool
+    weights: np.ndarray
+    signatures: tuple[Signature, ...]
+    """Those that are searched."""
+    number: int
+    """Rounds done."""
+    end: float
+    stuck: bool = False
+    """Whether there is nothing to search for: the queries ask for the total alone."""
+
+
+@dataclass(frozen=True)
+class Junta(Solver):
+    """Patterns by listing, balanced random fields and column generation; weights by convex optimisation.
+
+    For fixed patterns L/n = v_0 + sum_c costs_c/m_c is convex in the weights. Its gradient prices the energy
+    of a further pattern at each character: a quadratic form, which the top cells of its own gradient raise,
+    two fast transforms for all starts at once.
+
+    Raises:
+        ValueError: for parameters out of range.
+
+    Example:
+        >>> import stratagem as st
+        >>> problem, solver = Problem(st.marginals("2^100", 2), 1.0, 0.0), Junta()
+        >>> solver.finish(problem, solver.begin(problem, 0, None)).epsilon <= 1.0
+        True
+    """
+
+    reference: ClassVar[str] = "@stratagem, mixtures of juntas by column generation"
+
+    seed: int = 0
+    max_steps: int = 40
+    """Rounds of column generation."""
+    max_seconds: float = 12.0
+    tolerance: float = 3e-5
+    patience: int = 3
+    gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_whole(max_steps=self.max_steps, patience=self.patience)
+        check_whole(0, seed=self.seed)
+        check_limits(self.max_seconds, tolerance=self.tolerance, gap=self.gap)
+
+    @property
+    def limits(self) -> Limits:
+        """When to stop."""
+        return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
+
+    def begin(self, problem: Problem, start: int, best: Mixture | None) -> Mixture:
+        """Return the best mixture of published juntas, all small patterns and balanced random ones."""
+        now, rng = time.perf_counter(), np.random.default_rng([self.seed, 0])
+        first, end = now + FIRST * self.max_seconds, now + self.max_seconds
+        spectrum = problem.workload.spectrum
+        if spectrum is None:
+            raise ValueError(
+                "juntas were asked for queries that know an order of values: ask for marginals, parities or "
+                "other queries that know values only as equal or not, or use another solver"
+            )
+        check_tables(spectrum)
+        characters, excess = Characters(divided(spectrum)), ratio(problem.epsilon) - 1
+        if not characters.kinds:
+            return _nothing(characters, excess, problem, end)
+        listed = signatures(characters, excess, rng)
+        pools = [*published(characters, problem.epsilon, excess), *exhaustive(listed)]
+        for signature in listed:
+            if time.perf_counter() < first or not pools:
+                pools.append(balanced(signature, rng))
+        pool = joined(pools)
+        return _weighed(problem, Mixture(0.0, pool, np.ones(len(pool.packed)), listed, 0, end))
+
+    def advance(self, problem: Problem, state: Mixture) -> Mixture:
+        """Add the patterns that the prices undervalue most and improve all weights."""
+        if state.stuck:
+            return state
+        rng = np.random.default_rng([self.seed, 1 + state.number])
+        costs = state.signatures[0].characters.costs
+        m = state.weights @ state.pool.energies
+        prices = costs / np.square(m)
+        value, gains = float(prices @ m), state.pool.energies @ prices
+        used = state.weights > FAINT
+        order = np.argsort(-np.where(used, np.inf, gains), kind="stable")
+        keep = np.sort(order[: int(used.sum()) + min(400, SPARE // len(costs))])
+        found = [state.pool.chosen(keep)]
+        for i in rng.permutation(len(state.signatures))[:TURNS]:
+            found.append(undervalued(state.signatures[i], state.pool, prices, value, rng))
+            if time.perf_counter() > state.end:
+                break
+        pool = joined(found)
+        weights = np.full(len(pool.packed), 1e-3 / len(pool.packed))
+        weights[: len(keep)] += state.weights[keep]
+        return _weighed(problem, replace(state, pool=pool, weights=weights, number=state.number + 1))
+
+    def finish(self, problem: Problem, state: Mixture) -> JuntaStrategy:
+        """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
+        if state.stuck:
+            return _strategy(problem, state)
+        return _strategy(problem, _lightened(_weighed(problem, _lightened(state), FINAL)))
+
+
+def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
+    """Return the mixture for queries that ask for the total alone: one pattern, as a strategy needs one.
+
+    Raises:
+        ValueError: if there is only one user type.
+    """
+    group = next((g for g, length in enumerate(characters.lengths) if length > 1), None)
+    if group is None:
+        raise ValueError("there is only one user type, so that nobody has anything to tell: count the users")
+    signature = Signature((group,), characters, excess)
+    pool = pooled(signature, np.arange(signature.cells)[None] == 0)
+    share = float(characters.spectrum.values[0])
+    return Mixture(share * problem.workload.scale, pool, np.ones(1), (signature,), 0, end, stuck=True)
+
+
+def _strategy(problem: Problem, state: Mixture) -> JuntaStrategy:
+    """Return the strategy of a mixture; the patterns of a column share its weight."""
+    spectrum, pool = state.signatures[0].characters.spectrum, state.pool
+    patterns, weights = [], []
+    for signature, column, weight in zip(pool.signatures, pool.packed, state.weights, strict=True):
+        patterns += [Pattern(signature.axes, signature.shape, bits) for bits in column]
+        weights += [weight / len(column)] * len(column)
+    w = np.array(weights)
+    return JuntaStrategy(
+        spectrum.sizes, spectrum.groups, tuple(patterns), w / w.sum(), ratio(problem.epsilon)
+    )
+
+
+def _lightened(state: Mixture) -> Mixture:
+    """Return the mixture without idle columns, and without the lightest until the outputs are at most 2^53.
+
+    If the columns dropped hold at most a share d of every eigenvalue of M, L rises by at most d/(1 - d) of it.
+    """
+    w, pool = state.weights, state.pool
+    shares = w * (pool.energies / (w @ pool.energies)).max(axis=1)
+    outputs = np.array([float(s.outputs * len(p)) for s, p in zip(pool.signatures, pool.packed, strict=True)])
+    order = np.argsort(shares, kind="stable")
+    idle = np.cumsum(shares[order]) <= IDLE
+    idle |= np.cumsum(outputs[order][::-1])[::-1] > OUTPUTS
+    keep = np.sort(order[~idle])
+    return replace(state, pool=pool.chosen(keep), weights=w[keep])
+
+
+def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixture:
+    """Return the state with the best weights of its pool."""
+    characters = state.signatures[0].characters
+    best = simplex_weights(state.pool.energies, characters.costs, state.weights, tolerance)
+    weighed = replace(state, weights=best.weights)
+    value = best.value if characters.fine else _value(problem, weighed)
+    return replace(weighed, objective=problem.workload.scale * (float(characters.spectrum.values[0]) + value))
+
+
+def _value(problem: Problem, state: Mixture) -> float:
+    """Return sum_chi v/m at the nontrivial characters, every frequency told apart."""
+    characters, used = state.signatures[0].characters, np.flatnonzero(state.weights > FAINT)
+    strategy = _strategy(problem, replace(state, pool=state.pool.chosen(used), weights=state.weights[used]))
+    with np.errstate(divide="ignore"):
+        means = [float(np.mean(1 / strategy.eigenvalues(kind))) for kind in characters.kinds]
+    return float(characters.costs @ means)

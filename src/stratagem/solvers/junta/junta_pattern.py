@@ -1,0 +1,96 @@
+"""Where the patterns of juntas come from: published mechanisms, lists, balanced fields, ascents by price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from stratagem.solvers.junta.character import Characters
+from stratagem.solvers.junta.pool import Pool, pooled
+from stratagem.solvers.junta.published_junta import published_juntas
+from stratagem.solvers.junta.signature import Signature
+
+EXHAUSTIVE, LISTED = 16, 1 << 22
+"""Cells of a signature up to which all sets may be listed, and how many energies all of them may have."""
+ENTRIES, STARTS = 1 << 17, 256
+"""Cells of the random patterns that one signature is given in a round, and most patterns."""
+ENERGIES, FEWEST = 1 << 17, 4
+"""Energies of the random patterns of a signature, unless they are fewer patterns than so many."""
+TOGETHER = 16
+"""Patterns that make one column where frequencies are not told apart."""
+BALANCING, MOVED = 24, 1 << 25
+"""Steps that move the spectrum of a random pattern towards the one wanted, and cells moved by all of them."""
+SHAKEN = 0.1
+"""Share of the cells of known patterns that are flipped before they start again."""
+NEW = 64
+"""Most new columns of a signature in a round."""
+UNDERVALUED = 1e-7
+"""Worth above that of the mixture, relative to it, from which a pattern enters the pool."""
+
+
+def published(characters: Characters, epsilon: float, excess: float) -> list[Pool]:
+    """Return the patterns of published juntas."""
+    found = published_juntas(characters.spectrum, epsilon).values()
+    patterns = [pattern for strategy in found for pattern in strategy.patterns]
+    return [pooled(Signature(one.axes, characters, excess), one.inside.reshape(1, -1)) for one in patterns]
+
+
+def exhaustive(listed: Sequence[Signature]) -> Iterator[Pool]:
+    """Yield all sets of the cells of small signatures."""
+    left = LISTED
+    for signature in listed:
+        energies = len(signature.characters.costs) << min(signature.cells, EXHAUSTIVE)
+        if signature.cells <= EXHAUSTIVE and energies <= left:
+            left -= energies
+            codes = np.arange(1, (1 << signature.cells) - 1)[:, None]
+            yield pooled(signature, (codes >> np.arange(signature.cells)) & 1 == 1)
+
+
+def _wanted(characters: Characters) -> np.ndarray:
+    """Return the energies that the closed bound asks of each class (C,): m proportional to sqrt(v)."""
+    return np.sqrt(characters.costs / characters.counts)
+
+
+def balanced(signature: Signature, rng: np.random.Generator) -> Pool:
+    """Return random patterns with energies near those that the closed bound asks for."""
+    fields = _fields(signature, _wanted(signature.characters), rng)
+    return pooled(signature, fields, together=not signature.characters.fine)
+
+
+def _fields(signature: Signature, wanted: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return random patterns (P, cells) with energies in proportion to those wanted at each class (C,)."""
+    most, fine = min(ENTRIES // signature.cells, ENERGIES // len(wanted)), signature.characters.fine
+    count = int(np.clip(most, FEWEST, STARTS)) if fine else TOGETHER
+    steps = int(np.clip(MOVED // (count * signature.cells), 2, BALANCING))
+    return signature.balanced(_sizes(signature, count, rng), signature.amplitudes(wanted), steps, rng)
+
+
+def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return sizes (count,): most near cells/(1 + E), some dyadic shares of the cells, some around."""
+    cells, best = signature.cells, signature.cells / (2 + signature.excess)
+    near = np.floor(best + rng.random(count))
+    dyadic = cells * rng.integers(1, 9, count) / 16
+    around = best * np.exp(rng.normal(0, 0.3, count))
+    kind = rng.choice(3, count, p=(0.5, 0.25, 0.25))
+    return np.clip(np.choose(kind, (near, dyadic, around)).astype(int), 1, cells - 1)
+
+
+def undervalued(
+    signature: Signature, pool: Pool, prices: np.ndarray, value: float, rng: np.random.Generator
+) -> Pool:
+    """Return new patterns whose energies are worth more than the mixture's at the prices of the classes (C,)."""
+    form, characters = signature.prices(prices), signature.characters
+    tilt = np.power(prices / characters.counts, rng.uniform(0, 2))
+    starts = [_fields(signature, _wanted(characters) * tilt, rng)]
+    own = [bits for one, bits in zip(pool.signatures, pool.packed, strict=True) if one.axes == signature.axes]
+    if own:
+        every = np.concatenate(own)
+        drawn = every[rng.integers(0, len(every), len(starts[0]))]
+        known = np.unpackbits(drawn, axis=1, count=signature.cells).astype(bool)
+        starts.append(known ^ (rng.random(known.shape) < SHAKEN))
+    patterns = signature.ascended(np.concatenate(starts), form)
+    worth = signature.values(patterns, form)
+    order = np.argsort(-worth)[: NEW if characters.fine else TOGETHER]
+    better = order[worth[order] > value * (1 + UNDERVALUED)]
+    return pooled(signature, patterns[better], together=not characters.fine)

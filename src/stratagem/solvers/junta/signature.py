@@ -1,0 +1,194 @@
+"""Which groups the axes of a junta come from: transforms, energies and ascents of many patterns at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from scipy.fft import fftn, irfftn, rfftn
+from scipy.linalg import hadamard
+from scipy.sparse import csr_array
+
+from stratagem.solvers.junta.character import Characters
+
+MERGED = 6
+"""Binary axes that one Hadamard matrix transforms together."""
+ASCENTS, FLIPS = 20, 30
+"""Most steps of an ascent at a fixed size, and of one that flips single cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """Axes, each from a group of interchangeable attributes, and sets T of their cells (P, cells), boolean.
+
+    With c = E - 1 and k = |T| the energy at a nontrivial character is |c 1_T^(chi)/(cells + c k)|^2.
+    """
+
+    axes: tuple[int, ...]
+    characters: Characters
+    excess: float
+    """c = E - 1."""
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return tuple(self.characters.lengths[g] for g in self.axes)
+
+    @property
+    def cells(self) -> int:
+        """Their product."""
+        return prod(self.shape)
+
+    @property
+    def placements(self) -> int:
+        """In how many ways the axes can be placed on attributes."""
+        groups, count = self.characters.spectrum.groups, 1
+        for t, g in enumerate(self.axes):
+            count *= len(groups[g]) - self.axes[:t].count(g)
+        return count
+
+    @property
+    def outputs(self) -> int:
+        """Outputs of one pattern: its placements and translates."""
+        return self.cells * self.placements
+
+    def energies(self, patterns: np.ndarray) -> np.ndarray:
+        """Return the mean energy of each class of characters over all placements (P, C)."""
+        return np.asarray(self._power(patterns) @ self._mean)
+
+    def prices(self, prices: np.ndarray) -> np.ndarray:
+        """Return what energy at each character of the axes is worth (shape), if at class c it is prices_c."""
+        return np.asarray(self._mean @ prices).reshape(self.shape)
+
+    def amplitudes(self, wanted: np.ndarray) -> np.ndarray:
+        """Return a spectrum of the axes (shape) with energies in proportion to those wanted at each class (C,).
+
+        The characters of the axes that share a class share what its characters are to have together.
+        """
+        together = self._mean.T @ np.ones(self.cells)  # characters of the axes over those of the class
+        known = together > 0
+        each = np.zeros(len(wanted))
+        each[known] = wanted[known] / together[known]
+        return np.sqrt(np.asarray((self._mean > 0) @ each).reshape(self.shape))
+
+    def values(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Return the worth of patterns (P,), prices (shape)."""
+        return self._power(patterns) @ prices.ravel()
+
+    def ascended(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Return patterns of no less worth: top cells of the gradient at fixed sizes, then flips of single cells."""
+        patterns = self._risen(patterns, prices)
+        return self._flipped(patterns, prices)
+
+    def balanced(
+        self, sizes: np.ndarray, amplitudes: np.ndarray, steps: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return random patterns of given sizes (P,) whose spectrum is near the amplitudes (shape).
+
+        Threshold a Gaussian field with that spectrum; then in turn take the phases of the pattern's own
+        transform with the wanted amplitudes, and the top cells (Gerchberg-Saxton).
+        """
+        fields = rng.standard_normal((len(sizes), self.cells))
+        fields = self._filtered(fields, amplitudes)
+        patterns = self.top(fields, sizes)
+        for _ in range(steps):
+            transformed = self._transform(patterns)
+            size = np.abs(transformed)
+            wanted = self._half(amplitudes) / np.where(size > 0, size, 1)
+            patterns = self.top(self._inverse(transformed * wanted), sizes)
+        return patterns
+
+    def top(self, fields: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return the sets of the sizes[p] largest entries of each field (P, cells)."""
+        order = np.argsort(-fields, axis=1, kind="stable")
+        inside = np.zeros(fields.shape, dtype=bool)
+        np.put_along_axis(inside, order, np.arange(self.cells) < sizes[:, None], axis=1)
+        return inside
+
+    def _risen(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        sizes, moving = patterns.sum(axis=1), np.arange(len(patterns))
+        patterns = patterns.copy()
+        for _ in range(ASCENTS):
+            fields = self._filtered(patterns[moving], prices) + 1e-9 * patterns[moving]
+            new = self.top(fields, sizes[moving])
+            moved = (new != patterns[moving]).any(axis=1)
+            patterns[moving] = new
+            moving = moving[moved]
+            if not len(moving):
+                break
+        return patterns
+
+    def _flipped(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Flip the one cell that raises the worth of a pattern most, as long as there is one."""
+        patterns, moving, own = patterns.copy(), np.arange(len(patterns)), prices.sum() / self.cells
+        for _ in range(FLIPS):
+            here = patterns[moving]
+            fields, k = self._filtered(here, prices), here.sum(axis=1, keepdims=True)
+            forms = (fields * here).sum(axis=1, keepdims=True)
+            sign = 1 - 2.0 * here
+            after = (forms + 2 * sign * fields + own) / np.square(self.cells + self.excess * (k + sign))
+            after[((k + sign) <= 0) | ((k + sign) >= self.cells)] = 0
+            best = after.argmax(axis=1)
+            now = (forms / np.square(self.cells + self.excess * k))[:, 0]
+            better = after[np.arange(len(best)), best] > now * (1 + 1e-9)
+            moving, best = moving[better], best[better]
+            if not len(moving):
+                break
+            patterns[moving, best] ^= True
+        return patterns
+
+    def _power(self, patterns: np.ndarray) -> np.ndarray:
+        """Return |x^(chi)|^2 at all characters of the axes (P, cells), 0 at the trivial one."""
+        transformed = self._hadamard(patterns.astype(float)) if self._binary else self._whole(patterns)
+        power = np.square(np.abs(transformed)).reshape(-1, self.cells)
+        power *= np.square(self.excess / (self.cells + self.excess * patterns.sum(axis=1)))[:, None]
+        power[:, 0] = 0
+        return power
+
+    def _filtered(self, fields: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Return the convolution of fields (P, cells) with the function of spectrum `prices` (shape)."""
+        return self._inverse(self._transform(fields) * self._half(prices))
+
+    def _transform(self, fields: np.ndarray) -> np.ndarray:
+        if self._binary:
+            return self._hadamard(fields.astype(float))
+        array = fields.reshape(-1, *self.shape).astype(float)
+        return np.asarray(rfftn(array, axes=range(1, array.ndim)))
+
+    def _inverse(self, transformed: np.ndarray) -> np.ndarray:
+        if self._binary:
+            return self._hadamard(transformed) / self.cells
+        back = irfftn(transformed, self.shape, axes=range(1, transformed.ndim))
+        return np.asarray(back).reshape(-1, self.cells)
+
+    def _half(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the part of a real, symmetric spectrum that `_transform` works with."""
+        return spectrum.ravel() if self._binary else spectrum[..., : self.shape[-1] // 2 + 1]
+
+    def _whole(self, patterns: np.ndarray) -> np.ndarray:
+        array = patterns.reshape(-1, *self.shape).astype(float)
+        return np.asarray(fftn(array, axes=range(1, array.ndim)))
+
+    def _hadamard(self, fields: np.ndarray) -> np.ndarray:
+        """Return the Walsh-Hadamard transform of each row, six axes at a time."""
+        for first in range(0, len(self.shape), MERGED):
+            block = 1 << min(MERGED, len(self.shape) - first)
+            after = self.cells // (block << first)
+            H = hadamard(block).astype(float)
+            fields = (H @ fields.reshape(-1, block, after)).reshape(-1, self.cells)
+        return fields
+
+    @cached_property
+    def _binary(self) -> bool:
+        return all(a == 2 for a in self.shape)
+
+    @cached_property
+    def _mean(self) -> csr_array:
+        """One over the number of characters of the class of each character of the axes (cells, C)."""
+        labels = self.characters.labels(self.axes).ravel()
+        asked = np.flatnonzero(labels >= 0)
+        shares = 1 / self.characters.counts[labels[asked]]
+        size = (self.cells, len(self.characters.counts))
+        return csr_array((shares, (asked, labels[asked])), shape=size)

@@ -1,0 +1,1 @@
+"""The matrix mechanisms: measured queries for Laplace and Gaussian noise."""

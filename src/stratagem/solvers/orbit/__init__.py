@@ -1,0 +1,1 @@
+"""Mixtures of all translates of a pattern, for ranges and histograms on large domains."""

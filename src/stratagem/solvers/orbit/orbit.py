@@ -1,0 +1,240 @@
+"""The orbit solver: all translates of patterns of the right spectra, on domains of up to millions of cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy
+from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
+from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime
+from stratagem.number import count_text
+from stratagem.numeric.transform import multiplicities
+from stratagem.privacy import ratio
+from stratagem.solvers.orbit.aim import Aim
+from stratagem.solvers.parameter import check_limits, check_whole
+from stratagem.solvers.simplex_weight import simplex_weights
+from stratagem.solvers.solver import Callback, Limits, Problem, Solver, search
+from stratagem.strategies import OrbitStrategy, Pattern
+from stratagem.workloads import Workload
+from stratagem.workloads.identity import Identity
+
+LARGEST = 1 << 22
+"""Most cells of a domain whose transforms are held in memory."""
+BATCH = 16
+"""Patterns that a step adds."""
+SINGLE = 1 << 18
+"""Characters beyond which energies are kept in single precision, and fewer patterns are the default."""
+MANY, FEW = 64, 32
+"""Default numbers of patterns."""
+WIDE = 512
+"""Domain size from which cyclotomic classes serve a histogram."""
+ALTERNATIONS = 2
+"""Alternations of weights and estimator on a window."""
+ENOUGH = 1e-6
+"""Loss against the best share of the cycle at which no finer classes are tried."""
+CLOSE = 1e-3
+"""Such a loss that shaped patterns may do better."""
+CLASSES = 64
+"""Most cyclotomic classes."""
+AHEAD = 16
+"""A prime is looked for up to 1 + 1/16 times the size of the domain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Where the search stands: patterns and their weights."""
+
+    aim: Aim
+    rng: np.random.Generator
+    patterns: tuple[Pattern, ...]
+    energies: np.ndarray
+    """At the half spectrum, flattened (B, C)."""
+    total: np.ndarray
+    """Their sum."""
+    weights: np.ndarray
+    objective: float
+    """By transforms, so on short windows a little above that of the optimal reconstruction."""
+    stuck: bool = False
+
+    @property
+    def strategy(self) -> OrbitStrategy:
+        """The patterns that occur, all translates."""
+        used = self.weights > 0
+        patterns = tuple(pattern for pattern, kept in zip(self.patterns, used, strict=True) if kept)
+        w = self.weights[used] / self.weights[used].sum()
+        return OrbitStrategy(self.aim.sizes, self.aim.cycles, patterns, w / w.sum(), self.aim.ratio)
+
+
+class Flat(NamedTuple):
+    """An orbit that leaves nothing to search for."""
+
+    strategy: OrbitStrategy
+    accuracy: Accuracy
+    stuck: bool
+
+    @property
+    def objective(self) -> float:
+        """L."""
+        return self.accuracy.objective
+
+
+@dataclass(frozen=True)
+class Orbit(Solver):
+    """All translates of a few patterns on Z_a1 x ... x Z_ad, O(n log n) each, for domains up to 2^22 cells.
+
+    Averaged over translations the information is diagonal in the characters, with eigenvalues m = sum_b w_b
+    |x_b^|^2, and L = sum v/m. Patterns are shaped to follow the best m, each making up for what those before
+    lack; weights are optimal within 1e-9. Prefixes take a cycle of 1.28 n points, of which the domain is a
+    window; a histogram of one attribute takes cyclotomic classes of a prime, exactly flat.
+    Queries that translations change are answered without bias all the same, the less well the more they change.
+
+    Raises:
+        ValueError: for parameters out of range.
+
+    Guarantee:
+        Every report has two levels of ratio E; columns sum to one whatever patterns and weights are found.
+
+    Reference: McKenna, Maity, Mazumdar, Miklau, VLDB 2020, for the objective.
+
+    Example:
+        >>> import stratagem as st
+        >>> strategy, accuracy = st.Orbit().solve(st.all_range(256), 1.0)
+        >>> strategy.epsilon <= 1, strategy.outputs < 256 * 65
+        (True, True)
+    """
+
+    reference: ClassVar[str] = (
+        "@stratagem, A-optimal design over the orbits of two-level rows under translation"
+    )
+
+    patterns: int | None = None
+    """Largest number B of patterns, m = B times the points of the cycles; by default 64, 32 beyond 2^18 cells."""
+    seed: int = 0
+    max_seconds: float = math.inf
+    gap: float = 0.0
+    tolerance: float = 2e-4
+    """The search ends when a batch of 16 patterns improves the objective by less than this ratio."""
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        check_whole(patterns=self.patterns)
+        check_whole(0, seed=self.seed)
+        check_limits(self.max_seconds, gap=self.gap, tolerance=self.tolerance)
+
+    @property
+    def limits(self) -> Limits:
+        """When to stop."""
+        steps = -(-(self.patterns or MANY) // BATCH) - 1
+        return Limits(steps, 1, self.tolerance, 1, self.max_seconds, self.gap)
+
+    def solve(
+        self, workload: Workload, epsilon: float, on_step: Callback | None = None, lower_bound: float = 0.0
+    ) -> tuple[OrbitStrategy, Accuracy]:
+        """Return the strategy found and its exact accuracy; `gap` is measured against `lower_bound` on L.
+
+        Ctrl-C ends the search and keeps the best so far.
+
+        Raises:
+            ValueError: for a domain of one cell or more than 2^22.
+        """
+        problem = Problem(workload, epsilon, lower_bound)
+        found = search(self, problem, on_step)
+        if found.best is None:
+            raise KeyboardInterrupt
+        strategy = self.finish(problem, found.best)
+        if isinstance(found.best, Flat):
+            return strategy, found.best.accuracy
+        return strategy, orbit_accuracy(workload, strategy)
+
+    def begin(self, problem: Problem, start: int, best: Any) -> Mixture | Flat:
+        """Return the first batch of patterns, or classes of a prime where they do."""
+        n = problem.workload.domain_size
+        if not 2 <= n <= LARGEST:
+            raise ValueError(
+                f"the domain has {count_text(n)} cells, but orbits are searched for on 2 to {LARGEST}: use coarser "
+                "values, or st.Junta() for marginals and parities of many attributes"
+            )
+        aim = Aim(problem.workload, ratio(problem.epsilon))
+        rng = np.random.default_rng([self.seed, start])
+        histogram = isinstance(problem.workload, Identity) and len(aim.sizes) == 1 and n >= WIDE
+        flat = flat_orbit(n, aim.ratio) if histogram else None
+        if flat is not None:
+            return Flat(flat, orbit_accuracy(problem.workload, flat), True)
+        characters = math.prod(aim.half)
+        precision = np.float32 if characters > SINGLE else np.float64
+        none = np.zeros((0, characters), dtype=precision)
+        return self.advance(problem, Mixture(aim, rng, (), none, np.zeros(aim.half), np.zeros(0), math.inf))
+
+    def advance(self, problem: Problem, state: Mixture) -> Mixture:
+        """Add a batch of patterns and find the best weights of all."""
+        aim, shaping = state.aim, state.aim.shaping
+        axes, total = tuple(range(len(aim.sizes))), state.total.copy()
+        drawn, energies = [], []
+        most = self.patterns or (MANY if aim.workload.domain_size <= SINGLE else FEW)
+        for count in range(len(state.patterns), min(len(state.patterns) + BATCH, most)):
+            inside = shaping.draw(total, count, state.rng)
+            energy = shaping.energies(inside)
+            total += energy
+            drawn.append(Pattern.of(axes, inside))
+            energies.append(energy.ravel().astype(state.energies.dtype))
+        if not drawn:
+            return replace(state, stuck=True)
+        energies = np.concatenate([state.energies, np.array(energies)])
+        w = mixed(aim, energies)
+        ahead = Mixture(aim, state.rng, state.patterns + tuple(drawn), energies, total, w, math.inf)
+        value = transformed_objective(problem.workload, ahead.strategy)
+        if value < state.objective:
+            return replace(ahead, objective=value)
+        return replace(
+            ahead, weights=np.append(state.weights, np.zeros(len(drawn))), objective=state.objective
+        )
+
+    def finish(self, problem: Problem, state: Any) -> OrbitStrategy:
+        """Return all translates of the patterns that occur."""
+        return state.strategy
+
+
+def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:
+    """Return the best weights (B,) of patterns with these energies; on windows, with the estimator they ask for."""
+    w = np.full(len(energies), 1 / len(energies))
+    counts = np.broadcast_to(multiplicities(aim.cycles), aim.half).ravel()
+    for _ in range(ALTERNATIONS if aim.windowed else 1):
+        costs = counts * aim.costs((w @ energies).reshape(aim.half)).ravel()
+        costs[0] = 0
+        w = simplex_weights(energies, costs, w).weights
+    return w
+
+
+def flat_orbit(n: int, ratio: float) -> OrbitStrategy | None:
+    """Return r of the e cyclotomic classes of a prime p >= n and their e rotations, equally likely.
+
+    The information on the cycle is a multiple of the identity away from the constants, and r/e comes close to
+    the best share 1/(1 + E); None where no r/e does, as at high epsilon.
+    """
+    loss, prime, classes, taken = min(_candidates(n, ratio))
+    if loss > CLOSE:
+        return None
+    index = cyclotomic_index(prime, classes)
+    sets = ((index >= 0) & ((index - shift) % classes < taken) for shift in range(classes))
+    patterns = tuple(Pattern.of((0,), inside) for inside in sets)
+    return OrbitStrategy((n,), (prime,), patterns, np.full(classes, 1 / classes), ratio)
+
+
+def _candidates(n: int, ratio: float) -> Iterator[tuple[float, int, int, int]]:
+    """Yield the loss of energy, the prime p, the number e | p - 1 of classes and r, until the loss is negligible."""
+    best = (ratio - 1) ** 2 / (4 * ratio)
+    for prime in filter(is_prime, range(n, n + n // AHEAD)):
+        for classes in range(2, CLASSES + 1):
+            if (prime - 1) % classes:
+                continue
+            taken = min(max(1, round(classes / (1 + ratio))), classes - 1)
+            share = taken * (prime - 1) / classes / prime
+            energy = (ratio - 1) ** 2 * share * (1 - share) / (1 + (ratio - 1) * share) ** 2
+            yield best / energy - 1, prime, classes, taken
+            if best / energy - 1 <= ENOUGH:
+                return

@@ -1,0 +1,89 @@
+"""Patterns whose power spectra add up to a wanted one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stratagem.numeric.transform import irfftn, multiplicities, rfftn
+
+ROUNDS = 10
+"""Transforms to the spectrum and back for one pattern."""
+STEEPER = 1.4
+"""Power of the wanted spectrum that a Gaussian field starts with: thresholding it flattens spectra."""
+CORRECTION = 0.2
+"""Power of the ratio of wanted and present amplitude that a round corrects an amplitude by."""
+CLIP = 10.0
+"""Largest such ratio, and largest inverse."""
+LEAST, MOST = 0.1, 4.0
+"""What a pattern may be asked for at a frequency, as multiples of the wanted mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shaping:
+    """Sets T of a given size on Z_N1 x ... x Z_Nd whose mean energy |x^|^2 follows a target.
+
+    Each set starts as the largest values of a Gaussian field; a few rounds then go between the spectrum, where
+    phases are kept and amplitudes are corrected, and the group, where the largest values are taken again. What
+    the sets before have too much or too little of, the next one is asked to make up for: so the error of the
+    mean of B energies falls like 1/B and not, as with independent sets, its square like 1/B.
+
+    Reference: Gerchberg, Saxton, Optik 35, 1972; with weighted amplitudes Di Leonardo, Ianni, Ruocco, 2007.
+    """
+
+    shape: tuple[int, ...]
+    size: int
+    """|T|."""
+    ratio: float
+    """E."""
+    target: np.ndarray
+    """Wanted mean energies at the half spectrum, zero at the trivial character, up to scale."""
+
+    @cached_property
+    def wanted(self) -> np.ndarray:
+        """The target on the scale of energies: all characters but the trivial have together what a set has."""
+        N, k, E = float(np.prod(self.shape)), self.size, self.ratio
+        energy = N * (k * E**2 + N - k) / (k * E + N - k) ** 2 - 1
+        return self.target * (energy / (self.target * multiplicities(self.shape)).sum())
+
+    def draw(self, total: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Return a set as a boolean array, the next after `count` sets whose energies sum to `total`."""
+        positive = self.wanted > 0
+        have = np.divide(total, self.wanted, out=np.full(total.shape, float(count)), where=positive)
+        asked = np.clip(1 + count - have, LEAST, MOST)
+        wanted = np.sqrt(self.wanted * asked)
+        wanted /= np.sqrt(np.square(wanted).sum())
+        weights = self.wanted ** (STEEPER / 2) * np.sqrt(asked)
+        spectrum = rfftn(rng.standard_normal(self.shape))
+        for _ in range(ROUNDS):
+            spectrum = rfftn(self._largest(weights, spectrum).astype(float))
+            spectrum.flat[0] = 0
+            amplitudes = np.abs(spectrum)
+            amplitudes /= np.sqrt(np.square(amplitudes).sum())
+            excess = np.divide(amplitudes, wanted, out=np.ones_like(wanted), where=wanted > 0)
+            weights *= np.clip(excess, 1 / CLIP, CLIP) ** -CORRECTION
+        return self._largest(weights, spectrum)
+
+    def energies(self, inside: np.ndarray) -> np.ndarray:
+        """Return |x^|^2 of a set at the half spectrum, x = s/(1^T s)."""
+        s = np.where(inside, self.ratio, 1.0)
+        return np.square(np.abs(rfftn(s / s.sum())))
+
+    def _largest(self, weights: np.ndarray, spectrum: np.ndarray) -> np.ndarray:
+        """Return the `size` largest values of the field with these amplitudes and the phases of the spectrum."""
+        amplitudes = np.abs(spectrum)
+        phases = np.divide(spectrum, amplitudes, out=np.ones_like(spectrum), where=amplitudes > 0)
+        field = irfftn(weights * phases, self.shape).ravel()
+        inside = np.zeros(field.size, dtype=bool)
+        inside[np.argpartition(-field, self.size)[: self.size]] = True
+        return inside.reshape(self.shape)
+
+
+def best_size(cells: int, ratio: float) -> int:
+    """Return the size k of a set with the most energy, (k E^2 + N - k)/(k E + N - k)^2; near N/(1 + E)."""
+    near = int(cells / (1 + ratio))
+    around = np.clip(np.array([near, near + 1]), 1, cells - 1)
+    energy = (around * ratio**2 + cells - around) / (around * ratio + cells - around) ** 2
+    return int(around[energy.argmax()])

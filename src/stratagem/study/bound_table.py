@@ -1,0 +1,174 @@
+"""Lower bounds along a line of budgets or of domains, each beside the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from stratagem.bounds import Bounds
+from stratagem.number import number_text, ratio, real
+from stratagem.objective import Average, Near, named_objective
+from stratagem.study.alignment import aligned
+from stratagem.study.axis import along, place
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stratagem.solvers import Auto, Callback, Solver
+
+FOUND = "strategy found"
+"""Its name among the bounds."""
+TIGHT = 1e-3
+"""Distance from the optimum, or from the strategy found, at which tightening is content."""
+
+
+@dataclass(frozen=True)
+class BoundPoint:
+    """The bounds for one workload and budget."""
+
+    workload: Workload
+    epsilon: float
+    bounds: Bounds
+    objective: float | None = None
+    """That of the strategy found; None if none was looked for."""
+
+    @property
+    def found(self) -> dict[str, float]:
+        """The objective of the strategy found by its name among the bounds, if there is one."""
+        return {} if self.objective is None else {FOUND: self.objective}
+
+
+@dataclass(frozen=True)
+class BoundSweep:
+    """Lower bounds on the same queries, for each budget or each domain."""
+
+    axis: str
+    """What changes from one place to the next: epsilon or domain size."""
+    points: tuple[BoundPoint, ...]
+    complete: bool = True
+    """Whether all that was asked for is here; a search ended by hand ends the sweep."""
+
+    @property
+    def places(self) -> tuple[float, ...]:
+        """The value on the axis of every point."""
+        return tuple(place(self.axis, one.workload, one.epsilon) for one in self.points)
+
+    def ratios(self) -> dict[str, list[float | None]]:
+        """Return every bound over the best one of its place, by name, None where it was not computed.
+
+        Where strategies were looked for, their objective over the best bound comes last.
+        """
+        known = [one.bounds.known() | one.found for one in self.points]
+        names = dict.fromkeys(name for values in known for name in values if name != FOUND)
+        return {
+            name: [
+                ratio(values.get(name), one.bounds.best)
+                for values, one in zip(known, self.points, strict=True)
+            ]
+            for name in (*names, *self.points[0].found)
+        }
+
+    @property
+    def solved(self) -> bool:
+        """Whether strategies were looked for."""
+        return bool(self.points[0].found)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return every place as named values: where it is, every bound, the best and the objective found."""
+        return [
+            {
+                "domain": str(one.workload.domain),
+                "domain_size": one.workload.domain_size,
+                "epsilon": one.epsilon,
+                **one.bounds.known(),
+                "best": one.bounds.best,
+                "best_name": one.bounds.name,
+                **({} if one.objective is None else {"objective": one.objective}),
+            }
+            for one in self.points
+        ]
+
+    def headings(self) -> tuple[str, ...]:
+        """Return the headings of the table."""
+        return (f"over the best bound, {self.axis} =", *(f"{one:g}" for one in self.places))
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table's cells as text: every line of `ratios`, the best bound itself."""
+        lines = self.ratios().items()
+        ratios = [(name, *("" if x is None else f"{x:.4f}" for x in values)) for name, values in lines]
+        return [*ratios, ("best bound", *(number_text(one.bounds.best) for one in self.points))]
+
+    def __str__(self) -> str:
+        """Lay the ratios out as an aligned table, the best bounds below."""
+        return "\n".join(aligned([self.headings(), *self.cells()]))
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw every bound over the best one; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        from stratagem.plots import plot_bounds
+
+        return plot_bounds(self, path, width)
+
+
+def bound_sweep(
+    workload: Workload | Sequence[Workload],
+    epsilon: float | Sequence[float],
+    solver: Solver | Auto | None = None,
+    on_step: Callback | None = None,
+    *,
+    objective: str = Average.kind,
+    prior: ArrayLike | None = None,
+    seconds: float = 0.0,
+) -> BoundSweep:
+    """Return every lower bound along several budgets or several domains, the published one (svd) among them.
+
+    One of `workload` and `epsilon` is a sequence. With a solver a strategy is found at every place too; its
+    bounds are those of the solution. Without one, `seconds` is the time for the expensive bounds at each place.
+
+    Raises:
+        ValueError: if none or both of them are sequences, or one is empty, for a negative time, and as `optimise`.
+
+    Example:
+        >>> import stratagem as st
+        >>> line = bound_sweep(st.prefix(8), [0.5, 1.0, 2.0])
+        >>> [round(ratio, 2) for ratio in line.ratios()["svd"]]
+        [0.09, 0.22, 0.25]
+    """
+    if not real(seconds) >= 0:
+        raise ValueError(f"the time is {seconds!r} seconds, but must not be negative: give for example 10.0")
+    axis, places = along(workload, epsilon)
+    done = []
+    for W, budget in places:
+        if solver is None:
+            done.append(BoundPoint(W, budget, _bounds(W, budget, objective, prior, seconds)))
+            continue
+        from stratagem.study.optimisation import (
+            ENDED_BY_HAND,
+            optimise,
+        )  # compiled array code: bounds alone need none
+
+        solution = optimise(W, budget, solver, on_step, objective=objective, prior=prior)
+        done.append(BoundPoint(W, budget, solution.bounds, solution.objective))
+        if solution.status in ENDED_BY_HAND:
+            break
+    return BoundSweep(axis, tuple(done), len(done) == len(places))
+
+
+def _bounds(
+    workload: Workload, epsilon: float, objective: str, prior: ArrayLike | None, seconds: float
+) -> Bounds:
+    aim = named_objective(objective, workload, prior)
+    bounds = aim.bounds(epsilon)
+    if seconds > 0 and bounds.exact is None:
+        return aim.tightened(bounds, epsilon, Near(), TIGHT, seconds)
+    return bounds

@@ -1,0 +1,299 @@
+"""A strategy beside every published baseline and every bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.baselines import Baseline
+from stratagem.bounds import Bounds, lower_bounds
+from stratagem.number import number_text
+from stratagem.objective import Average, Objective
+from stratagem.prior import check_prior
+from stratagem.solvers import Auto, Callback, Solver
+from stratagem.solvers.solver import excess
+from stratagem.strategies import InvariantStrategy
+from stratagem.study.alignment import aligned
+from stratagem.study.optimisation import optimise
+from stratagem.study.ranking import RANKED, Contender, rank_also, rank_baselines, rank_invariant
+from stratagem.study.solution import Solution, least_variance
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OPTIMISED = "optimised"
+"""Name of the strategy that was found, among those of the baselines."""
+ALPHA = 0.01
+"""Normalised variance at which sample complexities are stated."""
+COMPARED = 2048
+"""User types up to which a comparison sets up every published mechanism: minutes."""
+DETAILED = 4096
+"""User types up to which the bound for given data is computed: a minute."""
+HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "report")
+ON_DATA = ("mechanism", "parameters", "error", "of users", "over bound", "users needed", "report")
+"""Headings of a comparison on data."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mechanism of a comparison."""
+
+    mechanism: str
+    """Name of the baseline, or of the strategy that was found."""
+    parameters: str
+    """Tuned parameters in words; for the optimised strategy, the solver that found it."""
+    objective: float
+    """L(Q) = tr(M^+ V), or the objective that was asked for."""
+    worst_case_variance: float
+    """Total variance added by one user of the least favourable type."""
+    sample_complexity: float
+    """Users needed for worst-case normalised variance 0.01."""
+    epsilon: float
+    """Measured from the probabilities."""
+    outputs: int | None
+    """Number of possible reports; None for a protocol, whose reports are sets, hashes or real vectors."""
+    report: str
+    """What one user sends, in a few words."""
+    delta: float = 0.0
+    """Probability outside of epsilon; 0 for pure epsilon-LDP."""
+    error: float | None = None
+    """Expected error of an answer on the data, root mean square, in users; None without data."""
+
+    @property
+    def value(self) -> float:
+        """What it is ranked by: the error on data, the objective without."""
+        return self.objective if self.error is None else self.error
+
+    @property
+    def optimised(self) -> bool:
+        """Whether this is the strategy that was found."""
+        return self.mechanism == OPTIMISED
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mechanisms on one workload and epsilon, least objective first, with the bounds nobody can beat.
+
+    On data they come with the error that is expected there, the least of it first.
+    """
+
+    workload: Workload
+    epsilon: float
+    rows: tuple[Row, ...]
+    bounds: Bounds
+    fewest_users: float
+    """No epsilon-LDP strategy (delta = 0) needs fewer users for worst-case normalised variance 0.01."""
+    compared: Mapping[str, Solution | Contender] = field(repr=False)
+    """What the rows are about, by mechanism."""
+    users: int | None = None
+    """Users in the data; None without data."""
+    least_error: float | None = None
+    """No epsilon-LDP strategy (delta = 0) has a smaller expected error on the data, not even one made for
+    exactly these; None without data."""
+
+    @staticmethod
+    def of(solution: Solution) -> Comparison:
+        """Set a solution beside the baselines that it was measured against."""
+        return Comparison._of(solution.aim, solution.epsilon, solution.bounds, solution.baselines, solution)
+
+    @staticmethod
+    def published(aim: Objective, epsilon: float) -> Comparison:
+        """Set the baselines beside the bounds, without a search.
+
+        Beyond 512 user types without the baselines whose tables grow with the domain.
+        """
+        ranked = rank_invariant if aim.plain else rank_baselines
+        small = aim.plain or aim.workload.domain_size <= RANKED
+        contenders = ranked(aim.workload, epsilon, aim) if small else ()
+        return Comparison._of(aim, epsilon, aim.bounds(epsilon), contenders)
+
+    @staticmethod
+    def _of(
+        aim: Objective,
+        epsilon: float,
+        bounds: Bounds,
+        published: tuple[Contender, ...],
+        found: Solution | None = None,
+    ) -> Comparison:
+        compared: dict[str, Solution | Contender] = {one.mechanism: one for one in published}
+        rows = [_row(one.mechanism, one.parameters, one) for one in published]
+        if found is not None:
+            compared[OPTIMISED] = found
+            rows.append(_row(OPTIMISED, found.solver, found))
+        fewest = least_variance(aim, bounds.best) / (aim.workload.queries * ALPHA)
+        return Comparison(aim.workload, epsilon, _ranked(rows), bounds, fewest, compared)
+
+    def on(self, data: ArrayLike) -> Comparison:
+        """Return the same mechanisms with the errors that they are expected to make on a data vector.
+
+        x = `data` (n,) counts the users of each type. The error of an answer is (sum_u x_u t_u / p)^(1/2), the
+        root mean square over the p queries and over all that chance may do, in users: exact, nothing is drawn.
+        The strategies stay as they are. With N users, L_x and V the objective and Gram matrix under the prior
+        x/N, no strategy adds less than L_x/n - sum_u x_u V_uu/N a user; the bounds on L_x bound the error.
+
+        Raises:
+            ValueError: as `check_data`.
+
+        Example:
+            >>> import stratagem as st
+            >>> comparison = compare(st.prefix(8), epsilon=1.0).on([40, 30, 10, 10, 5, 3, 1, 1])
+            >>> comparison.users, comparison.least_error < comparison.rows[0].error < comparison.users
+            (100, True)
+        """
+        x, queries = check_data(data, self.workload), self.workload.queries
+        variances = {name: one.accuracy.total_variance(x) for name, one in self.compared.items()}
+        rows = [
+            replace(row, error=math.sqrt(max(0.0, variances[row.mechanism]) / queries)) for row in self.rows
+        ]
+        users, there = int(x.sum()), Average(self.workload, check_prior(x, self.workload.domain_size))
+        added = there.added(lower_bounds(self.workload, self.epsilon, x).best)
+        return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
+
+    @property
+    def least(self) -> float:
+        """The best lower bound on the values of the rows."""
+        return self.bounds.best if self.least_error is None else self.least_error
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of the table."""
+        return HEADINGS if self.users is None else ON_DATA
+
+    def records(self) -> list[dict[str, object]]:
+        """Return every mechanism as named values, the fields of `Row` that have one."""
+        without = {"error"} if self.users is None else set()
+        return [{k: v for k, v in asdict(row).items() if k not in without} for row in self.rows]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table's cells as text, one tuple a mechanism, in the order of the headings."""
+        return [
+            (
+                row.mechanism,
+                row.parameters,
+                *self._numbers(row),
+                number_text(row.sample_complexity),
+                row.report,
+            )
+            for row in self.rows
+        ]
+
+    def _numbers(self, row: Row) -> tuple[str, str, str]:
+        over = f"{100 * excess(row.value, self.least):+.1f} %"
+        if row.error is None or self.users is None:
+            return number_text(row.objective), over, number_text(row.worst_case_variance)
+        return number_text(row.error), f"{100 * row.error / self.users:.3g} %", over
+
+    def footer(self) -> str:
+        """Return the bounds in one line, the best of them marked; on data the least error there."""
+        if self.least_error is not None:
+            return (
+                f"lower bound: no {self.epsilon:g}-LDP mechanism has an expected error below "
+                f"{number_text(self.least_error)} users on these data"
+            )
+        known = self.bounds.known().items()
+        bounds = ", ".join(
+            f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
+            for name, value in known
+        )
+        return f"lower bounds: {bounds}"
+
+    def __str__(self) -> str:
+        """Lay the mechanisms out as an aligned table, the bounds below."""
+        return "\n".join([*aligned([self.headings, *self.cells()], words=2), self.footer()])
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.
+
+        `width` in inches, that of the style by default.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        from stratagem.plots import plot_comparison
+
+        return plot_comparison(self, path, width)
+
+
+def compare(
+    workload: Workload,
+    epsilon: float,
+    solver: Solver | Auto | None = None,
+    on_step: Callback | None = None,
+    *,
+    objective: str = Average.kind,
+    prior: ArrayLike | None = None,
+    also: Iterable[Baseline] = (),
+) -> Comparison:
+    """Optimise a strategy and set it beside every baseline, each tuned to its best, and every bound.
+
+    `objective` and `prior` as in `optimise`: the baselines are tuned and the bounds computed for them too.
+    A baseline that cannot answer the workload is left out; beyond 2048 user types all are whose tables grow
+    with the domain. `also` are more of them, made elsewhere.
+
+    Raises:
+        ValueError: as `optimise` and `rank_also`.
+
+    Example:
+        >>> import stratagem as st
+        >>> comparison = compare(st.prefix(8), epsilon=1.0)
+        >>> comparison.rows[0].mechanism
+        'optimised'
+    """
+    solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
+    if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, InvariantStrategy):
+        solution = replace(solution, baselines=rank_baselines(workload, solution.epsilon, solution.aim))
+    if more := tuple(also):
+        ranked = rank_also(solution.baselines, more, solution.epsilon, solution.aim)
+        solution = replace(solution, baselines=ranked)
+    return Comparison.of(solution)
+
+
+def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
+    """Return a data vector (n,) as an array.
+
+    Raises:
+        ValueError: unless it holds one whole number for each of at most 4096 user types, at least one user.
+    """
+    n = workload.domain_size
+    if n > DETAILED:
+        raise ValueError(
+            f"data were given for {n} user types, but the bound on their error is computed for at most "
+            f"{DETAILED}: use fewer and wider bins"
+        )
+    try:
+        x = np.asarray(data)
+    except ValueError:
+        x = np.array(None)
+    whole = x.dtype.kind in "iuf" and x.shape == (n,) and bool(np.isfinite(x).all())
+    if not whole or (x < 0).any() or (x % 1 != 0).any() or not x.any():
+        raise ValueError(
+            f"the data were given as {x.dtype} of shape {x.shape}, but must count the users of each of {n} types "
+            "in whole numbers, at least one user in all: give one count a type"
+        )
+    return x
+
+
+def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
+    strategy = found.strategy
+    return Row(
+        mechanism,
+        parameters,
+        found.objective,
+        found.accuracy.worst_case_variance,
+        found.accuracy.samples_for(ALPHA),
+        strategy.epsilon,
+        strategy.outputs,
+        strategy.report,
+        strategy.delta,
+    )
+
+
+def _ranked(rows: list[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: row.value))

@@ -1,0 +1,280 @@
+"""The one verb: optimise a strategy for a workload and a privacy budget."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.bounds import Bounds
+from stratagem.objective import Average, Minimax, Near, Objective, named_objective
+from stratagem.prior import uniform
+from stratagem.privacy import check
+from stratagem.solvers import (
+    Auto,
+    Callback,
+    Certified,
+    Choice,
+    Junta,
+    Orbit,
+    Problem,
+    ProjectedGradient,
+    Search,
+    Solver,
+    Status,
+    search,
+)
+from stratagem.solvers.certified.saddle import Saddle, Standing
+from stratagem.solvers.certified.support import support
+from stratagem.solvers.solver import excess
+from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.study.ranking import Contender, rank_baselines, rank_invariant
+from stratagem.study.solution import Solution
+from stratagem.workloads import Workload
+
+ROUNDING = 1e-9
+"""Room between an objective and a bound that rounding may use up, relative to the bound or to tr V/n."""
+
+CERTIFIED, PATIENCE = 0.01, (1.0, 60.0)
+"""Gap between objective and bound above which a tighter bound is sought, and the seconds it may take: twice
+as long as everything before, within these limits."""
+
+UNBEATEN = "a published mechanism, and nothing that was found is better"
+"""The reason for a baseline."""
+
+BREAKDOWN = (UnsupportedWorkloadError, FloatingPointError)
+"""What a search raises where double precision cannot hold its strategies."""
+
+ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
+FINAL = (*ENDED_BY_HAND, Status.SETTLED)
+"""How a search ends without a word about bounds that are still to be tightened."""
+
+
+def optimise(
+    workload: Workload,
+    epsilon: float,
+    solver: Solver | Auto | None = None,
+    on_step: Callback | None = None,
+    *,
+    objective: str = Average.kind,
+    prior: ArrayLike | None = None,
+) -> Solution:
+    """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published strategy.
+
+    Where the solver's `outputs` limits the rows, that holds for the baselines within the limit; if there is
+    none, the best of all may be returned. Protocols, whose reports are too many to count, are compared with.
+
+    Minimises L(Q) = tr(M^+ V), the average-case variance (McKenna et al., VLDB 2020, Problem 3.12). A prior,
+    n counts or probabilities of the user types, makes it the average over users so distributed. The objective
+    "worst-case" is the variance per user of the least favourable type, "worst-query" that of the least
+    accurate query. `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps
+    the best so far.
+
+    Guarantee:
+        The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no
+        objective and no prior changes that.
+
+    Raises:
+        ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one,
+            the solver does not know the objective, or a prior and epsilon leave no strategy that double
+            precision can evaluate.
+        ArithmeticError: if a result contradicts a bound or its privacy budget, which would be a fault here.
+
+    Example:
+        >>> import stratagem as st
+        >>> solution = optimise(st.prefix(16), epsilon=1.0)
+        >>> solution.lower_bound <= solution.objective <= 1.03 * solution.lower_bound
+        True
+    """
+    epsilon, began = check(epsilon), time.perf_counter()
+    aim = named_objective(objective, workload, prior)
+    _check_solver(solver, aim)
+    chosen, reason = _choice(solver, aim, Problem(workload, epsilon, 0.0, aim.prior))
+    dual = aim.dual(epsilon)
+    bounds = aim.bounds(epsilon, dual)
+    problem = Problem(workload, epsilon, bounds.best, aim.prior, dual)
+    invariant = isinstance(chosen, Junta | Orbit)
+    baselines = (rank_invariant if invariant else rank_baselines)(workload, epsilon, aim)
+    fallback = _fitting(baselines, _most(solver))
+    if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
+        found = Search(status=Status.SETTLED)
+    else:
+        found = _found(chosen, problem, on_step)
+    best = _best(aim, problem, chosen, found, fallback)
+    if best.status not in FINAL and isinstance(best.strategy, Strategy):
+        wanted = chosen.limits.gap or CERTIFIED
+        allowed = min(
+            chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
+        )
+        near = Near(best.objective, support(best.strategy), _mixture(found))
+        bounds = aim.tightened(bounds, epsilon, near, wanted, allowed)
+    solution = Solution(
+        aim,
+        epsilon,
+        best.strategy,
+        best.accuracy,
+        best.objective,
+        bounds,
+        _verdict(best.status, excess(best.objective, bounds.best), chosen.limits.gap),
+        best.maker,
+        reason if best.maker == type(chosen).__name__ else UNBEATEN,
+        time.perf_counter() - began,
+        tuple(found.history),
+        baselines,
+        best.prior,
+    )
+    certify(solution)
+    return solution
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The strategy to return, who made it and what it is worth."""
+
+    strategy: Strategy | InvariantStrategy
+    prior: np.ndarray | None
+    """The prior of its reconstruction."""
+    accuracy: Accuracy
+    objective: float
+    maker: str
+    status: Status
+
+
+class _Fallback(NamedTuple):
+    """A baseline that has finitely many outputs, as a solution must."""
+
+    contender: Contender
+    strategy: Strategy | InvariantStrategy
+
+
+def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
+    """Refuse a solver that minimises nothing but the average over user types where more is asked for."""
+    if not (aim.plain or isinstance(solver, Auto | Certified | None)):
+        asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
+        raise ValueError(
+            f"{asked} was given with the solver {type(solver).__name__}, which knows only the average over "
+            "user types: use the certified solver, st.Certified()"
+        )
+
+
+def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> Choice:
+    """Return the solver to run and the reason for it; the largest variance has no symmetric solver yet."""
+    if isinstance(solver, Auto | None):
+        auto = solver or Auto()
+        choice = auto.dense(problem) if isinstance(aim, Minimax) else auto.select(problem)
+    else:
+        choice = Choice(solver, "asked for")
+    if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):
+        return Choice(Saddle(aim, replace(choice.solver, polish=False)), choice.reason)
+    return choice
+
+
+def _most(solver: Solver | Auto | None) -> int | None:
+    """Return the largest number of outputs that was asked for."""
+    match solver:
+        case Auto(outputs=most) | Certified(outputs=most) | ProjectedGradient(outputs=most):
+            return most
+    return None
+
+
+def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | None:
+    """Return the best baseline of at most so many outputs; the best of all strategies if none has so few.
+
+    None where no published mechanism was set up, as on domains too large for their tables.
+    """
+    finite = [
+        _Fallback(one, one.strategy)
+        for one in baselines
+        if isinstance(one.strategy, Strategy | InvariantStrategy)
+    ]
+    if not baselines:
+        return None
+    if not finite:
+        raise ValueError(
+            "no strategy answers these queries in double precision under this prior and epsilon: use a smaller "
+            "epsilon, or a prior without zeros"
+        )
+    return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
+
+
+def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search:
+    """Return what a search finds, nothing if it meets strategies that double precision cannot evaluate."""
+    try:
+        return search(solver, problem, on_step)
+    except BREAKDOWN:
+        return Search()
+
+
+def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
+    """Return whether a baseline that may be returned attains the bound, so that no search can find better."""
+    fits = most is None or fallback.strategy.outputs <= most
+    return fits and excess(fallback.contender.objective, bounds.best) <= ROUNDING
+
+
+def _best(
+    aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback | None
+) -> _Best:
+    """Return what the search found, or the best baseline where that is no worse."""
+    late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
+    ended = found.status if found.status in FINAL else late
+    searched = _searched(aim, problem, solver, found)
+    if fallback is None:
+        if searched is None:
+            raise ValueError(
+                "the search ended before it found a strategy: give it more time, or other queries"
+            )
+        return searched
+    baseline = fallback.contender
+    if searched is None or searched.objective > baseline.objective:
+        return _Best(
+            fallback.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
+        )
+    return searched
+
+
+def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -> _Best | None:
+    """Return what the search found, None where that is nothing or cannot answer the workload."""
+    if found.best is None:
+        return None
+    prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
+    try:
+        strategy = solver.finish(problem, found.best)
+        accuracy = evaluate(problem.workload, strategy, prior)
+    except BREAKDOWN:  # or too few outputs to answer the workload
+        return None
+    value = aim.measure(accuracy, strategy, prior)
+    return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
+
+
+def _mixture(found: Search) -> np.ndarray | None:
+    """Return the adversary's best play, the even one before it moved, None without an adversary."""
+    if not isinstance(found.best, Standing):
+        return None
+    return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))
+
+
+def _verdict(status: Status, gap: float, wanted: float) -> Status:
+    """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
+    if wanted == 0 or status in FINAL:
+        return status
+    return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
+
+
+def certify(solution: Solution) -> None:
+    """Refuse to return what the mathematics rules out.
+
+    Raises:
+        ArithmeticError: if the strategy breaks its budget, or its objective is below a bound.
+    """
+    measured, bounds = solution.strategy.epsilon, solution.bounds
+    if measured > solution.epsilon:
+        raise ArithmeticError(f"The strategy measures epsilon {measured!r}, above {solution.epsilon!r}.")
+    room = ROUNDING * max(bounds.best, solution.workload.mean_square)
+    if solution.objective < bounds.best - room:
+        raise ArithmeticError(
+            f"The objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}."
+        )

@@ -1,0 +1,126 @@
+"""Every published baseline at its best on a workload, evaluated once for all who compare with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.baselines import BASELINES, Baseline, Setting
+from stratagem.objective import Average, Objective
+from stratagem.solvers.junta.published_junta import published_juntas
+from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.workloads import Workload
+
+RANKED = 512
+"""User types up to which a search by symmetry is held against every published mechanism: half a minute."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A published mechanism, tuned for a workload and epsilon."""
+
+    mechanism: str
+    parameters: str
+    """The tuned parameters in words, empty where there are none."""
+    strategy: Randomiser | InvariantStrategy
+    objective: float
+    workload: Workload
+    prior: np.ndarray | None = None
+    """The prior of its reconstruction (n,); None for 1/n."""
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Exact variances of the strategy on the workload."""
+        return evaluate(self.workload, self.strategy, self.prior)
+
+    def __str__(self) -> str:
+        """Name the mechanism with its parameters."""
+        return f"{self.mechanism} ({self.parameters})" if self.parameters else self.mechanism
+
+
+def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
+    """Return the best candidate of every baseline that supports the workload, least objective first.
+
+    The objective is that of `aim`, by default the average over user types.
+    Never empty: randomised response has full rank, so it supports every workload.
+
+    Example:
+        >>> import stratagem as st
+        >>> rank_baselines(st.prefix(64), 1.0)[0].mechanism
+        'hierarchical'
+    """
+    aim = Average(workload) if aim is None else aim
+    setting = Setting(workload.domain.sizes, workload.gram())
+    best = (tuned(baseline, aim, setting, epsilon) for baseline in BASELINES)
+    ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
+    assert ranked, "randomised response supports every workload"
+    return tuple(ranked)
+
+
+def rank_also(
+    ranked: tuple[Contender, ...], baselines: Iterable[Baseline], epsilon: float, aim: Objective
+) -> tuple[Contender, ...]:
+    """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out.
+
+    Raises:
+        ValueError: for what is no `Baseline`, a name that is taken, a domain too large for a Gram matrix, or a
+            strategy above epsilon.
+    """
+    taken, setting = (
+        {one.mechanism for one in ranked},
+        Setting(aim.workload.domain.sizes, aim.workload.gram()),
+    )
+    for baseline in baselines:
+        if not isinstance(baseline, Baseline):
+            raise ValueError(
+                f"{baseline!r} was given as a mechanism to compare, but is none: give a Baseline"
+            )
+        if baseline.name in taken:
+            raise ValueError(
+                f"{baseline.name!r} was given to be compared, but there is one: give it another name"
+            )
+        found = tuned(baseline, aim, setting, epsilon)
+        if found is not None and found.strategy.epsilon > epsilon:
+            raise ValueError(
+                f"{found} measures epsilon {found.strategy.epsilon:.10g}, but {epsilon:.10g} was asked for: make "
+                "its reports more alike"
+            )
+        taken.add(baseline.name)
+        ranked = (*ranked, *([found] if found else []))
+    return tuple(sorted(ranked, key=lambda contender: contender.objective))
+
+
+def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
+    """Return the baselines that a search by symmetry is held against, least objective first.
+
+    All of them as long as their tables are small; on larger domains those whose reports are translates of
+    patterns on a few attributes, none for ordered values.
+    """
+    if workload.domain_size <= RANKED:
+        return rank_baselines(workload, epsilon, aim)
+    aim = Average(workload) if aim is None else aim
+    spectrum = workload.spectrum
+    published = {} if spectrum is None else published_juntas(spectrum, epsilon)
+    best: dict[str, Contender] = {}
+    for title, strategy in published.items():
+        name, _, parameters = title.partition(", ")
+        found = Contender(name, parameters, strategy, aim.value(strategy, aim.prior), workload)
+        best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
+    return tuple(sorted(best.values(), key=lambda contender: contender.objective))
+
+
+def tuned(baseline: Baseline, aim: Objective, setting: Setting, epsilon: float) -> Contender | None:
+    """Return the candidate with the least objective, None where the baseline does not answer the queries."""
+    best: Contender | None = None
+    for parameters, strategy in baseline.candidates(setting, epsilon):
+        try:
+            value = aim.value(strategy, aim.prior)
+        except UnsupportedWorkloadError:
+            continue
+        if best is None or value < best.objective:
+            best = Contender(baseline.name, parameters, strategy, value, aim.workload, aim.prior)
+    return best

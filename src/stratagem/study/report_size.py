@@ -1,0 +1,130 @@
+"""How few outputs cost how much accuracy: the gap against the size of a report."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stratagem.accuracy import objective
+from stratagem.bounds import lower_bounds
+from stratagem.numeric.linalg import factor
+from stratagem.solvers import Certified, Problem, search
+from stratagem.solvers.parameter import check_limits
+from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MULTIPLES = (2, 4, 8, 16, 32)
+"""Outputs for each user type where none are given."""
+ROUNDS = 4
+"""Rounds of the search at each smaller number of outputs, which starts from the rows of the largest."""
+
+
+@dataclass(frozen=True)
+class TradePoint:
+    """The best strategy found with a limited number of outputs."""
+
+    outputs: int
+    """Largest number m of outputs allowed."""
+    objective: float
+    """L(Q) = tr(M^+ V)."""
+    gap: float
+    """objective / lower bound - 1, for the bound over strategies with any number of outputs."""
+    strategy: Strategy
+
+    @property
+    def bits(self) -> float:
+        """Size of a report, log2 m."""
+        return math.log2(self.outputs)
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Gap against number of outputs, fewest outputs first; the gap never grows with them."""
+
+    points: tuple[TradePoint, ...]
+    lower_bound: float
+    seconds: float
+
+    def __str__(self) -> str:
+        """Lay the points out as a table."""
+        lines = [f"{'outputs':>9}  {'bits':>5}  {'objective':>12}  {'gap':>8}"]
+        for point in self.points:
+            cells = (f"{point.outputs:9d}", f"{point.bits:5.1f}", f"{point.objective:12.6g}")
+            lines.append("  ".join((*cells, f"{100 * point.gap:6.2f} %")))
+        return "\n".join(lines)
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the gap against the size of a report; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        from stratagem.plots import plot_trade_off
+
+        return plot_trade_off(self, path, width)
+
+
+def trade_off(
+    workload: Workload, epsilon: float, outputs: Sequence[int] | None = None, max_seconds: float = math.inf
+) -> TradeOff:
+    """Return the best strategy found for each number m of `outputs`, each at least n; default 2 n to 32 n.
+
+    The certified solver runs once at the largest m, then a few rounds at each m from the rows that it found:
+    they drop rows, improve the rest and polish. Half of `max_seconds` is for the one, half for the others.
+
+    Raises:
+        ValueError: if epsilon is out of range or a number of outputs is below n.
+
+    Example:
+        >>> import stratagem as st
+        >>> table = trade_off(st.prefix(8), epsilon=1.0, outputs=[16, 64])
+        >>> [point.outputs for point in table.points]
+        [16, 64]
+    """
+    began, n = time.perf_counter(), workload.domain_size
+    wanted = _checked(outputs, n)
+    check_limits(max_seconds)
+    problem = Problem(workload, epsilon, lower_bounds(workload, epsilon).best)
+    widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
+    F, share = factor(problem.gram), max_seconds / 2 / len(wanted)
+    points: list[TradePoint] = []
+    for m in wanted:
+        solver = Certified(outputs=m, resume=widest, max_steps=ROUNDS, max_seconds=share)
+        strategy = solver.finish(problem, search(solver, problem).best)
+        value = objective(workload, strategy, F)
+        if points and points[-1].objective <= value:
+            value, strategy = points[-1].objective, points[-1].strategy
+        points.append(TradePoint(m, value, value / problem.lower_bound - 1, strategy))
+    return TradeOff(tuple(points), problem.lower_bound, time.perf_counter() - began)
+
+
+def _checked(outputs: Sequence[int] | None, n: int) -> list[int]:
+    """Return the numbers of outputs in order, refusing what is none or below n."""
+    if outputs is None:
+        return [k * n for k in MULTIPLES]
+    whole = isinstance(outputs, Iterable) and all(
+        isinstance(m, Integral) and not isinstance(m, bool) for m in outputs
+    )
+    wanted = sorted({int(m) for m in outputs}) if whole else []
+    if not wanted or wanted[0] < n:
+        raise ValueError(
+            f"outputs is {outputs!r}; give whole numbers of at least {n}, one for each user type."
+        )
+    return wanted
+
+
+def _two_level(problem: Problem, solver: Certified) -> TwoLevelStrategy:
+    """Return the two-level strategy that a solver without polishing finds."""
+    strategy = solver.finish(problem, search(solver, problem).best)
+    assert isinstance(strategy, TwoLevelStrategy)
+    return strategy

@@ -1,0 +1,155 @@
+"""The answer of an optimisation: a strategy with its certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy
+from stratagem.bounds import Bounds
+from stratagem.number import count_text
+from stratagem.objective import Average, Objective
+from stratagem.solvers.solver import Status, Step, excess
+from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.study.ranking import Contender
+from stratagem.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stratagem.mechanism.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A strategy for a workload and epsilon, its exact accuracy and the bounds that certify it."""
+
+    aim: Objective
+    """What was asked for: the workload and how the variances of its answers add up."""
+    epsilon: float
+    """The budget that was asked for; `strategy.epsilon` is what was measured."""
+    strategy: Strategy | InvariantStrategy
+    accuracy: Accuracy
+    """Exact variances of the strategy on the workload."""
+    objective: float
+    """L(Q) = tr(M^+ V), or the largest variance per user where a worst case was asked for."""
+    bounds: Bounds
+    status: Status
+    """How the search ended and what to do about it."""
+    solver: str
+    """Name of the solver, or of the published mechanism that no search beat."""
+    reason: str
+    """Why this solver was run."""
+    seconds: float
+    history: tuple[Step, ...] = ()
+    baselines: tuple[Contender, ...] = ()
+    """Every published mechanism at its best on this problem, least objective first."""
+    prior: np.ndarray | None = None
+    """The prior (n,) whose reconstruction belongs to the strategy: the one asked for, or the least
+    favourable one of a worst case; None for 1/n. Pass it to `evaluate` and `Strategy.reconstruct`."""
+
+    @property
+    def workload(self) -> Workload:
+        """The queries."""
+        return self.aim.workload
+
+    @property
+    def per_type(self) -> bool:
+        """Whether objective and bounds are stated per user type, L/n, because nobody can count the domain."""
+        return not self.workload.counted
+
+    @property
+    def objective_kind(self) -> str:
+        """Name of the objective: average, worst-case or worst-query."""
+        return self.aim.kind
+
+    @property
+    def lower_bound(self) -> float:
+        """The largest known lower bound on the objective of every epsilon-LDP strategy."""
+        return self.bounds.best
+
+    @property
+    def gap(self) -> float:
+        """objective / lower bound - 1: the strategy is at most this far from the best possible one."""
+        return excess(self.objective, self.lower_bound)
+
+    @property
+    def least_variance(self) -> float:
+        """A lower bound on the total variance that one user adds to the answers under any epsilon-LDP strategy."""
+        return least_variance(self.aim, self.lower_bound)
+
+    def samples_for(self, alpha: float) -> float:
+        """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""
+        return self.accuracy.samples_for(alpha)
+
+    def mechanism(
+        self,
+        *,
+        name: str = "workload",
+        labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+        edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    ) -> Mechanism:
+        """Return the strategy in whole numbers, which clients can run and anybody can check.
+
+        `labels` and `edges` say what the values of an attribute are, as in `Mechanism.of`.
+
+        Raises:
+            ValueError: if the strategy does not fit into whole numbers, or labels and edges not to the domain.
+        """
+        from stratagem.mechanism.mechanism import Mechanism
+
+        options = {"name": name, "labels": labels, "edges": edges, "prior": self.prior}
+        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the strategy and the error of every query; write an .svg, .png or .pdf if a path is given.
+
+        `width` in inches, that of the style by default; below 4.5 the panels stand one above the other.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        from stratagem.plots import plot_strategy
+
+        bound = math.sqrt(self.least_variance / self.workload.queries)
+        return plot_strategy(self.workload, self.strategy, path, width, prior=self.prior, bound=bound)
+
+    def report(self, path: str | Path, *, name: str = "workload", others: Iterable[Solution] = ()) -> Path:
+        """Write one HTML page on this solution that needs no network, and return its path.
+
+        It shows the strategy, the error of every query, baselines and bounds, the users needed over epsilon, what
+        is protected and what is not, and how to check it. `others` are solutions of the same problem at other
+        budgets, as `stratagem.path` returns them; without them the page knows baselines and bounds there.
+
+        Raises:
+            ValueError: without matplotlib, for a path that cannot be written, or solutions of another problem.
+        """
+        from stratagem.report import report_solution
+
+        return report_solution(path, self, name=name, others=others)
+
+    def __str__(self) -> str:
+        """Say in a few lines what was found and how good it is."""
+        return (
+            f"{count_text(self.strategy.outputs)} outputs for {count_text(self.workload.domain_size)} user types, "
+            f"measured epsilon {self.strategy.epsilon:.6g}\n"
+            f"objective    {self.objective:.6g}{' per user type' if self.per_type else ''}\n"
+            f"lower bound  {self.lower_bound:.6g} ({self.bounds.name})\n"
+            f"gap          {100 * self.gap:.2f} %\n"
+            f"solver       {self.solver}: {self.reason}\n"
+            f"{self.status}"
+        )
+
+
+def least_variance(aim: Objective, bound: float) -> float:
+    """Return what a lower bound on the objective says of the total variance that one user adds to the answers.
+
+    The mean over user types, (L - offset)/n; where a worst case was asked for, the largest total of a type or the
+    largest variance of a query, which no total falls below.
+    """
+    return aim.added(bound) if isinstance(aim, Average) else bound
