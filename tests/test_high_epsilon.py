@@ -84,3 +84,12 @@ def test_rows_of_tiny_sums_have_finite_variances():
     found = st.evaluate(st.histogram(8), st.MatrixStrategy(Q))
     expected = st.evaluate(st.histogram(8), st.randomised_response(8, 1.0))
     np.testing.assert_allclose(found.per_type, expected.per_type, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [st.histogram, st.prefix, st.all_range])
+def test_at_large_epsilon_the_noiseless_bound_leaves_no_gap(make):
+    """Bounds that shrink like exp(-epsilon) alone would leave all of tr V."""
+    workload = make(16)
+    solution = st.optimise(workload, 30.0, st.Certified(max_steps=2))
+    assert solution.bounds.noiseless == pytest.approx(workload.frobenius_squared)
+    assert solution.gap <= 1e-9 < 0.5 * solution.objective / solution.bounds.closed

@@ -12,6 +12,14 @@ def simulated(x, **options):
     return st.simulate(W, st.randomised_response(4, 1.0), x, **options)
 
 
+PAIR = st.histogram({"a": 2, "b": 2})
+
+
+def estimated():
+    strategy = st.randomised_response(4, 1.0)
+    return st.estimate(strategy, strategy.histogram(np.full(4, 500), np.random.default_rng(0)), PAIR)
+
+
 ONES = np.ones(4, int)
 CASES = {
     "seed text": (lambda: st.Certified(seed="a"), "seed is 'a'"),
@@ -34,6 +42,12 @@ CASES = {
     "counts huge": (lambda: simulated(np.full(4, 1e30)), "can be drawn"),
     "counts none": (lambda: simulated(0 * ONES), "counts no users"),
     "repetitions text": (lambda: simulated(ONES, repetitions="x"), "repetitions is 'x'"),
+    "association of nothing": (lambda: st.association(None, "a", "b"), "takes what st.estimate returned"),
+    "association with itself": (lambda: st.association(estimated(), "a", "a"), "'a' was given 2 times"),
+    "tree of a number": (lambda: st.chow_liu(3), "made of an estimate or of marginal tables"),
+    "tree of numbers": (lambda: st.chow_liu([3]), "made of an estimate or of marginal tables"),
+    "marginal repeated": (lambda: estimated().marginal("b", "b"), "'b' was given 2 times"),
+    "marginal unknown": (lambda: estimated().marginal("c"), "domain has a, b"),
     "simulation seed": (lambda: simulated(ONES, seed=0.5), "seed is 0.5"),
 }
 

@@ -13,6 +13,7 @@ from stratagem.bounds.delsarte import delsarte
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
 from stratagem.bounds.integer import integer
+from stratagem.bounds.noiseless import noiseless
 from stratagem.bounds.nuclear import norms
 from stratagem.bounds.pricing import pricing
 from stratagem.bounds.sdp import sdp
@@ -33,6 +34,7 @@ __all__ = [
     "exact",
     "integer",
     "lower_bounds",
+    "noiseless",
     "pricing",
     "sdp",
     "spectral_bounds",
@@ -77,6 +79,8 @@ class Bounds:
     """The bound on a largest variance from two user types alone; None for the average case."""
     delsarte: float | None = None
     """None without a spectrum (see `Workload.spectrum`), or with too many types of characters."""
+    noiseless: float | None = None
+    """tr V, the best of all at large epsilon; None in `spectral_bounds`."""
 
     def known(self) -> dict[str, float]:
         """Return the bounds that were computed, by name."""
@@ -125,6 +129,7 @@ def lower_bounds(
         weighted=None if known is None else known * (1 - SAFETY),
         pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=p) if few_patterns else None,
         exact=exact(workload, epsilon, prior=p) if small else None,
+        noiseless=noiseless(workload, p) * (1 - SAFETY),
     )
 
 

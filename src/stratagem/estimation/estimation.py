@@ -149,7 +149,7 @@ class Estimate:
         sizes for a table.
 
         Raises:
-            ValueError: for an unknown attribute.
+            ValueError: for an attribute that is unknown or named twice.
             UnsupportedWorkloadError: if the strategy does not determine the table.
         """
         return self.ask(_along(self.workload.domain, attributes, histogram))
@@ -291,12 +291,15 @@ def _invariant(
 
 def _along(domain: Domain, attributes: Iterable[str], kind: Callable[..., Workload]) -> Workload:
     """Return the workload that asks `kind` of the named attributes together and sums out the others."""
-    chosen = set(attributes)
-    if unknown := sorted(chosen - set(domain.attributes)):
-        raise ValueError(
-            f"{unknown[0]!r} was given as an attribute, but the domain has {', '.join(domain.attributes)}: "
-            "name one of these"
-        )
+    chosen = list(attributes)
+    for name in chosen:
+        if name not in domain.attributes:
+            raise ValueError(
+                f"{name!r} was given as an attribute, but the domain has {', '.join(domain.attributes[:20])}: "
+                "name one of these"
+            )
+        if chosen.count(name) > 1:
+            raise ValueError(f"attribute {name!r} was given {chosen.count(name)} times: name it once")
     return kron(
         (kind if name in chosen else total)({name: size})
         for name, size in zip(domain.attributes, domain.sizes, strict=True)

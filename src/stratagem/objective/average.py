@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from stratagem.accuracy import Accuracy, objective
-from stratagem.bounds import Bounds, lower_bounds, tighten
+from stratagem.bounds import Bounds, lower_bounds, noiseless, tighten
 from stratagem.bounds.weighted import WeightedDual
 from stratagem.numeric.linalg import factor
 from stratagem.objective.objective import AVERAGE, Near, Objective
@@ -35,9 +35,7 @@ class Average(Objective):
     @property
     def offset(self) -> float:
         """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n; per user type where L is."""
-        if self.prior is None:
-            return self.workload.mean_square * self.workload.scale
-        return self.workload.domain_size * float(self.shares @ np.diag(self.workload.gram()))
+        return noiseless(self.workload, self.prior)
 
     def added(self, value: float) -> float:
         """Return (L - offset)/n, the variance that a user adds where L is `value`, at least zero."""

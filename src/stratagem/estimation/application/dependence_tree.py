@@ -45,6 +45,8 @@ def chow_liu(tables: Sequence[MarginalTable] | Estimate) -> list[Edge]:
         [('a', 'b', 0.1927)]
     """
     held = release(tables, 2).tables if isinstance(tables, Estimate) else tables
+    if not isinstance(held, Sequence) or not all(isinstance(table, MarginalTable) for table in held):
+        raise ValueError(f"{tables!r} was given, but a tree is made of an estimate or of marginal tables")
     names = list(shared_sizes(held))
     edges = [Edge(a, b, _information(held, a, b)) for a, b in combinations(names, 2)]
     tree, part = [], {name: name for name in names}

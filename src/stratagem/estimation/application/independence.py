@@ -38,6 +38,8 @@ def association(estimate: Estimate, first: str, second: str) -> Association:
         Wald statistics: Rao, Scott, JASA 1981, section 2 (tables of complex surveys); privacy: Gaboardi, Rogers,
         ICML 2018.
     """
+    if not isinstance(estimate, Estimate):
+        raise ValueError(f"{estimate!r} was given, but a test of association takes what st.estimate returned")
     domain = estimate.workload.domain
     marginal = estimate.marginal(first, second)
     sizes = [a for a, name in zip(domain.sizes, domain.attributes, strict=True) if name in (first, second)]
