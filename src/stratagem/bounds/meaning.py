@@ -28,5 +28,6 @@ MEANINGS = {
     "delsarte": Meaning(
         "what translations of patterns allow their spectrum", "@stratagem; @delsarte1973algebraic"
     ),
+    "noiseless": Meaning("tr V, what remains without any noise; the best at large epsilon", "@stratagem"),
 }
 """By the names of the fields of `Bounds`."""
