@@ -145,7 +145,7 @@ def test_it_shows_the_report_and_sends_nothing(name, show):
     assert page.locator("#bars span").count() == found.strategy.domain_size
     page.wait_for_timeout(200)
     modules = {module for module in MODULES if module.endswith(".js")}
-    assert set(page.requests) == {"", "demo.js", "demo.css", "bundle.ldp.json"} | modules
+    assert set(page.requests) == {"", "demo.js", "page.css", "demo.css", "bundle.ldp.json"} | modules
     assert len(page.requests) == len(set(page.requests))
     assert page.complaints == []
     assert page.evaluate("[document.cookie, localStorage.length, sessionStorage.length]") == ["", 0, 0]

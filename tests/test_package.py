@@ -22,6 +22,7 @@ SHIPPED = {
     "mechanism/client.py",
     "mechanism/threat-model.md",
     "mechanism/web/client.js",
+    "mechanism/web/page.css",
     "mechanism/web/demo.css",
     "mechanism/web/demo.html",
 }

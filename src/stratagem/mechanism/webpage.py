@@ -22,7 +22,7 @@ MODULES = (
     "package.json",
 )
 """The ES module client.js and what it imports; package.json tells Node that they are modules."""
-PAGE = {"index.html": "demo.html", "demo.js": "demo.js", "demo.css": "demo.css"}
+PAGE = {"index.html": "demo.html", "demo.js": "demo.js", "page.css": "page.css", "demo.css": "demo.css"}
 """The page, by the names that it is served under."""
 BUNDLE = "bundle.ldp.json"
 
@@ -39,8 +39,8 @@ def write_web_client(folder: str | Path, mechanism: Mechanism) -> Path:
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        contents = {BUNDLE: mechanism.text} | {name: _shipped(name) for name in MODULES}
-        contents |= {name: _shipped(source) for name, source in reversed(PAGE.items())}
+        contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in MODULES}
+        contents |= {name: shipped(source) for name, source in reversed(PAGE.items())}
         for name, content in contents.items():
             _check_free(folder / name, content)
         for name, content in contents.items():
@@ -51,7 +51,8 @@ def write_web_client(folder: str | Path, mechanism: Mechanism) -> Path:
     return folder
 
 
-def _shipped(name: str) -> bytes:
+def shipped(name: str) -> bytes:
+    """Return a file of the web client or its page."""
     return files("stratagem.mechanism").joinpath("web", name).read_bytes()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from stratagem.file.target import check_target, written_atomically
+from stratagem.mechanism.webpage import shipped
 from stratagem.plots import check_matplotlib
 from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, numbers
@@ -49,7 +50,7 @@ def write_page(path: str | Path, subject: Subject) -> Path:
 
 def page(subject: Subject) -> str:
     """Return the page; its policy names style and script by their hashes and forbids the network."""
-    style, script = _shipped("report.css"), _shipped("report.js")
+    style, script = Markup(shipped("page.css").decode() + _shipped("report.css")), _shipped("report.js")
     return Template(_shipped("report.html")).substitute(
         style=style,
         script=script,
