@@ -146,22 +146,34 @@ def bound_sweep(
     """
     if not real(seconds) >= 0:
         raise ValueError(f"the time is {seconds!r} seconds, but must not be negative: give for example 10.0")
-    axis, places = along(workload, epsilon)
-    done = []
+    (axis, places), done, ended = along(workload, epsilon), [], False
     for W, budget in places:
         if solver is None:
-            done.append(BoundPoint(W, budget, _bounds(W, budget, objective, prior, seconds)))
-            continue
-        from stratagem.study.optimisation import (
-            ENDED_BY_HAND,
-            optimise,
-        )  # compiled array code: bounds alone need none
-
-        solution = optimise(W, budget, solver, on_step, objective=objective, prior=prior)
-        done.append(BoundPoint(W, budget, solution.bounds, solution.objective))
-        if solution.status in ENDED_BY_HAND:
+            point = BoundPoint(W, budget, _bounds(W, budget, objective, prior, seconds))
+        else:
+            point, ended = _solved(W, budget, solver, on_step, objective, prior)
+        done.append(point)
+        if ended:
             break
     return BoundSweep(axis, tuple(done), len(done) == len(places))
+
+
+def _solved(
+    workload: Workload,
+    epsilon: float,
+    solver: Solver | Auto,
+    on_step: Callback | None,
+    objective: str,
+    prior: ArrayLike | None,
+) -> tuple[BoundPoint, bool]:
+    """Return the bounds beside the strategy found, and whether the search was ended by hand."""
+    from stratagem.study.optimisation import (  # compiled code, which bounds do not need
+        ENDED_BY_HAND,
+        optimise,
+    )
+
+    found = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
+    return BoundPoint(workload, epsilon, found.bounds, found.objective), found.status in ENDED_BY_HAND
 
 
 def _bounds(
