@@ -33,8 +33,10 @@ from .baselines import thresholded_histogram_encoding as thresholded_histogram_e
 from .baselines import tree_encoding as tree_encoding
 from .bounds import Bounds as Bounds
 from .bounds import lower_bounds as lower_bounds
+from .bounds import tighten as tighten
 from .catalogue.catalogue import load as load
 from .catalogue.contents import bibtex as bibtex
+from .catalogue.preset import load_solver as load_solver
 from .collection.aggregator import Aggregator as Aggregator
 from .collection.collection import Collection as Collection
 from .collection.tally import counted as counted
