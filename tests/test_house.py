@@ -1,5 +1,6 @@
 """The house itself: lint, types, the root, file sizes, notebooks."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from tools import need
 
 ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 COPIED_OUT = {"client.py"}
 """Files that must hold everything they need, as people copy them out."""
 PLACES = {
@@ -48,7 +50,17 @@ def test_a_file_holds_one_idea(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= (585 if path.name in COPIED_OUT else 320)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_has_one_title(path):
+    """At its top; a second line with one # is a comment that became a heading."""
+    cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "markdown"]
+    lines = [line for cell in cells for line in "".join(cell["source"]).split("\n")]
+    titles = [line for line in lines if line == "#" or line.startswith("# ")]
+    assert titles == lines[:1]
+    assert not titles[0].startswith("# #")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_notebooks_run(path):
     command = [
         sys.executable,

@@ -20,6 +20,7 @@ from stratagem.report import Origin, Subject, along, report_saved
 from stratagem.report.line import around
 from stratagem.report.promise import promise, threats
 from stratagem.report.reproduction import check
+from stratagem.report.wording import odds
 from tools import take_away
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(2)> $style ${x} &amp; \u2028"
@@ -192,8 +193,14 @@ def test_the_promise_is_in_plain_words(epsilon):
     page = Page(promise(Subject(found, "votes", along(found, []), Origin())))
     said = re.search(r"can become at most ([0-9.]+) % sure", page.text)
     assert said is not None
-    assert float(said[1]) == pytest.approx(100 * math.exp(epsilon) / (1 + math.exp(epsilon)), abs=0.06)
-    assert f"at most e^ε = {math.exp(epsilon):.3g}" in page.text
+    assert 0 <= float(said[1]) / 100 - 1 / (1 + math.exp(-epsilon)) < 1e-3
+    assert f"at most e^ε = {odds(epsilon)}." in page.text
+
+
+def test_references_are_names_and_years(tmp_path):
+    page = read(MADE["columns"](tmp_path / "report.html"))
+    assert "Warner 1965; Kairouz, Bonawitz, Ramage 2016" in page.text
+    assert not re.search(r"@[a-z]+[0-9]{4}", page.text)
 
 
 def test_the_threat_model_is_there_in_full():

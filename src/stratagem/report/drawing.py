@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from stratagem.plots.figure import page
@@ -11,7 +9,7 @@ from stratagem.plots.strategy import draw_strategy
 from stratagem.report.markup import Markup, details, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
-from stratagem.report.wording import count, factor, percent
+from stratagem.report.wording import count, odds, percent
 from stratagem.strategies import InvariantStrategy, Strategy
 
 HEIGHT = 3.2
@@ -22,7 +20,7 @@ SHOWN = 20
 
 def drawing(subject: Subject) -> Markup:
     """Return the picture of the strategy with a sentence on how to read it, and its likeliest parts."""
-    strategy, times = subject.solution.strategy, factor(math.exp(subject.solution.epsilon))
+    strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
         draw_strategy(drawn, strategy)
     if isinstance(strategy, InvariantStrategy):

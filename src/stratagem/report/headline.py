@@ -7,7 +7,7 @@ import math
 from stratagem.number import number_text
 from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.subject import Subject
-from stratagem.report.wording import BEST, ERROR, count, factor, percent, users
+from stratagem.report.wording import BEST, ERROR, above, at_most, count, counted, odds, users
 from stratagem.solvers import Status
 
 SHOWN = 12
@@ -19,7 +19,7 @@ def title(subject: Subject) -> str:
     gap = subject.solution.gap
     if not math.isfinite(gap):
         return f"{subject.name} at ε = {subject.solution.epsilon:g}"
-    close = "the best there can be" if gap < BEST else f"within {percent(gap)} of the best possible"
+    close = "the best there can be" if gap < BEST else f"within {above(gap)} of the best possible"
     return f"{subject.name} at ε = {subject.solution.epsilon:g}: {close}"
 
 
@@ -27,13 +27,15 @@ def summary(subject: Subject) -> Markup:
     """Return the page's first paragraphs."""
     solution = subject.solution
     needed = users(solution.samples_for(ERROR**2))
+    types = counted(solution.workload.domain_size, "user type")
     asked = (
-        f"{count(solution.workload.queries)} queries over {count(solution.workload.domain_size)} user types. "
+        f"{counted(solution.workload.queries, 'query')} over {types}. "
         "Every user sends one randomised report, and no report is more than "
-        f"{factor(math.exp(solution.epsilon))} times as likely for one user type as for another."
+        f"{odds(solution.epsilon)} times as likely for one user type as for another."
     )
+    enough = "user is enough" if needed == "1" else "users are enough"
     found = (
-        f"{needed} users are enough for a standard error of 1 % of all users on an answer, "
+        f"{needed} {enough} for a standard error of 1 % of all users on an answer, "
         "even if everybody had the least favourable type."
     )
     return joined(element("p", asked, class_="lede"), element("p", found, class_="lede"), _facts(subject))
@@ -71,7 +73,7 @@ def _facts(subject: Subject) -> Markup:
         "Reports": f"{count(solution.strategy.outputs)} possible, one a user",
         f"Objective ({solution.objective_kind})": f"{number_text(solution.objective)}{per_type}",
         "Lower bound": f"{number_text(solution.lower_bound)}{per_type} ({solution.bounds.name})",
-        "Above the bound": f"{percent(solution.gap)} at most",
+        "Above the bound": at_most(solution.gap),
     }
     if solution.status is Status.SAVED:
         facts["Read from"] = subject.origin.file or "a bundle"

@@ -9,7 +9,7 @@ from stratagem.auditor.stranger import recheck
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.subject import Subject
-from stratagem.report.wording import factor, percent
+from stratagem.report.wording import above, below, odds, percent
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 """What somebody may believe about a user before a report."""
@@ -18,27 +18,25 @@ PRIORS = (0.01, 0.1, 0.5, 0.9)
 def promise(subject: Subject) -> Markup:
     """Return what epsilon means for one person, and how it was measured."""
     epsilon = subject.solution.epsilon
-    times = factor(math.exp(epsilon))
-    odds = (
+    text = (
         "Whoever sees your report, knowing everything else there is to know, can change the odds between any two "
-        f"of your possible answers by a factor of at most e^ε = {times}. Who thought a fact about your answer as "
-        f"likely as not (1/2) can become at most {percent(_at_most(0.5, epsilon))} sure of it, or of its opposite."
+        f"of your possible answers by a factor of at most e^ε = {odds(epsilon)}. Who thought a fact about your answer "
+        f"as likely as not (1/2) can become at most {above(_after(0.5, epsilon))} sure of it, or of its opposite."
     )
     rows = [
-        (percent(prior), percent(1 - _at_most(1 - prior, epsilon)), percent(_at_most(prior, epsilon)))
-        for prior in PRIORS
+        (percent(prior), below(_after(prior, -epsilon)), above(_after(prior, epsilon))) for prior in PRIORS
     ]
     headings = ("believed before", "at least, after the report", "at most, after the report")
     return joined(
-        element("p", odds),
+        element("p", text),
         table("What one report can change, in the worst case", headings, rows),
         element("h3", "How ε was measured"),
         element("p", measured(subject)),
     )
 
 
-def _at_most(prior: float, epsilon: float) -> float:
-    """Return the largest posterior probability of what has probability `prior`: odds e^epsilon times as high."""
+def _after(prior: float, epsilon: float) -> float:
+    """Return the probability of what had probability `prior` once its odds are e^epsilon times as high."""
     return prior / (prior + (1 - prior) * math.exp(-epsilon))
 
 

@@ -18,7 +18,7 @@
   const enough = (line, share, users) =>
     budgets.findIndex((_, place) => line.users[place] !== null && needed(line, place, share) <= users);
 
-  const asUsers = (x) => (x < 1e15 ? many.format(Math.ceil(x)) : x.toExponential(3));
+  const asUsers = (x) => (x < 1e15 ? many.format(Math.ceil(x * (1 - 1e-12))) : x.toExponential(3));
   const asShare = (x) => `${Number((100 * x).toPrecision(3))}\u00a0%`;
   const asTimes = (x) => `${Number(x.toPrecision(3))}\u00a0×`;
 

@@ -7,6 +7,7 @@ import platform
 from importlib.metadata import version
 
 from stratagem.baselines import BASELINES
+from stratagem.catalogue.bibliography import readable
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.subject import Subject
 from stratagem.strategies import Strategy
@@ -125,7 +126,7 @@ def _words(subject: Subject) -> str:
 
 def _references(subject: Subject) -> Markup:
     shown = {row.mechanism for one in subject.line.sweep.comparisons for row in one.rows}
-    rows = [(one.name, one.title, one.reference) for one in BASELINES if one.name in shown]
+    rows = [(one.name, one.title, readable(one.reference)) for one in BASELINES if one.name in shown]
     return table("Published mechanisms on this page", ("mechanism", "what it is", "reference"), rows, 3)
 
 

@@ -9,7 +9,7 @@ from stratagem.number import number_text
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
-from stratagem.report.wording import BEST, at_error, factor, percent, users
+from stratagem.report.wording import BEST, at_error, at_most, factor, percent, users
 from stratagem.solvers.solver import excess
 from stratagem.study.comparison import Comparison, Row
 
@@ -76,7 +76,7 @@ def _sentence(subject: Subject) -> str:
     solution, published = subject.solution, subject.solution.baselines
     name = solution.bounds.name
     left = (
-        f"The objective of this one is at most {percent(solution.gap)} above that of the best possible mechanism, "
+        f"The objective of this one is {at_most(solution.gap)} above that of the best possible mechanism, "
         f"by the lower bound “{name}” ({MEANINGS[name].title})."
     )
     if not published:

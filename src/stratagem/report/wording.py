@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 from stratagem.number import count_text, number_text
 from stratagem.study.comparison import ALPHA
@@ -11,6 +12,8 @@ ERROR = 0.01
 """Standard error of an answer, as a share of all users, at which a report states the users needed."""
 BEST = 5e-5
 """Difference from the best that is too small to show."""
+NOISE = 1e-12
+"""Relative error of double precision, which must not round 80,000.000000001 users up to one more."""
 
 
 def count(number: int) -> str:
@@ -18,9 +21,15 @@ def count(number: int) -> str:
     return f"{number:,}" if number < 10**15 else count_text(number)
 
 
+def counted(number: int, thing: str) -> str:
+    """Write a number of things: 1 query, 2 queries."""
+    things = thing if number == 1 else f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
+    return f"{count(number)} {things}"
+
+
 def users(needed: float) -> str:
     """Write a number of users, rounded up."""
-    return count(math.ceil(needed)) if needed < 10**12 else number_text(needed)
+    return count(math.ceil(needed * (1 - NOISE))) if needed < 10**12 else number_text(needed)
 
 
 def at_error(needed: float) -> float:
@@ -31,16 +40,48 @@ def at_error(needed: float) -> float:
     return needed * ALPHA / ERROR**2
 
 
-def percent(share: float) -> str:
+def percent(share: float, rounding: str = ROUND_HALF_EVEN) -> str:
     """Write a share in per cent, with digits enough to tell a small one from none."""
     if not math.isfinite(share):
         return "infinitely far"
     if 0 < share < BEST:
         return "less than 0.01\u00a0%"
+    if share >= 1e9:
+        return f"{100 * share:.3g}\u00a0%"
     digits = 0 if share >= 10 else 1 if share >= 0.1 else 2
-    return f"{100 * share:,.{digits}f}\u00a0%"
+    written = Decimal(f"{100 * share:.12g}").quantize(Decimal(1).scaleb(-digits), rounding)
+    return f"{written + 0:,}\u00a0%"
+
+
+def at_most(share: float) -> str:
+    """Write an upper limit in per cent, rounded so that it stays one."""
+    return percent(share) if 0 <= share < BEST else f"at most {percent(share, ROUND_CEILING)}"
+
+
+def above(share: float) -> str:
+    """Write a share in per cent, rounded up."""
+    return percent(share, ROUND_CEILING)
+
+
+def below(share: float) -> str:
+    """Write a share in per cent, rounded down."""
+    return percent(share, ROUND_FLOOR)
 
 
 def factor(ratio: float) -> str:
     """Write a factor of at most three digits."""
     return f"{ratio:.3g}" if ratio < 1e6 else f"{ratio:.2e}"
+
+
+def odds(epsilon: float) -> str:
+    """Write e^epsilon with three digits, of e^epsilon - 1 where it is near one, rounded up.
+
+    >>> odds(1.0), odds(0.001)
+    ('2.72', '1.00101')
+    """
+    exact = Decimal(epsilon).exp()
+    excess = exact - 1
+    shown = exact if exact > 2 else excess
+    rounded = shown.quantize(Decimal(1).scaleb(shown.adjusted() - 2), ROUND_CEILING)
+    whole = rounded if exact > 2 else 1 + rounded
+    return f"{whole:.2e}" if whole >= 10**6 else f"{whole:,f}"

@@ -194,7 +194,7 @@ class Comparison:
         """Return the bounds in one line, the best of them marked; on data the least error there."""
         if self.least_error is not None:
             return (
-                f"lower bound: no {self.epsilon:g}-LDP mechanism has an expected error below "
+                f"lower bound: no unbiased {self.epsilon:g}-LDP mechanism has an expected error below "
                 f"{number_text(self.least_error)} users on these data"
             )
         known = self.bounds.known().items()

@@ -1,0 +1,42 @@
+"""Numbers in a report: a limit is rounded so that it stays true."""
+
+import math
+
+import pytest
+
+from stratagem.report.wording import above, at_most, below, counted, odds, percent, users
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 0.6931, 1.0, 1.1, 7.0, 30.0, 300.0])
+def test_the_largest_odds_are_never_understated(epsilon):
+    """At least e^epsilon, and within 1 % of what it exceeds one by, or of itself."""
+    said = float(odds(epsilon).replace(",", ""))
+    assert math.exp(epsilon) <= said
+    assert said - 1 <= 1.02 * math.expm1(epsilon)
+
+
+def test_limits_in_per_cent_are_rounded_outwards():
+    shown = [percent(0.000549), at_most(0.000549), above(0.7311), below(0.7319), above(0.1), below(0.1)]
+    expected = ["0.05 %", "at most 0.06 %", "73.2 %", "73.1 %", "10.0 %", "10.0 %"]
+    assert [one.replace("\u00a0", " ") for one in shown] == expected
+    assert at_most(1e-6) == percent(1e-6) == "less than 0.01\u00a0%"
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(-1e-17, "0.00"), (0.0, "0.00"), (12.345, "1,234"), (1e40, "1e+42")]
+)
+def test_any_share_can_be_written(share, expected):
+    assert percent(share) == f"{expected}\u00a0%"
+
+
+@pytest.mark.parametrize(
+    ("needed", "expected"),
+    [(0.0, "0"), (0.2, "1"), (80_000.00000000001, "80,000"), (80_000.1, "80,001"), (2e12, "2e+12")],
+)
+def test_users_are_rounded_up_but_noise_is_not(needed, expected):
+    assert users(needed) == expected
+
+
+def test_one_thing_is_not_plural():
+    assert [counted(k, "query") for k in (1, 2)] == ["1 query", "2 queries"]
+    assert [counted(k, "user type") for k in (1, 3000)] == ["1 user type", "3,000 user types"]
