@@ -14,8 +14,10 @@ def check_target(path: str | Path, suffixes: tuple[str, ...]) -> Path:
     """Return the path of a file that can be written, so that no long work is lost to a wrong name.
 
     Raises:
-        ValueError: for another suffix, a folder that does not exist, or a path that is a folder.
+        ValueError: for what is no path, another suffix, a folder that does not exist, or a path that is a folder.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"{path!r} was given to write, but is no path: name a file as text")
     path = Path(path)
     if not any(path.name.lower().endswith(suffix) and path.name[: -len(suffix)] for suffix in suffixes):
         raise ValueError(

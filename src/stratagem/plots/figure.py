@@ -79,4 +79,6 @@ def ratio_text(epsilon: float) -> str:
     """Return e^epsilon for reading."""
     if math.isinf(epsilon):
         return "∞"
-    return f"{math.exp(epsilon):.3g}" if epsilon < 20 else f"e^{epsilon:.3g}"
+    if epsilon > 20:
+        return f"e^{epsilon:.3g}"
+    return f"{math.exp(epsilon):.3g}" if epsilon > 0.1 else f"{math.exp(epsilon):.6g}"

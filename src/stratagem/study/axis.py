@@ -26,6 +26,9 @@ def along(
             f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
             "them: give several of one and one of the other"
         )
+    for one in workloads:
+        if not isinstance(one, Workload):
+            raise ValueError(f"{one!r} was given among the workloads: give workloads such as st.prefix(8)")
     axis = EPSILON if isinstance(workload, Workload) else DOMAIN
     return axis, list(product(workloads, map(check, budgets)))
 

@@ -152,7 +152,12 @@ class _Fallback(NamedTuple):
 
 
 def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
-    """Refuse a solver that minimises nothing but the average over user types where more is asked for."""
+    """Refuse what is no solver, and one that knows the average over user types alone where more is asked for."""
+    if not isinstance(solver, Solver | Auto | None):
+        raise ValueError(
+            f"{solver!r} was given as the solver, but it is an object: give st.Auto(), or st.load_solver('quick') "
+            "for one by its name"
+        )
     if not (aim.plain or isinstance(solver, Auto | Certified | None)):
         asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
         raise ValueError(
