@@ -12,11 +12,11 @@ import pytest
 import stratagem as st
 from audits import batch_of, client_of, failed, seeded
 from mechanisms import TRANSLATES, juntas, mechanism, user_type
+from stratagem.auditor import partition
 from stratagem.auditor.audit import audit
 from stratagem.auditor.plan import planned
 from stratagem.auditor.runner import Reports, value_of
 from stratagem.auditor.stranger import recheck
-from stratagem.mechanism import partition
 from stratagem.mechanism.mechanism import Mechanism
 
 

@@ -131,7 +131,7 @@ def test_ctrl_c_before_there_is_anything_exits_quietly(capsys, monkeypatch):
 
 def test_bound_json(capsys):
     data = run_json(capsys, "bound", *SMALL)
-    assert list(data) == ["svd", "closed", "integer", "weighted", "exact", "best"]
+    assert list(data) == ["svd", "closed", "integer", "weighted", "exact", "noiseless", "best"]
     assert data["best"] == max(data.values())
     assert data["best"] == pytest.approx(st.lower_bounds(st.prefix(8), 1.0).best)
 
@@ -139,7 +139,7 @@ def test_bound_json(capsys):
 def test_bound_of_a_domain_that_nobody_can_count(capsys):
     command = ["bound", "marginals", "--order", "3", "--domain", "2^100", "--epsilon", "1"]
     data = run_json(capsys, *command)
-    assert list(data) == ["svd", "closed", "delsarte", "best", "per_type"]
+    assert list(data) == ["svd", "closed", "delsarte", "noiseless", "best", "per_type"]
     assert data["per_type"] is True
     assert data["best"] / data["closed"] == pytest.approx(1.0228, abs=1e-4)
     status, out, err = run(capsys, *command)
@@ -149,7 +149,7 @@ def test_bound_of_a_domain_that_nobody_can_count(capsys):
 
 def test_bound_of_a_long_attribute(capsys):
     data = run_json(capsys, "bound", "prefix", "--domain", "65536", "--epsilon", "1")
-    assert list(data) == ["svd", "closed", "integer", "best"]
+    assert list(data) == ["svd", "closed", "integer", "noiseless", "best"]
     assert data["closed"] / 65536**2 == pytest.approx(53.25, abs=0.02)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import stratagem as st
 from mechanisms import mechanism
+from stratagem.auditor import runner
 from stratagem.auditor.runner import WEB, python_client
-from stratagem.mechanism import runner
 from stratagem.mechanism.client import Client, fingerprint
 from stratagem.mechanism.mechanism import Mechanism
 from test_cli import run, run_json

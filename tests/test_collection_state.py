@@ -10,8 +10,8 @@ import duckdb
 import numpy as np
 import pytest
 
+from stratagem.collection import report_file
 from stratagem.collection.collection import Collection
-from stratagem.mechanism import report_file
 
 IDENTIFIER = "0123456789abcdef" * 4
 OUTPUTS = 7

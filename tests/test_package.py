@@ -17,7 +17,11 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(st.__file__).parent
 SHIPPED = {
     "py.typed",
-    "references.bib",
+    "catalogue/references.bib",
+    "plots/paper.mplstyle",
+    "report/report.css",
+    "report/report.html",
+    "report/report.js",
     "mechanism/bundle.schema.json",
     "mechanism/client.py",
     "mechanism/threat-model.md",

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.estimation import working_set
 from stratagem.estimation.entropy import largest_entropy
 from stratagem.estimation.likelihood import GAP, likelihood_slope, most_likely
 from stratagem.estimation.simplex import duality_gap, minimise_quadratic
 from stratagem.estimation.working_set import sparse_minimum
-from stratagem.mechanism import working_set
 from tables import WORKLOADS
 
 N = 256
