@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import tempfile
 
 if (
     "PYTEST_XDIST_WORKER" in os.environ
@@ -17,6 +18,16 @@ import pytest
 import stratagem
 from stratagem.solvers.room import make_room
 from tools import need
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the processes of a run, and the programs that they start, share what any of them has compiled."""
+    if config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="stratagem-compiled-", ignore_cleanup_errors=True)
+        config.add_cleanup(folder.cleanup)
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder.name)
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
 def pytest_report_header() -> str:

@@ -143,7 +143,7 @@ def test_bound_of_a_domain_that_nobody_can_count(capsys):
     assert data["per_type"] is True
     assert data["best"] / data["closed"] == pytest.approx(1.0228, abs=1e-4)
     status, out, err = run(capsys, *command)
-    assert (status, len(out.splitlines())) == (0, 3)
+    assert (status, len(out.splitlines())) == (0, 4)
     assert "per user type" in err
 
 
