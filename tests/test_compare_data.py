@@ -99,9 +99,9 @@ def test_answers_without_error_are_compared_too(tmp_path):
 @pytest.mark.parametrize(
     ("x", "words"),
     [
-        ([1, 2, 3], "each of 6 types"),
+        ([1, 2, 3], "hold 6 nonnegative whole numbers"),
         ([1, 2, 3, 4, 5, -1], "whole numbers"),
-        ([0] * 6, "at least one user"),
+        ([0] * 6, "counts no users, but at least one is needed"),
         ([0.5] * 6, "whole numbers"),
         ([math.nan] * 6, "whole numbers"),
         (["a"] * 6, "whole numbers"),

@@ -121,6 +121,7 @@ def test_a_mechanism_from_elsewhere_is_compared():
     [
         ([MINE, MINE], "another name"),
         ([replace(MINE, name="hierarchical")], "another name"),
+        ([replace(MINE, name="optimised")], "another name"),
         (
             [replace(MINE, candidates=lambda setting, epsilon: alike(setting, 4 * epsilon))],
             "measures epsilon 2",

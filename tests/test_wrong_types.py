@@ -37,6 +37,7 @@ CASES = {
     "outputs number": (lambda: st.trade_off(W, 1.0, 8), "whole numbers of at least 4"),
     "trade-off seconds": (lambda: st.trade_off(W, 1.0, [8], "x"), "max_seconds is 'x'"),
     "counts text": (lambda: simulated(["a"] * 4), "4 nonnegative whole numbers"),
+    "counts fraction": (lambda: simulated([1, 2, 3, 4.5]), "4 nonnegative whole numbers"),
     "counts short": (lambda: simulated(ONES[:3]), "4 nonnegative whole numbers"),
     "counts nan": (lambda: simulated(np.full(4, np.nan)), "4 nonnegative whole numbers"),
     "counts huge": (lambda: simulated(np.full(4, 1e30)), "can be drawn"),

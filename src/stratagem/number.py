@@ -68,6 +68,23 @@ def positive(value: object, what: str) -> float:
     return number
 
 
+def user_counts(values: ArrayLike, n: int) -> np.ndarray:
+    """Return a data vector (n,): how many users have each type.
+
+    Raises:
+        ValueError: unless it holds one whole number, at least zero, for each type, and at least one user in all.
+    """
+    x = array(values)
+    whole = x.dtype.kind in "biuf" and x.shape == (n,) and bool(np.isfinite(x).all())
+    if not whole or (x < 0).any() or (x % 1 != 0).any():
+        raise ValueError(
+            f"the data vector must hold {n} nonnegative whole numbers: give one count a user type"
+        )
+    if not x.any():
+        raise ValueError("the data vector counts no users, but at least one is needed: give data")
+    return x
+
+
 def number_text(value: float) -> str:
     """Write a number for reading: whole from a thousand on, a power of ten from 10^12 on."""
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"

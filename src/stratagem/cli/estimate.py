@@ -12,7 +12,8 @@ from stratagem.cli.output import write, write_json, write_table
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
-    from stratagem.estimation.estimation import Answer, Estimate, Quantile
+    from stratagem.estimation.estimation import Answer, Estimate
+    from stratagem.estimation.interval import Quantile
     from stratagem.mechanism.mechanism import Mechanism
 
 

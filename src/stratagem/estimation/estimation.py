@@ -15,6 +15,7 @@ from stratagem.accuracy.orbit import SMALL
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.interval import (
+    Quantile,
     check_confidence,
     quantile_index,
     quantile_range,
@@ -42,16 +43,6 @@ class Answer(NamedTuple):
     standard_error: float
     low: float
     high: float
-
-
-class Quantile(NamedTuple):
-    """A value of an attribute at or below which a share of the users lies."""
-
-    value: int
-    low: int
-    """First value that can be the quantile, at the confidence of the estimate."""
-    high: int
-    """Last one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
+from stratagem.number import user_counts
 from stratagem.numeric.linalg import factor
 from stratagem.prior import check_prior
 from stratagem.strategies import Strategy
@@ -181,16 +182,10 @@ def check_runs(repetitions: int, seed: int) -> None:
 def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
     """Return the data vector as an array, refusing what is no number, no whole number or too large to draw."""
     check_runs(repetitions, seed)
-    x = np.asarray(x)
-    if x.dtype.kind not in "biuf" or x.shape != (n,) or not np.isfinite(x).all() or (x < 0).any():
-        raise ValueError(
-            f"the data vector must hold {n} nonnegative whole numbers: give one count a user type"
-        )
+    x = user_counts(x, n)
     if x.sum(dtype=float) > USERS:
         raise ValueError(
             f"the data vector counts {x.sum(dtype=float):.3g} users, but at most {USERS:.3g} can be drawn: "
             "divide the counts"
         )
-    if not x.any():
-        raise ValueError("the data vector counts no users, but at least one is needed: give data")
     return x

@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import version
 
 from stratagem.baselines import BASELINES
-from stratagem.catalogue.bibliography import readable
+from stratagem.catalogue.bibliography import publications, readable
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.subject import Subject
 from stratagem.strategies import Strategy
@@ -18,8 +18,8 @@ LONGEST = 20_000
 """Characters of a workload's specification that is shown."""
 DENSE = 1 << 22
 """Entries of a strategy that the check writes out."""
-PUBLISHED = "McKenna, Maity, Mazumdar, Miklau, A workload-adaptive mechanism for linear queries under local \
-differential privacy, VLDB 2020"
+PUBLISHED = "mckenna2020workload"
+"""Key of the publication that stated the problem."""
 
 WHOLE = """\
 import base64, json
@@ -84,6 +84,7 @@ def reproduction(subject: Subject) -> Markup:
     specification = json.dumps(to_data(subject.solution.workload), ensure_ascii=False)
     if len(specification) <= LONGEST:
         parts.append(details("The queries as data", _code(specification)))
+    paper = publications()[PUBLISHED]
     return joined(
         *parts,
         element("h3", "Check it yourself"),
@@ -96,7 +97,7 @@ def reproduction(subject: Subject) -> Markup:
             f", Python {platform.python_version()}.",
         ),
         element("h3", "Where it comes from"),
-        element("p", "The problem and the objective: ", PUBLISHED, "."),
+        element("p", f"The problem and the objective: {paper.short}, {paper.fields['title']}."),
         details("References of the published mechanisms", _references(subject)),
     )
 

@@ -16,7 +16,7 @@ from stratagem.solvers.certified.support import support
 from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.optimisation import CERTIFIED, certify
-from stratagem.study.ranking import RANKED, rank_baselines, rank_invariant
+from stratagem.study.ranking import rank_affordable
 from stratagem.study.solution import Solution
 
 SECONDS = 20.0
@@ -82,9 +82,7 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
     if isinstance(strategy, Strategy):
         bounds = aim.tightened(bounds, epsilon, Near(value, support(strategy)), CERTIFIED, SECONDS)
     invariant = isinstance(strategy, InvariantStrategy)
-    baselines = ()
-    if invariant or workload.domain_size <= RANKED:
-        baselines = (rank_invariant if invariant else rank_baselines)(workload, epsilon, aim)
+    baselines = rank_affordable(workload, epsilon, aim, invariant=invariant)
     solution = Solution(
         aim,
         epsilon,

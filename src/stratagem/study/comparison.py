@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
-from stratagem.number import number_text
+from stratagem.number import number_text, user_counts
 from stratagem.objective import Average, Objective
 from stratagem.prior import check_prior
 from stratagem.solvers import Auto, Callback, Solver
@@ -21,15 +21,13 @@ from stratagem.solvers.solver import excess
 from stratagem.strategies import InvariantStrategy
 from stratagem.study.alignment import aligned
 from stratagem.study.optimisation import optimise
-from stratagem.study.ranking import RANKED, Contender, rank_also, rank_baselines, rank_invariant
+from stratagem.study.ranking import OPTIMISED, RANKED, Contender, rank_affordable, rank_also, rank_baselines
 from stratagem.study.solution import Solution, least_variance
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OPTIMISED = "optimised"
-"""Name of the strategy that was found, among those of the baselines."""
 ALPHA = 0.01
 """Normalised variance at which sample complexities are stated."""
 COMPARED = 2048
@@ -95,8 +93,8 @@ class Comparison:
     users: int | None = None
     """Users in the data; None without data."""
     least_error: float | None = None
-    """No epsilon-LDP strategy (delta = 0) has a smaller expected error on the data, not even one made for
-    exactly these; None without data."""
+    """No epsilon-LDP strategy (delta = 0) with unbiased answers has a smaller expected error on the data, not
+    even one made for exactly these; None without data."""
 
     @staticmethod
     def of(solution: Solution) -> Comparison:
@@ -109,9 +107,7 @@ class Comparison:
 
         Beyond 512 user types without the baselines whose tables grow with the domain.
         """
-        ranked = rank_invariant if aim.plain else rank_baselines
-        small = aim.plain or aim.workload.domain_size <= RANKED
-        contenders = ranked(aim.workload, epsilon, aim) if small else ()
+        contenders = rank_affordable(aim.workload, epsilon, aim, invariant=aim.plain)
         return Comparison._of(aim, epsilon, aim.bounds(epsilon), contenders)
 
     @staticmethod
@@ -259,7 +255,7 @@ def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
     """Return a data vector (n,) as an array.
 
     Raises:
-        ValueError: unless it holds one whole number for each of at most 4096 user types, at least one user.
+        ValueError: for more than 4096 user types, and as `user_counts`.
     """
     n = workload.domain_size
     if n > DETAILED:
@@ -267,17 +263,7 @@ def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
             f"data were given for {n} user types, but the bound on their error is computed for at most "
             f"{DETAILED}: use fewer and wider bins"
         )
-    try:
-        x = np.asarray(data)
-    except ValueError:
-        x = np.array(None)
-    whole = x.dtype.kind in "iuf" and x.shape == (n,) and bool(np.isfinite(x).all())
-    if not whole or (x < 0).any() or (x % 1 != 0).any() or not x.any():
-        raise ValueError(
-            f"the data were given as {x.dtype} of shape {x.shape}, but must count the users of each of {n} types "
-            "in whole numbers, at least one user in all: give one count a type"
-        )
-    return x
+    return user_counts(data, n)
 
 
 def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:

@@ -15,6 +15,9 @@ from stratagem.solvers.junta.published_junta import published_juntas
 from stratagem.strategies import InvariantStrategy, Randomiser
 from stratagem.workloads import Workload
 
+OPTIMISED = "optimised"
+"""Name of the strategy that was found, among those of the baselines; no baseline may take it."""
+
 RANKED = 512
 """User types up to which a search by symmetry is held against every published mechanism: half a minute."""
 
@@ -71,7 +74,7 @@ def rank_also(
             strategy above epsilon.
     """
     taken, setting = (
-        {one.mechanism for one in ranked},
+        {OPTIMISED, *(one.mechanism for one in ranked)},
         Setting(aim.workload.domain.sizes, aim.workload.gram()),
     )
     for baseline in baselines:
@@ -111,6 +114,18 @@ def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = N
         found = Contender(name, parameters, strategy, aim.value(strategy, aim.prior), workload)
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
     return tuple(sorted(best.values(), key=lambda contender: contender.objective))
+
+
+def rank_affordable(
+    workload: Workload, epsilon: float, aim: Objective, *, invariant: bool
+) -> tuple[Contender, ...]:
+    """Return the baselines that take half a minute at most, for a strategy that nobody searched for here.
+
+    `invariant` says whether that is one of translates, which the average over user types alone is known of.
+    """
+    if workload.domain_size <= RANKED:
+        return rank_baselines(workload, epsilon, aim)
+    return rank_invariant(workload, epsilon, aim) if invariant else ()
 
 
 def tuned(baseline: Baseline, aim: Objective, setting: Setting, epsilon: float) -> Contender | None:
