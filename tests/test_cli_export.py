@@ -70,7 +70,9 @@ def test_a_bundle_is_described_for_dap(capsys, tmp_path, bundle, npz):
     data = json.loads(out.read_text())
     made = st.load_mechanism(bundle)
     assert (data["mechanism"], data["vdaf"]["length"]) == (made.identifier, made.outputs)
-    assert_refused(capsys, ["export", npz, "-o", out], r"there is none: write \*.ldp.json first")
+    assert_refused(
+        capsys, ["export", npz, "-o", tmp_path / "n.dap.json"], r"there is none: write \*.ldp.json first"
+    )
 
 
 def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
@@ -146,7 +148,7 @@ def test_import_says_what_a_repair_did(capsys, tmp_path):
     assert "repaired: at most 64.8 % of the users of a type report otherwise; objective +" in text
     matrix = st.load_mechanism(out).strategy.dense().matrix
     assert np.abs(matrix - st.randomised_response(N, 1.0).matrix).max() < 1e-9
-    data = json.loads(run_well(capsys, *asked, "--repair", "--json"))
+    data = json.loads(run_well(capsys, *asked, "--repair", "--force", "--json"))
     assert data["moved"] == pytest.approx(0.648, abs=1e-3)
 
 
@@ -162,27 +164,27 @@ def test_import_of_transposed_and_named_arrays(capsys, tmp_path):
 
 
 MISTAKES = {
-    "export to a pickle": (["export", "{bundle}", "-o", "s.pkl"], ".ldp.json, .dap.json"),
-    "export of nothing": (["export", "absent.ldp.json", "-o", "s.npz"], "cannot be read"),
-    "export of a wrong file": (["export", "{delays}", "-o", "s.npz"], "is not a strategy"),
+    "export to a pickle": (["export", "{bundle}", "-o", "t.pkl"], ".ldp.json, .dap.json"),
+    "export of nothing": (["export", "absent.ldp.json", "-o", "t.npz"], "cannot be read"),
+    "export of a wrong file": (["export", "{delays}", "-o", "t.npz"], "is not a strategy"),
     "labels of a bundle": (["export", "{bundle}", "-o", "t.ldp.json", "--labels", "a"], "already says"),
     "labels that do not fit": (["export", "{npz}", "-o", "t.ldp.json", "--labels", "a,b"], "6 values"),
-    "labels for a matrix": (["export", "{npz}", "-o", "s.csv", "--labels", "a,b,c,d,e,f"], "only *.ldp.json"),
+    "labels for a matrix": (["export", "{npz}", "-o", "t.csv", "--labels", "a,b,c,d,e,f"], "only *.ldp.json"),
     "labels without a bundle": (
-        ["optimise", "prefix", "--domain", "6", "--epsilon", "1", "--edges=0:6:1", "-o", "s.npz"],
+        ["optimise", "prefix", "--domain", "6", "--epsilon", "1", "--edges=0:6:1", "-o", "t.npz"],
         "only *.ldp.json holds them",
     ),
     "import of a wrong file": (
-        ["import", "{delays}", "--workload", "prefix", "--domain", "6", "--epsilon", "1", "-o", "s.ldp.json"],
+        ["import", "{delays}", "--workload", "prefix", "--domain", "6", "--epsilon", "1", "-o", "t.ldp.json"],
         "is not a finite number",
     ),
     "import to a matrix": (
-        ["import", "{npz}", "--workload", "prefix", "--domain", "6", "--epsilon", "1", "-o", "s.npz"],
+        ["import", "{npz}", "--workload", "prefix", "--domain", "6", "--epsilon", "1", "-o", "t.npz"],
         ".ldp.json",
     ),
-    "import without a workload": (["import", "{npz}", "--epsilon", "1", "-o", "s.ldp.json"], "--workload"),
+    "import without a workload": (["import", "{npz}", "--epsilon", "1", "-o", "t.ldp.json"], "--workload"),
     "a smaller epsilon": (
-        ["import", "{npz}", "--workload", "prefix", "--domain", "6", "--epsilon", "0.9", "-o", "s.ldp.json"],
+        ["import", "{npz}", "--workload", "prefix", "--domain", "6", "--epsilon", "0.9", "-o", "t.ldp.json"],
         "0.1 above 0.9",
     ),
 }

@@ -154,7 +154,7 @@ def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
     found.save("prefixes.ldp.json")
     assert run(capsys, "export", "prefixes.ldp.json", "-o", "prefixes.npz")[0] == 0
     for file in ("prefixes.ldp.json", "prefixes.npz"):
-        assert run(capsys, "report", file, "--over", "epsilon=2", "-o", "page.html")[0] == 0
+        assert run(capsys, "report", file, "--over", "epsilon=2", "-o", "page.html", "--force")[0] == 0
         page = read(tmp_path / "page.html")
         line = next(one for one in numbers(page)["lines"] if one["name"] == "this mechanism")
         needed = st.evaluate(found.workload, found.strategy).samples_for(0.01)

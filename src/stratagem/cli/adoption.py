@@ -12,11 +12,13 @@ from stratagem.cli.option import (
     DOMAIN,
     EDGES,
     EPSILON,
+    FORCE,
     JSON,
     LABELS,
     ORDER,
     PRIOR,
     WIDTH,
+    check_free,
     read_prior,
     read_workload,
 )
@@ -46,6 +48,7 @@ def import_matrix(
     repair: Annotated[
         bool, typer.Option("--repair", help="Move what breaks epsilon to the private side.")
     ] = False,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Check a strategy matrix made elsewhere (outputs x user types) and write it as a bundle."""
@@ -57,6 +60,7 @@ def import_matrix(
 
     asked = read_workload(workload, domain, order, width)
     check_target(out, (SUFFIX,))
+    check_free(out, force=force)
     given, belief = read_probabilities(matrix, variable), read_prior(prior, asked)
     with naming(str(matrix)):
         adopted = adopt(

@@ -9,6 +9,7 @@ import typer
 from stratagem.cli.option import (
     DOMAIN,
     EPSILON,
+    FORCE,
     JSON,
     OBJECTIVE,
     ORDER,
@@ -49,13 +50,14 @@ def bound(
     ] = None,
     over: OVER = None,
     plot: PLOT = None,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Compute lower bounds on the objective of every strategy for a workload, once or along an axis."""
     from stratagem.privacy import check
     from stratagem.study.bound_table import bound_sweep
 
-    check_plot(plot)
+    check_plot(plot, force=force)
     asked = read_workload(workload, domain, order, width)
     limit = (SECONDS if seconds is None else seconds) if tight or seconds is not None else 0.0
     if limit > 0:

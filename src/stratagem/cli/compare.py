@@ -11,7 +11,7 @@ import typer
 
 from stratagem.cli.bound import bounds_data
 from stratagem.cli.layout import stated_options
-from stratagem.cli.option import JSON, PLOT, check_plot
+from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.over import OVER, read_over
 from stratagem.cli.progress import note, progress
@@ -32,6 +32,7 @@ def compare(
         typer.Option("-o", "--out", help="Write every number to a .csv or .json file.", show_default=False),
     ] = None,
     plot: PLOT = None,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Set an optimised strategy beside every published mechanism and every lower bound.
@@ -42,9 +43,10 @@ def compare(
     from stratagem.file.target import check_target
     from stratagem.study.comparison_sweep import SUFFIXES
 
-    check_plot(plot)
+    check_plot(plot, force=force)
     if out is not None:
         check_target(out, SUFFIXES)
+        check_free(out, force=force)
     with progress("comparing") as on_step:
         line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
     single = line.comparisons[0] if over is None else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.option import JSON, PLOT, check_plot, read_row
+from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot, read_row
 from stratagem.cli.output import fail, write, write_json, write_table
 from stratagem.cli.progress import progress
 
@@ -61,6 +61,7 @@ def count(
             show_default=False,
         ),
     ] = None,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Find the cheapest mechanism that releases a count of n people and has the properties asked for."""
@@ -68,9 +69,10 @@ def count(
     from stratagem.counts.design_file import WRITERS, save
     from stratagem.file.target import check_target
 
-    check_plot(plot)
+    check_plot(plot, force=force)
     if out is not None:
         check_target(out, tuple(WRITERS))
+        check_free(out, force=force)
     with progress("solving the linear program"):
         try:
             found = design(

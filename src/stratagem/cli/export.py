@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stratagem.cli.option import EDGES, LABELS, STRATEGY_FILE
+from stratagem.cli.option import EDGES, FORCE, LABELS, STRATEGY_FILE, check_free
 from stratagem.cli.output import write
 from stratagem.cli.source import check_values_kept, read_values
 
@@ -32,15 +32,17 @@ def export(
     ] = None,
     edges: EDGES = None,
     labels: LABELS = None,
+    force: FORCE = False,
 ) -> None:
     """Write a saved strategy in another format; from .npz to .ldp.json it becomes exact and is checked so."""
     from stratagem.export.saved import read_saved, to_mechanism, write_saved
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.mechanism.webpage import write_web_client
+    from stratagem.mechanism.webpage import BUNDLE, write_web_client
     from stratagem.number import count_text
 
     if (out is None) == (web is None):
         raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")
+    check_free(out, force=force)
     saved = read_saved(file)
     if edges or labels:
         if isinstance(saved, Mechanism):
@@ -52,7 +54,11 @@ def export(
             check_values_kept(out, values)
         saved = to_mechanism(saved, **values)
     if web is not None:
-        write_web_client(web, saved if isinstance(saved, Mechanism) else to_mechanism(saved))
+        mechanism = saved if isinstance(saved, Mechanism) else to_mechanism(saved)
+        held = web / BUNDLE
+        if held.is_file() and held.read_bytes() != mechanism.text:
+            check_free(held, force=force)
+        write_web_client(web, mechanism)
         write(f"{web} holds the client, its page and the bundle: serve it over https or from localhost")
         return
     assert out is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.compare import write_comparison
-from stratagem.cli.option import JSON
+from stratagem.cli.option import FORCE, JSON, check_free
 from stratagem.cli.output import read_count, write, write_json
 from stratagem.cli.progress import progress
 from stratagem.cli.request import Request, requesting
@@ -38,13 +38,14 @@ OUT = Annotated[
 def optimise(
     request: Request,
     out: OUT = None,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Find a strategy close to the best possible one, and say how close. Ctrl-C keeps the best so far."""
     from stratagem.study.optimisation import optimise as run
 
     plain = request.prior is None and request.objective == "average"
-    check_out(out, plain=plain)
+    check_out(out, plain=plain, force=force)
     if request.layout is None:
         check_values_kept(out, request.values)
     with progress("optimising") as on_step:
@@ -57,14 +58,15 @@ def optimise(
         _describe(solution, request.name, out, request.values)
 
 
-def check_out(out: Path | None, *, plain: bool) -> None:
-    """Refuse a file that could not be written or would lose something, before the work."""
+def check_out(out: Path | None, *, plain: bool, force: bool) -> None:
+    """Refuse a file that could not be written, exists or would lose something, before the work."""
     from stratagem.export.strategy_file import WRITERS, check_prior_kept
     from stratagem.file.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX
 
     if out is not None:
         check_target(out, (*WRITERS, SUFFIX))
+        check_free(out, force=force)
         if not plain:
             check_prior_kept(out)
 

@@ -75,6 +75,7 @@ COLUMN = Annotated[
     ),
 ]
 PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
+FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 
 
@@ -117,15 +118,26 @@ def read_row(path: Path) -> np.ndarray:
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
 
 
-def check_plot(path: Path | None) -> None:
-    """Refuse a plot that could not be drawn, before the work.
+def check_free(path: Path | None, *, force: bool) -> None:
+    """Refuse to overwrite a file that nobody gave up, before the work.
 
     Raises:
-        ValueError: for a path that cannot be written, or without matplotlib.
+        ValueError: naming the file that exists.
+    """
+    if path is not None and path.is_file() and not force:
+        raise ValueError(f"{path} exists: name another file, or give --force")
+
+
+def check_plot(path: Path | None, *, force: bool) -> None:
+    """Refuse a plot that could not be drawn or would overwrite a file, before the work.
+
+    Raises:
+        ValueError: for a path that cannot be written or exists, or without matplotlib.
     """
     from stratagem.file.target import check_target
     from stratagem.plots import SUFFIXES, check_matplotlib
 
     if path is not None:
         check_target(path, SUFFIXES)
+        check_free(path, force=force)
         check_matplotlib()

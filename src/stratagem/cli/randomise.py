@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from stratagem.cli.option import BUNDLE, COLUMN, DATA
+from stratagem.cli.option import BUNDLE, COLUMN, DATA, FORCE, check_free
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def randomise(
         Path | None,
         typer.Option("-o", "--out", help="Write the reports there, *.jsonl.", show_default=False),
     ] = None,
+    force: FORCE = False,
 ) -> None:
     """Turn values into reports, one JSON object a line; without --value and --data reads values from the input.
 
@@ -41,6 +42,7 @@ def randomise(
     """
     from stratagem.mechanism.mechanism import load_mechanism
 
+    check_free(out, force=force)
     mechanism = load_mechanism(file)
     with progress("randomising"), _opened(out) as target:
         if data is not None:

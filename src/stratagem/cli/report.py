@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stratagem.cli.option import FORCE, check_free
 from stratagem.cli.output import write
 from stratagem.cli.over import read_budgets
 from stratagem.cli.progress import note, progress
@@ -41,6 +42,7 @@ def report(
         bool,
         typer.Option("--quick", help="At other budgets published mechanisms and bounds alone, no search."),
     ] = False,
+    force: FORCE = False,
 ) -> None:
     """Write one HTML page that shows a strategy, its accuracy and its privacy, and needs no network.
 
@@ -49,6 +51,7 @@ def report(
     from stratagem.report import check_page
 
     check_page(out)
+    check_free(out, force=force)
     budgets = _budgets(over)
     own = ({} if over is None else {"over": over}) | ({"quick": True} if quick else {})
     if isinstance(asked, Saved):

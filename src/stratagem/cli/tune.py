@@ -11,6 +11,7 @@ from stratagem.cli.option import (
     DOMAIN,
     EDGES,
     EPSILON,
+    FORCE,
     JSON,
     LABELS,
     OBJECTIVE,
@@ -38,6 +39,7 @@ def tune(
     out: OUT = None,
     edges: EDGES = None,
     labels: LABELS = None,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Tune a published mechanism for a workload, say how far it is from the best possible one, and save it."""
@@ -45,7 +47,7 @@ def tune(
 
     asked = read_workload(workload, domain, order, width)
     belief = read_prior(prior, asked)
-    check_out(out, plain=belief is None and objective == "average")
+    check_out(out, plain=belief is None and objective == "average", force=force)
     values = read_values(asked.domain, edges, labels)
     check_values_kept(out, values)
     with progress("tuning"):

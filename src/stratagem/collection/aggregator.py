@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.collection.reports import ID, Reason, Report, ReportFormat
+from stratagem.collection.reports import ID, Reason, Report, ReportFormat, count_named, mechanism_named
 from stratagem.collection.tally import CONFLICT, Tally, counted
 from stratagem.file.target import check_target, written_atomically
 from stratagem.number import integer
@@ -44,6 +44,8 @@ class Aggregator:
     def __init__(self, identifier: str, outputs: int):
         self.form = ReportFormat(identifier, outputs)
         self._outputs: dict[bytes, int] = {}
+        self.foreign: Counter[str] = Counter()
+        """Lines taken that name other mechanisms, by the name; at most 64 names."""
         self._own: Counter[str] = Counter()
         self._received = {secrets.token_hex(8): self._own}
 
@@ -54,7 +56,8 @@ class Aggregator:
     def add_lines(self, lines: Iterable[bytes | str]) -> None:
         """Take reports as lines of JSON text, for example `reports.lines(file)`."""
         for line in lines:
-            self._take(self.form.parse(line))
+            if self._take(self.form.parse(line)) is Reason.MECHANISM:
+                count_named(self.foreign, mechanism_named(line))
 
     def merge(self, other: Aggregator) -> None:
         """Take all that another aggregator of the same mechanism holds; a second time changes nothing.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from stratagem.collection import report_file, report_table
 from stratagem.collection.report_file import Content
-from stratagem.collection.reports import Reason, ReportFormat
+from stratagem.collection.reports import Reason, ReportFormat, count_named
 from stratagem.collection.tally import Tally
 from stratagem.file.target import check_target
 from stratagem.file.toml import naming
@@ -104,6 +105,15 @@ class Collection:
             if callback and callback(done[-1]):
                 break
         return done
+
+    def foreign(self, sources: str | Path | Iterable[str | Path]) -> Mapping[str, int]:
+        """Return which other mechanisms the reports of files name, with their numbers; at most 64 names."""
+        found: Counter[str] = Counter()
+        for path in report_file.find([sources] if isinstance(sources, str | Path) else sources):
+            for name, times in report_file.named(self._ibis, path):
+                if name != self.form.mechanism:
+                    count_named(found, name, times)
+        return found
 
     def tally(self) -> Tally:
         """Return the counts by output and what became of everything else."""

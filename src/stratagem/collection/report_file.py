@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from stratagem.collection.report_table import COLUMNS, check_names, judge
-from stratagem.collection.reports import Reason, Report, ReportFormat, lines
+from stratagem.collection.reports import (
+    MECHANISM,
+    NAMED,
+    Reason,
+    Report,
+    ReportFormat,
+    lines,
+    mechanism_named,
+)
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
@@ -90,8 +98,21 @@ def judged(connection: Backend, content: Content, form: ReportFormat) -> Iterato
         case ".csv":
             yield judge(_csv(connection, content.path), form)
         case _:
-            path = glob.escape(str(content.path))
-            yield judge(connection.read_parquet(path, hive_partitioning=False), form)
+            yield judge(_parquet(connection, content.path), form)
+
+
+def named(connection: Backend, path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the mechanisms that the reports of a file name, each with a number of reports."""
+    if path.suffix.lower() == ".jsonl":
+        with path.open("rb") as file:
+            yield from ((mechanism_named(line), 1) for line in lines(file))
+        return
+    table = _csv(connection, path) if path.suffix.lower() == ".csv" else _parquet(connection, path)
+    if "mechanism" in table.columns:
+        known = table.filter(table["mechanism"].re_search(f"^{MECHANISM.pattern}$"))
+        counted = known.group_by("mechanism").agg(times=known.count())
+        for row in counted.order_by(counted.times.desc()).limit(NAMED).to_pyarrow().to_pylist():
+            yield row["mechanism"], row["times"]
 
 
 def _expand(source: Path) -> list[Path]:
@@ -144,6 +165,10 @@ def _json_lines(path: Path, form: ReportFormat) -> Iterator[Table]:
 
 def _row(found: Report | Reason) -> tuple[str | None, int | None, str | None]:
     return (None, None, str(found)) if isinstance(found, Reason) else (found.id, found.output, None)
+
+
+def _parquet(connection: Backend, path: Path) -> Table:
+    return connection.read_parquet(glob.escape(str(path)), hive_partitioning=False)
 
 
 def _csv(connection: Backend, path: Path) -> Table:

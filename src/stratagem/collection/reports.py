@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,9 @@ LINE_LIMIT = 512
 IDENTIFIER = re.compile("[0-9a-f]{64}")
 SHORT = 16
 """Hex digits of the identifier that a report carries."""
+MECHANISM = re.compile(f"[0-9a-f]{{{SHORT}}}")
+NAMED = 64
+"""Other mechanisms that are told apart."""
 ID = re.compile("[0-9a-f]{32}")
 MOST_OUTPUTS = 1 << 62
 
@@ -98,6 +102,21 @@ class ReportFormat:
             return Reason.KEYS
         except (ValueError, RecursionError):
             return Reason.SYNTAX
+
+
+def mechanism_named(line: bytes | str) -> str:
+    """Return the mechanism that a line names, empty where that is none that a bundle can have."""
+    try:
+        named = json.loads(line)["mechanism"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return ""
+    return named if isinstance(named, str) and MECHANISM.fullmatch(named) else ""
+
+
+def count_named(counts: Counter[str], name: str, times: int = 1) -> None:
+    """Count reports by the mechanism that they name, at most NAMED different ones: anybody can make up more."""
+    if name and (name in counts or len(counts) < NAMED):
+        counts[name] += times
 
 
 def lines(file: BinaryIO) -> Iterator[bytes]:

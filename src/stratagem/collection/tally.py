@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.collection.reports import Reason
+
 CONFLICT = -1
 """Stands for the output of an id that was received with two."""
 DENSE = 1 << 20
@@ -127,6 +129,16 @@ class Tally:
     def reports(self) -> int:
         """Number of reports counted."""
         return int(self.counts.sum())
+
+    @property
+    def foreign(self) -> int:
+        """Number of reports that name another mechanism."""
+        return self.rejected.get(Reason.MECHANISM, 0)
+
+    @property
+    def misplaced(self) -> bool:
+        """Whether reports of other mechanisms came, and none of this one."""
+        return self.foreign > 0 and not self.reports + self.duplicates + self.conflicting
 
     @property
     def received(self) -> int:
