@@ -85,13 +85,13 @@ def _collected(
     mechanism: Mechanism, reports: list[str], state: Path | None
 ) -> tuple[Tally, Mapping[str, int]]:
     """Count the reports of files, and those that name other mechanisms by the name."""
-    fresh = state is not None and not state.exists()
+    fresh = None if state is None or state.exists() else state
     with mechanism.collection(state) as collection:
         collection.add(reports)
         tally = collection.tally()
         foreign = collection.foreign(reports) if tally.foreign else {}
     if fresh and tally.misplaced:
-        state.unlink()  # it would refuse the bundle that the reports were made with
+        fresh.unlink()  # it would refuse the bundle that the reports were made with
     return tally, foreign
 
 

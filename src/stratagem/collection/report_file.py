@@ -109,7 +109,8 @@ def named(connection: Backend, path: Path) -> Iterator[tuple[str, int]]:
         return
     table = _csv(connection, path) if path.suffix.lower() == ".csv" else _parquet(connection, path)
     if "mechanism" in table.columns:
-        known = table.filter(table["mechanism"].re_search(f"^{MECHANISM.pattern}$"))
+        mechanism: Any = table["mechanism"]
+        known = table.filter(mechanism.re_search(f"^{MECHANISM.pattern}$"))
         counted = known.group_by("mechanism").agg(times=known.count())
         for row in counted.order_by(counted.times.desc()).limit(NAMED).to_pyarrow().to_pylist():
             yield row["mechanism"], row["times"]
