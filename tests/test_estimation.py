@@ -285,13 +285,13 @@ def test_questions_that_the_reports_cannot_answer_are_refused():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_user_type_and_one_report_are_enough(method):
-    lone = st.estimate(st.randomised_response(1, 1.0), [7], st.prefix(1), method=method)
+    lone = st.estimate(st.randomised_response(1, 1.0), [7], st.histogram(1), method=method)
     assert lone.answers == pytest.approx([7])
-    assert lone.quantile(0.5) == (0, 0, 0)
+    assert lone.raw().quantile(0.5) == (0, 0, 0)
     for about in ("users", "population"):
-        first = st.estimate(RR, [0, 1, 0, 0], st.prefix(4), method=method, about=about)
+        first = st.estimate(RR, [0, 1, 0, 0], st.histogram(4), method=method, about=about)
         assert np.isfinite(first.answers).all()
-        assert (first.standard_errors[:-1] > 0).all()
+        assert (first.standard_errors > 0).all()
 
 
 def test_an_estimate_says_what_it_is():
@@ -301,7 +301,7 @@ def test_an_estimate_says_what_it_is():
     assert found.bias.startswith("unbiased")
     assert (found.answers == found.unbiased_answers).all()
     assert found.low[-1] == found.high[-1] == pytest.approx(100)
-    processed = st.estimate(RR, np.array([10, 20, 30, 40]), st.prefix(4), method="ibu")
+    processed = st.estimate(RR, np.array([10, 20, 30, 40]), st.prefix(4), method="wnnls")
     assert not processed.unbiased
     assert processed.bias.startswith("biased")
     assert (processed.low == found.low).all()

@@ -68,7 +68,7 @@ KINDS = {
     "few answers": lambda: estimated(st.histogram(8), st.randomised_response(8, 1.0)),
     "one answer": lambda: estimated(st.total(8), st.randomised_response(8, 1.0)),
     "prefixes": lambda: estimated(st.prefix(64), st.hierarchical(64, 1.0), simultaneous=True),
-    "many answers": lambda: estimated(st.all_range(64), st.hierarchical(64, 1.0), method="norm-sub"),
+    "many answers": lambda: estimated(st.all_range(64), st.hierarchical(64, 1.0), method="recommended"),
     "a simulation": lambda: simulated(st.prefix(8), st.randomised_response(8, 1.0)),
     "a simulation of many queries": lambda: simulated(st.all_range(24), st.hierarchical(24, 1.0)),
     "a trade-off": lambda: st.trade_off(st.prefix(6), 1.0, [12, 24], max_seconds=0.2).plot,

@@ -55,7 +55,7 @@ def test_intervals_cover(protocol):
 def test_post_processing_works_as_for_strategies(method):
     randomiser = PROTOCOLS["unary encoding"]
     found = st.estimate(
-        randomiser, randomiser.histogram(X, np.random.default_rng(0)), st.prefix(N), method=method
+        randomiser, randomiser.histogram(X, np.random.default_rng(0)), st.histogram(N), method=method
     )
     assert (found.data >= 0).all()
     assert not found.unbiased

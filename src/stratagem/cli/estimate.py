@@ -30,7 +30,9 @@ def estimate(
     ] = None,
     order: ORDER = None,
     width: WIDTH = None,
-    method: Annotated[str, typer.Option(help="A post-processing of `stratagem list`.")] = "unbiased",
+    method: Annotated[
+        str, typer.Option(help="A post-processing of `stratagem list`, or recommended.")
+    ] = "unbiased",
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let all intervals hold together.")
@@ -74,11 +76,20 @@ def estimate(
     )
     heading = f"{100 * confidence:g} % from"
     write_table(("query", "answer", "standard error", heading, "to"), map(_row, shown), words=0)
-    write(f"\n{len(shown)} of {found.workload.queries:,} queries shown; {found.bias}")
+    write(f"\n{len(shown)} of {found.workload.queries:,} queries shown; {found.bias}{_advice(found)}")
     for text, value in quantiles.items():
         attribute = mechanism.attribute(text.rpartition("=")[0])
         middle, low, high = (name_of(attribute, place) for place in value)
         write(f"quantile {text}: {middle}; {100 * confidence:g} % sure: from {low} to {high}")
+
+
+def _advice(found: Estimate) -> str:
+    """Name the post-processing that helps, where none was chosen."""
+    from stratagem.estimation.postprocessing import recommended
+
+    if not found.unbiased or recommended(found.reconstruction).unbiased:
+        return ""
+    return ";\n`--method recommended` gives answers that fit together, usually with smaller errors"
 
 
 def _read(mechanism: Mechanism, counts: str) -> Tally:

@@ -23,7 +23,7 @@ from stratagem.estimation.interval import (
 )
 from stratagem.estimation.invariant.reconstruction import TABLE, InvariantReconstruction
 from stratagem.estimation.invariant.window import WindowReconstruction
-from stratagem.estimation.postprocessing import Method, named
+from stratagem.estimation.postprocessing import METHODS, RECOMMENDED, Method, named, recommended
 from stratagem.estimation.published import Published
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.number import integer, real
@@ -71,6 +71,10 @@ class Estimate:
     def users(self) -> int:
         """Number N of reports, one a user."""
         return self.reconstruction.users
+
+    def raw(self) -> Estimate:
+        """Return the same estimate without post-processing."""
+        return replace(self, method=METHODS["unbiased"], processed=None)
 
     @property
     def unbiased(self) -> bool:
@@ -125,13 +129,15 @@ class Estimate:
         return self.reconstruction.covariance(self.workload, self.about)
 
     def ask(self, workload: Workload) -> Estimate:
-        """Return the answers to other queries from the same reports and the same data vector.
+        """Return the answers to other queries from the same reports, post-processed for these queries.
 
         Raises:
             UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
+            ValueError: if the post-processing does not fit them.
         """
         self.reconstruction.check(workload)
-        return replace(self, workload=workload)
+        processed = self.method.processed(self.reconstruction, workload)
+        return replace(self, workload=workload, processed=processed)
 
     def marginal(self, *attributes: str) -> Estimate:
         """Return the table of some attributes, the others summed out.
@@ -229,8 +235,9 @@ def estimate(
             protocol's totals.
         workload: What is asked.
         prior: Chooses the reconstruction (n,), as in `evaluate`; a protocol has its published one.
-        method: Post-processing by name: unbiased (none), base-pos, base-cut, norm-cut, norm-sub (= simplex),
-            wnnls, maximum-entropy, ripple, ibu.
+        method: Post-processing by name: unbiased (none); recommended, which is wnnls where n x n arrays can be
+            formed and else none; wnnls and maximum-entropy for all queries; ibu for those that know no order of
+            values; base-pos, base-cut, norm-cut, norm-sub (= simplex) and ripple for histograms.
         confidence: Of the intervals, which are normal approximations.
         simultaneous: Whether all intervals hold together (Sidak) or each alone.
         about: `users` for the true answers of the users who reported; `population` for those of the population
@@ -239,7 +246,7 @@ def estimate(
     Raises:
         UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
         ValueError: for counts that are not m nonnegative whole numbers, none of them positive, an unknown
-            method, or a confidence outside (0, 1).
+            method or one that does not fit the queries, or a confidence outside (0, 1).
 
     Example:
         >>> import numpy as np, stratagem as st
@@ -262,7 +269,8 @@ def estimate(
             Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
         )
     reconstruction.check(workload)
-    processed = chosen.process(reconstruction, workload)
+    chosen = recommended(reconstruction) if method == RECOMMENDED else chosen
+    processed = chosen.processed(reconstruction, workload)
     return Estimate(workload, reconstruction, chosen, processed, confidence, simultaneous, about)
 
 

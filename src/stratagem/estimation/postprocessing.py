@@ -12,6 +12,7 @@ from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.consistency.nonnegativity import ripple
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.entropy import largest_entropy
+from stratagem.estimation.fit import CELLS, EVERY, UNORDERED, Fit
 from stratagem.estimation.likelihood import most_likely
 from stratagem.estimation.reconstruction import ROUNDING, Reconstruction
 from stratagem.estimation.simplex import nearest_on_simplex
@@ -27,6 +28,9 @@ CLOSE = 1e-4
 
 PAID = 1e-6
 """Debt that ripple leaves in a cell, as a share of an average cell."""
+
+RECOMMENDED = "recommended"
+"""Name under which `recommended` is asked for."""
 
 Process = Callable[[Reconstruction, Workload], np.ndarray | None]
 
@@ -45,17 +49,42 @@ class Method:
     """In which sense the answers are biased, or not; begins with `unbiased` or `biased`."""
     reference: str
     process: Process
+    fits: Fit = EVERY
+    """The queries that it was made for; others can end tens of times farther from the truth than unbiased ones."""
+
+    def processed(self, reconstruction: Reconstruction, workload: Workload) -> np.ndarray | None:
+        """Return the data vector (n,) for these queries.
+
+        Raises:
+            ValueError: if the method does not fit the queries, naming one that does, or cannot be computed.
+        """
+        if not self.fits.holds(workload):
+            raise ValueError(
+                f"{self.name} was asked for, but fits {self.fits.queries}, and makes other answers worse: "
+                f"use {recommended(reconstruction).name}, which is recommended here"
+            )
+        return self.process(reconstruction, workload)
 
 
 def named(name: str) -> Method:
-    """Return the post-processing of that name.
+    """Return the post-processing of that name; `recommended` is wnnls as long as nobody knows the reconstruction.
 
     Raises:
         ValueError: for an unknown name, with the nearest known ones.
     """
-    if name not in METHODS:
-        raise ValueError(f"{name!r} was given as post-processing, but is not known: {nearest(name, METHODS)}")
-    return METHODS[name]
+    known = METHODS | {RECOMMENDED: METHODS["wnnls"]}
+    if name not in known:
+        raise ValueError(f"{name!r} was given as post-processing, but is not known: {nearest(name, known)}")
+    return known[name]
+
+
+def recommended(reconstruction: Reconstruction) -> Method:
+    """Return the post-processing whose answers are never farther from the truth than the unbiased ones.
+
+    That is wnnls: it projects the answers onto those of data vectors, a convex set that holds the true ones. On
+    domains with too many cells for it answers stay unbiased.
+    """
+    return METHODS["wnnls" if isinstance(reconstruction, DenseReconstruction) else "unbiased"]
 
 
 def _unbiased(reconstruction: Reconstruction, workload: Workload) -> None:
@@ -64,14 +93,14 @@ def _unbiased(reconstruction: Reconstruction, workload: Workload) -> None:
 
 def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     """Return max(x_hat, 0)."""
-    return np.maximum(_cells(reconstruction, "base-pos"), 0.0)
+    return np.maximum(reconstruction.data, 0.0)
 
 
 def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     """Return x_hat where it is at least Phi^-1(1 - 2/n) standard errors of it, else zero."""
     from scipy.special import ndtri
 
-    x = _cells(reconstruction, "base-cut")
+    x = reconstruction.data
     errors = np.sqrt(reconstruction.variances(histogram(workload.domain)))
     threshold = ndtri(max(0.5, 1 - SURVIVORS / len(x))) * errors
     return np.where(x >= np.maximum(threshold, 0.0), x, 0.0)
@@ -79,7 +108,7 @@ def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
 def _norm_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     """Return the largest cells of x_hat until they hold the N users, the last one cut to fit, others zero."""
-    x = np.maximum(_cells(reconstruction, "norm-cut"), 0.0)
+    x = np.maximum(reconstruction.data, 0.0)
     order = np.argsort(-x, kind="stable")
     before = np.cumsum(x[order]) - x[order]
     kept = np.zeros_like(x)
@@ -89,7 +118,7 @@ def _norm_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
 def _norm_sub(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     """Return max(x_hat + delta, 0) with delta such that it holds N users: the nearest point of the simplex."""
-    return nearest_on_simplex(_cells(reconstruction, "norm-sub"), reconstruction.users)
+    return nearest_on_simplex(reconstruction.data, reconstruction.users)
 
 
 def _wnnls(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
@@ -139,7 +168,7 @@ def _ripple(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
     Where x_hat does not hold N users, all cells first take equal parts of what it misses.
     """
-    x, N = _cells(reconstruction, "ripple"), reconstruction.users
+    x, N = reconstruction.data, reconstruction.users
     paid = ripple((x + (N - x.sum()) / len(x)).reshape(workload.domain.sizes), PAID * N / len(x))
     return nearest_on_simplex(paid.ravel(), N)
 
@@ -162,15 +191,6 @@ def _dense(reconstruction: Reconstruction, name: str) -> DenseReconstruction:
     return reconstruction
 
 
-def _cells(reconstruction: Reconstruction, name: str) -> np.ndarray:
-    if reconstruction.unseen:
-        raise ValueError(
-            f"{name} was asked for, but changes single cells, and {reconstruction.unseen} dimensions of the data "
-            "vector are unseen by this strategy: use wnnls, maximum-entropy or ibu"
-        )
-    return reconstruction.data
-
-
 CONSISTENCY = "@wang2020locally"
 NEAREST = "biased: small cells upwards, large ones downwards; never farther from a data vector than the unbiased one"
 METHODS = {
@@ -189,6 +209,7 @@ METHODS = {
             "biased upwards: no cell is expected below its truth, and the cells sum to more than all users",
             CONSISTENCY,
             _base_pos,
+            CELLS,
         ),
         Method(
             "base-cut",
@@ -196,6 +217,7 @@ METHODS = {
             "biased: cells within the noise become zero, so rare ones are lost; the sum is free",
             CONSISTENCY,
             _base_cut,
+            CELLS,
         ),
         Method(
             "norm-cut",
@@ -203,14 +225,16 @@ METHODS = {
             "biased: small cells downwards to zero, so that the largest hold all users",
             f"{CONSISTENCY} (called Base-Cut elsewhere)",
             _norm_cut,
+            CELLS,
         ),
-        Method("norm-sub", False, NEAREST, CONSISTENCY, _norm_sub),
+        Method("norm-sub", False, NEAREST, CONSISTENCY, _norm_sub, CELLS),
         Method(
             "simplex",
             False,
             NEAREST,
             "@held1974validation; the same data vector as norm-sub",
             _norm_sub,
+            CELLS,
         ),
         Method(
             "wnnls",
@@ -233,6 +257,7 @@ METHODS = {
             "biased: rare cells upwards, at the cost of cells that differ from them in one attribute",
             "@qardaji2014priview",
             _ripple,
+            CELLS,
         ),
         Method(
             "ibu",
@@ -240,6 +265,7 @@ METHODS = {
             "biased for few users, consistent for many: maximum likelihood",
             "@agrawal2001design",
             _ibu,
+            UNORDERED,
         ),
     )
 }

@@ -41,7 +41,7 @@ def association(estimate: Estimate, first: str, second: str) -> Association:
     if not isinstance(estimate, Estimate):
         raise ValueError(f"{estimate!r} was given, but a test of association takes what st.estimate returned")
     domain = estimate.workload.domain
-    marginal = estimate.marginal(first, second)
+    marginal = estimate.raw().marginal(first, second)
     sizes = [a for a, name in zip(domain.sizes, domain.attributes, strict=True) if name in (first, second)]
     if len(sizes) != 2 or min(sizes) < 2:
         raise ValueError(

@@ -81,7 +81,7 @@ def release(estimate: Estimate, order: int = 2) -> Release:
     """
     domain = estimate.workload.domain
     integer(order, "the order of the tables", 1, len(domain.sizes), "name how many attributes each has")
-    raw = replace(estimate, processed=None).ask(marginals(domain, order))
+    raw = estimate.raw().ask(marginals(domain, order))
     tables = consistent_marginals(_tables(raw), float(raw.users))
     for _ in range(ROUNDS):
         if all(table.counts.min() >= -CLOSE * table.variance**0.5 for table in tables):
