@@ -166,7 +166,7 @@ def test_import_of_transposed_and_named_arrays(capsys, tmp_path):
 MISTAKES = {
     "export to a pickle": (["export", "{bundle}", "-o", "t.pkl"], ".ldp.json, .dap.json"),
     "export of nothing": (["export", "absent.ldp.json", "-o", "t.npz"], "cannot be read"),
-    "export of a wrong file": (["export", "{delays}", "-o", "t.npz"], "is not a strategy"),
+    "export of a wrong file": (["export", "{delays}", "-o", "t.npz"], "stratagem import"),
     "labels of a bundle": (["export", "{bundle}", "-o", "t.ldp.json", "--labels", "a"], "already says"),
     "labels that do not fit": (["export", "{npz}", "-o", "t.ldp.json", "--labels", "a,b"], "6 values"),
     "labels for a matrix": (["export", "{npz}", "-o", "t.csv", "--labels", "a,b,c,d,e,f"], "only *.ldp.json"),

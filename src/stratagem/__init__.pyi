@@ -88,6 +88,7 @@ from .study.report_size import TradeOff as TradeOff
 from .study.report_size import trade_off as trade_off
 from .study.solution import Solution as Solution
 from .study.tuning import tune as tune
+from .version import __version__ as __version__
 from .workloads import Domain as Domain
 from .workloads import Workload as Workload
 from .workloads import all_marginals as all_marginals

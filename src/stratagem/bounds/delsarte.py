@@ -129,8 +129,9 @@ class Dual:
         if self.cells is not None and self.cells <= WHOLE:
             f = np.arange(max(1, int(self.cells * low)), (self.cells + 1) // 2 + 1) / self.cells
         else:
-            ratios = np.linspace(low / (1 + self.c * low), 1 / (2 + self.c), POINTS)  # f/(1 + c f)
-            f = ratios / (1 - self.c * ratios)
+            # (2 + c) f/(1 + c f) in even steps up to 1, where f is 1/2 however large c is
+            shares = np.linspace((2 + self.c) / (2 + 2 * self.c), 1, POINTS)
+            f = shares / (2 + self.c * (1 - shares))
         return f * (1 - f) / (1 + self.c * f) ** 2, (np.minimum(f, 1 - f) / (1 + self.c * f)) ** 2
 
     def value(self, columns: np.ndarray, p: float, weights: np.ndarray) -> float:

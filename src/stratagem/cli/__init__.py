@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Annotated
 
 import typer
 
@@ -28,16 +29,39 @@ from stratagem.cli import (
     simulate,
     tune,
 )
-from stratagem.cli.output import fail
+from stratagem.cli.output import fail, write
+from stratagem.file.bare import BareMatrixError
 
 INTERRUPTED = 130
+
+
+def _write_version(asked: bool) -> None:
+    if asked:
+        from stratagem.version import __version__
+
+        write(f"stratagem {__version__}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     help="Design local-differential-privacy mechanisms for any workload, and prove how good they are.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _shared(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_write_version, is_eager=True, help="Say which version runs."),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
 app.command("list")(listing.listing)
 app.command()(optimise.optimise)
 app.command()(tune.tune)
@@ -82,6 +106,8 @@ def _run(arguments: list[str]) -> None:
         fail(f"{error.format_message().rstrip('.')}; see stratagem --help")
     except OSError as error:
         fail(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): give another path")
+    except BareMatrixError as error:
+        fail(f"{error.fact}: {adoption.conversion(error.path)}")
     except ValueError as error:
         fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +26,21 @@ from stratagem.cli.option import (
 )
 from stratagem.cli.output import write, write_json
 from stratagem.cli.source import read_values
+
+
+def conversion(path: Path) -> str:
+    """Return the advice that makes a bundle of a file of numbers: it names the command to type."""
+    from stratagem.export.strategy_file import KEYS
+    from stratagem.file.npz import array_names
+
+    given, made = shlex.quote(str(path)), shlex.quote(f"{path.stem}.ldp.json")
+    saved = False
+    with suppress(OSError, ValueError):  # no archive holds no arrays
+        saved = set(KEYS) <= set(array_names(path))
+    if saved:
+        return f"stratagem export {given} -o {made} makes one of it"
+    asked = "--workload NAME --domain SIZES --epsilon EPSILON"
+    return f"stratagem import {given} {asked} -o {made} makes one of a strategy matrix"
 
 
 def import_matrix(

@@ -58,10 +58,13 @@ def audit(
 
 def _loaded(file: Path) -> Mechanism:
     """Return the mechanism of a file; one that is there, but does not hold what it promises, fails the audit."""
+    from stratagem.file.bare import BareMatrixError
     from stratagem.mechanism.mechanism import load_mechanism
 
     try:
         return load_mechanism(file)
+    except BareMatrixError:
+        raise
     except ValueError as error:
         fail(str(error), FAILED if file.is_file() else 2)
 

@@ -33,6 +33,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.source import Values, read_sources, read_values
+from stratagem.file.bare import refuse_bare
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,8 +81,8 @@ class Saved:
     options: Mapping[str, Any]
 
 
-SUFFIXES = (".json", ".npz")
-"""What the names of files of saved strategies end in."""
+SUFFIXES = (".json", ".npz", ".mat", ".parquet")
+"""What the names of files end in that hold a strategy, never queries."""
 
 
 def requesting(command: Callable[..., None], *, data: bool = False) -> Callable[..., None]:
@@ -140,6 +141,7 @@ def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Re
             )
         return Saved(Path(workload), others["objective"], options)
     if epsilon is None:
+        refuse_bare(workload, "a saved strategy (.ldp.json or .npz), or queries with --epsilon,")
         raise ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")
     return replace(_request(workload, epsilon, **others), options={"epsilon": epsilon} | options)
 

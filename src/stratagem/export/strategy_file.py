@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from stratagem.file.bare import BareMatrixError, refuse_bare
 from stratagem.file.npz import array_names, read_arrays
 from stratagem.file.target import check_target, written_atomically
 from stratagem.file.toml import naming
@@ -20,6 +21,7 @@ from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data, to_data
 
 KEYS = ("strategy", "epsilon", "workload", "specification")
+WANTED = "a saved strategy, .ldp.json or .npz,"
 PRIOR = "prior"
 """The array that only strategies with a prior of their own have."""
 WITHOUT_PRIOR = (".csv", ".parquet")
@@ -96,9 +98,12 @@ def load(path: str | Path) -> StoredStrategy:
         The columns sum to one and the measured epsilon is at most the declared one.
 
     Raises:
+        BareMatrixError: for a file of numbers, saying how it becomes a bundle.
         ValueError: for a file that is not such a strategy.
     """
     path = Path(path)
+    if path.suffix.lower() != ".npz":
+        refuse_bare(path, WANTED)
     arrays = _read_arrays(path)
     with naming(str(path)):
         return StoredStrategy(
@@ -164,15 +169,17 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         found = array_names(path)
         if not set(KEYS) <= set(found):
-            raise ValueError(f"it lacks one of the arrays {', '.join(KEYS)}")
+            raise BareMatrixError(path, f"{WANTED} (it lacks one of the arrays {', '.join(KEYS)})")
         return read_arrays(path, (*KEYS, PRIOR) if PRIOR in found else KEYS)
     except OSError as error:
         raise ValueError(
             f"{path} cannot be read ({error.strerror or error}): give the path of a strategy"
         ) from None
+    except BareMatrixError:
+        raise
     except ValueError as error:
         raise ValueError(
-            f"{path} is not a strategy, {error}: give an .npz file that stratagem optimise -o wrote"
+            f"{path} is not a strategy, {error}: give an .npz file that stratagem wrote"
         ) from None
 
 
@@ -180,14 +187,14 @@ def _numbers(array: np.ndarray, key: str, dimensions: int) -> np.ndarray:
     if array.dtype != np.float64 or array.ndim != dimensions:
         raise ValueError(
             f"the array {key} has type {array.dtype} and shape {array.shape}, but must be float64 with "
-            f"{dimensions} dimensions: give a file that stratagem optimise -o wrote"
+            f"{dimensions} dimensions: give a file that stratagem wrote"
         )
     return array
 
 
 def _text(array: np.ndarray, key: str) -> str:
     if array.dtype.kind != "U" or array.ndim != 0:
-        raise ValueError(f"the array {key} is not a text: give a file that stratagem optimise -o wrote")
+        raise ValueError(f"the array {key} is not a text: give a file that stratagem wrote")
     return str(array)
 
 
@@ -195,7 +202,5 @@ def _workload(specification: str) -> Workload:
     try:
         data = json.loads(specification)
     except (ValueError, RecursionError):
-        raise ValueError(
-            "its specification is not JSON: give a file that stratagem optimise -o wrote"
-        ) from None
+        raise ValueError("its specification is not JSON: give a file that stratagem wrote") from None
     return from_data(data)

@@ -125,7 +125,7 @@ def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
     except ValueError as error:
-        raise ValueError(f"the bundle is not plain JSON ({str(error)[:80]}): {ADVICE}") from None
+        raise ValueError(f"the bundle is not plain JSON ({str(error.args[-1])[:80]}): {ADVICE}") from None
     known = isinstance(bundle, dict) and bundle.get("format") == form
     _require(known, f"the bundle does not name the format {form}")
     if type(bundle.get("version")) is not int or bundle["version"] != version:

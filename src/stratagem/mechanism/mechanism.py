@@ -19,6 +19,7 @@ from stratagem.collection.collection import Collection
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import Counts
 from stratagem.estimation.estimation import Estimate, estimate
+from stratagem.file.bare import refuse_bare
 from stratagem.file.target import check_target, written_atomically
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.client import (
@@ -249,8 +250,10 @@ def load_mechanism(path: str | Path) -> Mechanism:
     """Read a bundle and check everything in it again, the certificate in whole numbers.
 
     Raises:
+        BareMatrixError: for a file of numbers, saying how it becomes a bundle.
         ValueError: for a file that is not a bundle or does not hold what it promises.
     """
+    refuse_bare(path, f"a bundle, *{SUFFIX},")
     bundle = read(path)
     try:
         return _mechanism(bundle)

@@ -1,0 +1,106 @@
+"""Random command lines over all commands: one sentence for whatever is wrong, never a traceback, nothing hangs."""
+
+import io
+import json
+import os
+import random
+import re
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_lines import COMMANDS, command_lines, copied, make_folder
+from commands import run
+
+COUNT = int(float(os.environ.get("STRATAGEM_COMMAND_LINES", "400")))
+SEED = 16
+LIMIT = 120
+"""Seconds after which a command counts as hanging; the slowest takes a few."""
+PYTHON = re.compile(
+    r"Traceback|invalid literal|could not convert|NoneType|object is not|<class|\wError\b|has no attribute|"
+    r"not iterable|broadcast|codec|expected string|list index|embedded null"
+)
+"""What Python, NumPy and their kin say to programmers."""
+LONGEST = 500
+"""Characters of the longest sentence."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    make_folder(folder, random.Random(SEED))
+    return folder
+
+
+@pytest.fixture
+def watched():
+    """Let a command that hangs fail."""
+
+    def stop(number, frame):
+        pytest.fail(f"the command still runs after {LIMIT} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def fault(status: int, out: str, err: str, *, json_asked: bool) -> str:
+    """Say what is wrong with how a command ended, nothing where it is well."""
+    sentences = [line for line in err.splitlines() if line.startswith("stratagem: ")]
+    if status not in (0, 1, 2, 130):
+        return f"its exit status is {status}"
+    if status == 2 and (len(sentences) != 1 or err.splitlines()[-1:] != sentences):
+        return "its mistake is not one sentence"
+    if found := PYTHON.search(out + err):
+        return f"it says {found[0]}"
+    if sentences and len(sentences[0]) > LONGEST:
+        return f"its sentence has {len(sentences[0])} characters"
+    if status == 0 and json_asked:
+        json.loads(out)
+    return ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_any_command_line_ends_in_a_result_or_one_sentence(
+    capsys, monkeypatch, whole, tmp_path, watched, command
+):
+    for words in command_lines(SEED, command, -(-COUNT // len(COMMANDS))):
+        monkeypatch.chdir(copied(whole, tmp_path / "here"))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1\nja\n\n")))
+        signal.alarm(LIMIT)
+        try:
+            ended = run(capsys, *words)
+            wrong = fault(*ended, json_asked="--json" in words)
+        except BaseException as error:
+            error.add_note(shlex.join(words))
+            raise
+        assert not wrong, f"{shlex.join(words)}: {wrong}\n{ended[2][-500:]}"
+
+
+def test_they_reach_both_results_and_refusals(capsys, monkeypatch, whole, tmp_path):
+    """What only ever refuses, or never does, would test nothing."""
+    ends = set()
+    for words in command_lines(SEED, "export", 40):
+        monkeypatch.chdir(copied(whole, tmp_path / "here"))
+        ends.add(run(capsys, *words)[0])
+    assert ends == {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        ((3, "", "stratagem: no\n"), "status"),
+        ((2, "", ""), "sentence"),
+        ((2, "", "stratagem: a\nstratagem: b\n"), "sentence"),
+        ((2, "", "stratagem: a\nmore\n"), "sentence"),
+        ((2, "", "stratagem: invalid literal for int()\n"), "invalid literal"),
+        ((1, "Traceback (most recent call last)", ""), "Traceback"),
+        ((2, "", f"stratagem: {'long ' * 200}\n"), "characters"),
+    ],
+)
+def test_what_it_looks_for_is_found(ended, words):
+    assert words in fault(*ended, json_asked=False)
