@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.number import count_text
+
 
 def uniform(n: int) -> np.ndarray:
     """Return the uniform prior 1/n (n,), the one of the average case."""
@@ -32,8 +34,8 @@ def check_prior(prior: ArrayLike | None, n: int) -> np.ndarray:
         given = np.array(None)
     if given.dtype.kind not in "biuf" or given.shape != (n,):
         raise ValueError(
-            f"the prior was given as {given.dtype} of shape {given.shape}, but must hold {n} numbers: give one "
-            "count or probability for each user type"
+            f"the prior was given as {given.dtype} of shape {given.shape}, but must hold {count_text(n)} numbers: "
+            "give one count or probability for each user type"
         )
     p = given.astype(float)
     if not np.isfinite(p).all() or (p < 0).any() or not p.any():
