@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -29,6 +25,7 @@ from stratagem.cli import (
     simulate,
     tune,
 )
+from stratagem.cli.interruption import interrupted, interruptions
 from stratagem.cli.output import fail, write
 from stratagem.file.bare import BareMatrixError
 
@@ -82,19 +79,19 @@ app.command()(audit.audit)
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit.
 
-    0 done, 1 an audit failed, 2 wrong usage, 130 interrupted before there was anything to keep.
+    0 done, 1 an audit failed, 2 wrong usage, 130 interrupted, whether or not there was a result to keep.
     """
-    with _interruptions() as seen:
+    with interruptions():
         try:
             _run(sys.argv[1:] if arguments is None else arguments)
             status = 0
         except SystemExit as stop:
             status = stop.code
-        if seen:
+        if interrupted():
             # the compiler's threads may still be at work; tearing the interpreter down under them crashes it
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(status if isinstance(status, int) else 0)
+            os._exit(INTERRUPTED)
     sys.exit(status)
 
 
@@ -114,19 +111,3 @@ def _run(arguments: list[str]) -> None:
         status = INTERRUPTED
     if status == INTERRUPTED:  # typer turns some interruptions into this value
         fail("interrupted before there was a result to keep", INTERRUPTED)
-
-
-@contextmanager
-def _interruptions() -> Iterator[list[int]]:
-    """Collect the SIGINTs of this block, each still raised as KeyboardInterrupt."""
-    seen: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        seen.append(number)
-        signal.default_int_handler(number, frame)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.bound import bounds_data
+from stratagem.cli.interruption import keeping
 from stratagem.cli.layout import stated_options
 from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot
 from stratagem.cli.output import write, write_json, write_table
@@ -49,6 +50,14 @@ def compare(
         check_free(out, force=force)
     with progress("comparing") as on_step:
         line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
+    with keeping():
+        _keep(request, line, over, out, plot, json=json)
+
+
+def _keep(
+    request: Request, line: Sweep, over: str | None, out: Path | None, plot: Path | None, *, json: bool
+) -> None:
+    """Write what was found to the files asked for, and say it."""
     single = line.comparisons[0] if over is None else None
     if plot is not None:
         (single or line).plot(plot)

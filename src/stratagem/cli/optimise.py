@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stratagem.cli.compare import write_comparison
+from stratagem.cli.interruption import interrupted, keeping
 from stratagem.cli.option import FORCE, JSON, check_free
 from stratagem.cli.output import read_count, write, write_json
-from stratagem.cli.progress import progress
+from stratagem.cli.progress import note, progress
 from stratagem.cli.request import Request, requesting
 from stratagem.cli.source import check_values_kept
 
@@ -51,11 +53,20 @@ def optimise(
     with progress("optimising") as on_step:
         options = {"objective": request.objective, "prior": request.prior}
         solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
-    save(solution, request.name, out, request.values)
-    if json:
-        write_json(data(solution, request.name, request.prior_file, out))
-    else:
-        _describe(solution, request.name, out, request.values)
+    with keeping():
+        solution = marked(solution)
+        save(solution, request.name, out, request.values)
+        if json:
+            write_json(data(solution, request.name, request.prior_file, out))
+        else:
+            _describe(solution, request.name, out, request.values)
+
+
+def marked(solution: Solution) -> Solution:
+    """Return the solution as it is, as an interrupted one where Ctrl-C ended any part of the work on it."""
+    from stratagem.solvers import Status
+
+    return replace(solution, status=Status.INTERRUPTED) if interrupted() else solution
 
 
 def check_out(out: Path | None, *, plain: bool, force: bool) -> None:
@@ -74,7 +85,7 @@ def check_out(out: Path | None, *, plain: bool, force: bool) -> None:
 def save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
     """Write a solution to the file asked for, if any."""
     from stratagem.export.saved import write_saved
-    from stratagem.export.strategy_file import StoredStrategy
+    from stratagem.export.strategy_file import StoredStrategy, holds_interruption
     from stratagem.mechanism.mechanism import SUFFIX
 
     if out is None:
@@ -83,7 +94,10 @@ def save(solution: Solution, name: str, out: Path | None, values: Values) -> Non
         write_saved(out, solution.mechanism(name=name, **values))
     else:
         matrix = solution.strategy.dense()
-        write_saved(out, StoredStrategy(matrix, solution.epsilon, solution.workload, name, solution.prior))
+        asked = (solution.epsilon, solution.workload, name, solution.prior)
+        write_saved(out, StoredStrategy(matrix, *asked, interrupted=solution.interrupted))
+        if solution.interrupted and not holds_interruption(out):
+            note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
 
 
 def data(solution: Solution, name: str, prior: Path | None, out: Path | None) -> dict[str, object]:

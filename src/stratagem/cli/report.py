@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stratagem.cli.interruption import keeping
+from stratagem.cli.optimise import marked
 from stratagem.cli.option import FORCE, check_free
 from stratagem.cli.output import write
 from stratagem.cli.over import read_budgets
@@ -91,6 +93,7 @@ def _write_found(
     options = {"objective": request.objective, "prior": request.prior}
     with progress("optimising") as on_step:
         solution = optimise(request.workload, request.epsilon, request.solver, on_step, **options)
+    solution = marked(solution)
     with progress("optimising at other budgets") as on_step:
         near = _hurried(request.solver)
 
@@ -100,7 +103,8 @@ def _write_found(
         line = along(solution, budgets, None if quick else solve)
     if not line.sweep.complete:
         note("ended by hand: the budgets that were reached are here, the others are not")
-    write_page(out, Subject(solution, request.name, line, _origin(request, own)))
+    with keeping():
+        write_page(out, Subject(solution, request.name, line, _origin(request, own)))
 
 
 def _hurried(solver: Solver | Auto) -> Solver | Auto:

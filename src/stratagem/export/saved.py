@@ -57,7 +57,9 @@ def to_stored(mechanism: Mechanism) -> StoredStrategy:
     """
     matrix = mechanism.strategy.dense()
     epsilon = max(float(mechanism.epsilon), matrix.epsilon)
-    return StoredStrategy(matrix, epsilon, mechanism.workload, mechanism.name, mechanism.prior)
+    return StoredStrategy(
+        matrix, epsilon, mechanism.workload, mechanism.name, mechanism.prior, mechanism.interrupted
+    )
 
 
 def to_mechanism(
@@ -71,5 +73,11 @@ def to_mechanism(
     Raises:
         ValueError: as `Mechanism.of`.
     """
-    options = {"name": stored.name, "labels": labels, "edges": edges, "prior": stored.prior}
+    options = {
+        "name": stored.name,
+        "labels": labels,
+        "edges": edges,
+        "prior": stored.prior,
+        "interrupted": stored.interrupted,
+    }
     return Mechanism.of(two_levels(stored.strategy), stored.workload, stored.epsilon, **options)

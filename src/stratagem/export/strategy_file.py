@@ -22,6 +22,8 @@ from stratagem.workloads.serial import from_data, to_data
 
 KEYS = ("strategy", "epsilon", "workload", "specification")
 WANTED = "a saved strategy, .ldp.json or .npz,"
+STATUS, INTERRUPTED = "status", "interrupted"
+"""The text that only strategies of an interrupted search have."""
 PRIOR = "prior"
 """The array that only strategies with a prior of their own have."""
 WITHOUT_PRIOR = (".csv", ".parquet")
@@ -40,6 +42,8 @@ class StoredStrategy:
     """What its maker called the workload."""
     prior: np.ndarray | None = None
     """The prior (n,) whose reconstruction belongs to the strategy; None for 1/n."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended the search that found it."""
 
     def __post_init__(self) -> None:
         """Check that the three parts fit together."""
@@ -63,7 +67,8 @@ def save(path: str | Path, stored: StoredStrategy) -> Path:
 
     The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the
     workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one; the .mat
-    holds `strategy`, `epsilon` and `prior`; the .csv a line for each output; the .parquet a column `output`
+    holds `strategy`, `epsilon` and `prior`. Both hold the text `status`, "interrupted", where Ctrl-C ended the
+    search. The .csv a line for each output; the .parquet a column `output`
     and the columns `u0`, `u1`, ... of the user types. All of them hold doubles: the whole numbers that
     clients draw from are in the bundle alone. The file appears complete or not at all.
 
@@ -91,6 +96,11 @@ def check_prior_kept(path: Path) -> None:
         )
 
 
+def holds_interruption(path: Path) -> bool:
+    """Return whether a file of this name can say that its search was interrupted."""
+    return path.suffix.lower() not in WITHOUT_PRIOR
+
+
 def load(path: str | Path) -> StoredStrategy:
     """Read a strategy from an .npz file, checked from the ground up; pickles are never loaded.
 
@@ -112,18 +122,17 @@ def load(path: str | Path) -> StoredStrategy:
             _workload(_text(arrays["specification"], "specification")),
             _text(arrays["workload"], "workload"),
             _numbers(arrays[PRIOR], PRIOR, 1) if PRIOR in arrays else None,
+            STATUS in arrays and _text(arrays[STATUS], STATUS) == INTERRUPTED,
         )
 
 
 def _write_npz(file: BinaryIO, stored: StoredStrategy) -> None:
-    arrays: dict[str, Any] = {
+    arrays: dict[str, Any] = _further(stored) | {
         "strategy": stored.strategy.matrix,
         "epsilon": np.float64(stored.epsilon),
         "workload": np.str_(stored.name),
         "specification": np.str_(json.dumps(to_data(stored.workload))),
     }
-    if stored.prior is not None:
-        arrays[PRIOR] = stored.prior
     np.savez(file, **arrays)
 
 
@@ -134,8 +143,13 @@ def _write_csv(file: BinaryIO, stored: StoredStrategy) -> None:
 def _write_mat(file: BinaryIO, stored: StoredStrategy) -> None:
     from scipy.io import savemat
 
+    savemat(file, {"strategy": stored.strategy.matrix, "epsilon": stored.epsilon} | _further(stored))
+
+
+def _further(stored: StoredStrategy) -> dict[str, Any]:
+    """Return what only some strategies have: a prior, and the mark of an interrupted search."""
     prior = {} if stored.prior is None else {PRIOR: stored.prior}
-    savemat(file, {"strategy": stored.strategy.matrix, "epsilon": stored.epsilon} | prior)
+    return prior | ({STATUS: np.str_(INTERRUPTED)} if stored.interrupted else {})
 
 
 def _write_parquet(file: BinaryIO, stored: StoredStrategy) -> None:
@@ -165,12 +179,12 @@ WRITERS: dict[str, Callable[[BinaryIO, StoredStrategy], None]] = {
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of KEYS, and the prior where there is one."""
+    """Return the arrays of KEYS, and prior and status where there are any."""
     try:
         found = array_names(path)
         if not set(KEYS) <= set(found):
             raise BareMatrixError(path, f"{WANTED} (it lacks one of the arrays {', '.join(KEYS)})")
-        return read_arrays(path, (*KEYS, PRIOR) if PRIOR in found else KEYS)
+        return read_arrays(path, (*KEYS, *(name for name in (PRIOR, STATUS) if name in found)))
     except OSError as error:
         raise ValueError(
             f"{path} cannot be read ({error.strerror or error}): give the path of a strategy"

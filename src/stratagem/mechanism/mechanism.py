@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIX = ".ldp.json"
+SEARCH = {"search": "interrupted"}
+"""What the utility holds as well where Ctrl-C ended the search; clients ignore it."""
 KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslatesTable)}
 
 
@@ -71,7 +73,7 @@ class Mechanism:
     name: str
     """What its maker called the workload."""
     utility: Mapping[str, str]
-    """L(Q) of the table, L before rounding, and the relative loss: decimal texts."""
+    """L(Q) of the table, L before rounding, and the relative loss: decimal texts; SEARCH where it applies."""
     values: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """For some attributes {"labels": texts} or {"edges": numbers as text}: what their values are."""
     prior: np.ndarray | None = None
@@ -91,13 +93,14 @@ class Mechanism:
         labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
         edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
         prior: np.ndarray | None = None,
+        interrupted: bool = False,
     ) -> Mechanism:
         """Return the mechanism of a strategy, rounded to whole numbers on the private side.
 
         A matrix gets 32 bits, 52 where 32 would cost more than 1e-6 of the objective, or becomes two-level
         where its rows are and even those would.
         `labels` and `edges` say what the values of an attribute are: by name, or at once for a domain of one
-        attribute. Edge k up to below edge k + 1 is value k.
+        attribute. Edge k up to below edge k + 1 is value k. `interrupted` is kept in the bundle.
 
         Raises:
             ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels and edges that do
@@ -111,7 +114,13 @@ class Mechanism:
         table, after = nearest_table(strategy, promised, workload, prior, before)
         loss = after / before - 1 if before else 0.0
         utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
-        return Mechanism(table, promised, workload, name, utility, values, prior)
+        ended = SEARCH if interrupted else {}
+        return Mechanism(table, promised, workload, name, utility | ended, values, prior)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search that found the strategy was interrupted."""
+        return bool(SEARCH.items() <= self.utility.items())
 
     @cached_property
     def bundle(self) -> dict[str, Any]:
@@ -171,10 +180,7 @@ class Mechanism:
         return Client(self.bundle)
 
     def randomise(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw outputs for many user types (k,) with pseudo-random numbers: for simulation alone.
-
-        A mechanism of translates takes coordinates (k, d) too, where cells cannot be numbered.
-        """
+        """Draw outputs for many user types (k,), of translates (k, d), pseudo-randomly: for simulation alone."""
         return self.table.randomise(cells, rng)
 
     @property
@@ -213,9 +219,7 @@ class Mechanism:
         Raises:
             ValueError: for another suffix or a folder that does not exist.
         """
-        path = check_target(path, (".json",))
-        if not path.name.endswith(SUFFIX):
-            raise ValueError(f"{path} was given to write, but a bundle is named *{SUFFIX}: rename it")
+        path = check_target(path, (SUFFIX,))
         with written_atomically(path) as file:
             file.write(self.text)
         return path
@@ -311,6 +315,6 @@ def _utility(data: Any) -> dict[str, str]:
         numbers = [float(data[key]) for key in ("objective", "unrounded", "loss")]
     except (TypeError, KeyError, ValueError, OverflowError):
         numbers = [math.nan]
-    if len(data) != 3 or not all(map(math.isfinite, numbers)):
+    if not all(map(math.isfinite, numbers)) or len(data) != 3 + (SEARCH.items() <= data.items()):
         raise ValueError("the utility must hold three numbers: use the file that stratagem wrote")
     return data

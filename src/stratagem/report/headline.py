@@ -75,7 +75,9 @@ def _facts(subject: Subject) -> Markup:
         "Lower bound": f"{number_text(solution.lower_bound)}{per_type} ({solution.bounds.name})",
         "Above the bound": at_most(solution.gap),
     }
-    if solution.status is Status.SAVED:
+    if solution.interrupted:
+        facts["Search"] = "interrupted: the promise and the numbers hold, a longer search may find better"
+    if solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED):
         facts["Read from"] = subject.origin.file or "a bundle"
     else:
         facts["Found by"] = f"{solution.solver}: {solution.reason}"

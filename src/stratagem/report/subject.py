@@ -90,7 +90,7 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
         accuracy,
         value,
         bounds,
-        Status.SAVED,
+        Status.SAVED_INTERRUPTED if saved.interrupted else Status.SAVED,
         "saved",
         "read from a file",
         0.0,

@@ -42,6 +42,9 @@ class Status(StrEnum):
     SETTLED = "Optimal: this published mechanism attains the lower bound, so nothing was searched for."
     TUNED = "A published mechanism, tuned for these queries; stratagem optimise finds a better one."
     SAVED = "A saved strategy, as it is; stratagem optimise shows whether there is a better one."
+    SAVED_INTERRUPTED = (
+        "A saved strategy whose search was interrupted; stratagem optimise may find a better one."
+    )
     BASELINE = "No search beat this published mechanism; try more outputs, more time or another seed."
     BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; raise max_seconds."
 

@@ -122,7 +122,8 @@ class Comparison:
         rows = [_row(one.mechanism, one.parameters, one) for one in published]
         if found is not None:
             compared[OPTIMISED] = found
-            rows.append(_row(OPTIMISED, found.solver, found))
+            ended = ", interrupted" if found.interrupted else ""
+            rows.append(_row(OPTIMISED, found.solver + ended, found))
         fewest = least_variance(aim, bounds.best) / (aim.workload.queries * ALPHA)
         return Comparison(aim.workload, epsilon, _ranked(rows), bounds, fewest, compared)
 

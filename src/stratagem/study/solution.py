@@ -59,6 +59,11 @@ class Solution:
         return self.aim.workload
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search, so that a better strategy may be found by searching longer."""
+        return self.status in (Status.INTERRUPTED, Status.SAVED_INTERRUPTED)
+
+    @property
     def per_type(self) -> bool:
         """Whether objective and bounds are stated per user type, L/n, because nobody can count the domain."""
         return not self.workload.counted
@@ -104,7 +109,9 @@ class Solution:
         from stratagem.mechanism.mechanism import Mechanism
 
         options = {"name": name, "labels": labels, "edges": edges, "prior": self.prior}
-        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
+        return Mechanism.of(
+            self.strategy, self.workload, self.epsilon, interrupted=self.interrupted, **options
+        )
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query; write an .svg, .png or .pdf if a path is given.
