@@ -15,7 +15,7 @@ CASES = [
     "randomised",
     "hadamard",
 ]
-CASES += ["hierarchical", "one-output", "labels", "edges", "several-attributes", "prior", "fine"]
+CASES += ["hierarchical", "one-output", "labels", "edges", "unit", "several-attributes", "prior", "fine"]
 TRANSLATES = ["cycle", "window", "torus", "torus-window", "binary-juntas", "mixed-juntas"]
 CASES += TRANSLATES
 
@@ -49,6 +49,9 @@ def mechanism(case: str) -> Mechanism:
             return Mechanism.of(
                 st.randomised_response(4, 1.0), st.prefix(4), 1.0, edges=[-30, 0, 0.5, 60, 1e6], name="delays"
             )
+        case "unit":
+            strategy, edges = st.randomised_response(4, 1.0), [-30, 0, 0.5, 60, 1e6]
+            return Mechanism.of(strategy, st.prefix({"delay": 4}), 1.0, edges=edges, units="minutes")
         case "several-attributes":
             W = st.all_marginals({"age": 3, "sex": 2})
             return Mechanism.of(

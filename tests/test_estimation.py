@@ -185,6 +185,11 @@ def test_intervals_cover_real_departure_delays():
     assert found[0].standard_errors[:-1] == pytest.approx(true[:-1], rel=0.01)
 
 
+def bins(quantile):
+    """Return the value and the ends of the interval of a quantile, by number."""
+    return quantile.bin, quantile.low_bin, quantile.high_bin
+
+
 def test_quantiles_cover_and_are_exact_without_noise():
     W, Q, x = st.all_range(16), st.randomised_response(16, 1.5), np.arange(16) * 40
     shares, truth = (0.1, 0.5, 0.9), []
@@ -196,10 +201,10 @@ def test_quantiles_cover_and_are_exact_without_noise():
         assert np.mean([q[k].low == q[k].high for q in found]) < 0.5, "the noise is felt"
     sharp = st.randomised_response(16, 40.0)
     exact = st.estimate(sharp, sharp.histogram(x, np.random.default_rng(0)), st.histogram(16))
-    assert [exact.quantile(share) for share in shares] == [(value, value, value) for value in truth]
+    assert [bins(exact.quantile(share)) for share in shares] == [(value, value, value) for value in truth]
     even = st.estimate(sharp, np.full(16, 3), st.histogram(16))
     for j in range(15):
-        assert even.quantile((j + 1) / 16) == (j, j, j), "a share that is reached exactly"
+        assert bins(even.quantile((j + 1) / 16)) == (j, j, j), "a share that is reached exactly"
 
 
 def test_marginals_and_quantiles_of_one_attribute_among_several(rng):
@@ -287,7 +292,7 @@ def test_questions_that_the_reports_cannot_answer_are_refused():
 def test_one_user_type_and_one_report_are_enough(method):
     lone = st.estimate(st.randomised_response(1, 1.0), [7], st.histogram(1), method=method)
     assert lone.answers == pytest.approx([7])
-    assert lone.raw().quantile(0.5) == (0, 0, 0)
+    assert bins(lone.raw().quantile(0.5)) == (0, 0, 0)
     for about in ("users", "population"):
         first = st.estimate(RR, [0, 1, 0, 0], st.histogram(4), method=method, about=about)
         assert np.isfinite(first.answers).all()

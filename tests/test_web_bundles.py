@@ -60,6 +60,8 @@ ACCEPTED = {
     "escaped letters": lambda: json.dumps(mechanism("labels").bundle, ensure_ascii=True).encode(),
     "all four kinds of space": lambda: text_of("labels", b'"format":', b' \t\r\n"format" : '),
     "equal edges in other words": lambda: edited("edges", "domain", 0, "edges", 1, to="0.0"),
+    "a unit": lambda: mechanism("unit").text,
+    "a long unit": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": "\U0001f600" * 40}),
 }
 REFUSED = {
     "nothing": lambda: b"",
@@ -109,7 +111,11 @@ REFUSED = {
     "a size beyond doubles": lambda: edited(TWO_LEVEL, "domain", 0, "size", to=(1 << 60) + 12),
     "a name twice": lambda: edited("labels", "domain", to=lambda d: [*d, {"name": "value", "size": 1}]),
     "a number as name": lambda: edited("labels", "domain", 0, "name", to=3),
-    "an attribute's unknown key": lambda: edited("labels", "domain", 0, to=lambda a: a | {"unit": "m"}),
+    "an attribute's unknown key": lambda: edited("labels", "domain", 0, to=lambda a: a | {"colour": "m"}),
+    "a unit too long": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": "\U0001f600" * 41}),
+    "an empty unit": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": ""}),
+    "a number as unit": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": 7}),
+    "a unit of labels": lambda: edited("labels", "domain", 0, to=lambda a: a | {"unit": "m"}),
     "a label twice": lambda: edited("labels", "domain", 0, "labels", 1, to="ja"),
     "a label less": lambda: edited("labels", "domain", 0, "labels", to=["ja", "nein"]),
     "a number as label": lambda: edited("labels", "domain", 0, "labels", 1, to=1),

@@ -13,7 +13,9 @@ from hypothesis import strategies as some
 from stratagem import workloads as w
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import adjoint, transform
+from stratagem.workloads.query import Row, Span, Wave
 from stratagem.workloads.serial import from_data, to_data
+from stratagem.workloads.tensor import axis_vectors
 
 
 def random_rows(p, n, seed=0):
@@ -61,6 +63,54 @@ def test_gram_is_the_matrix_times_its_transpose(workload):
     assert V.shape == (workload.domain_size, workload.domain_size)
     assert V.dtype == np.float64
     np.testing.assert_allclose(V, W.T @ W, atol=1e-10 * np.abs(V).max())
+
+
+def test_the_description_of_a_query_makes_its_row_again(workload):
+    rows = [row_of(workload, query) for query in range(workload.queries)]
+    np.testing.assert_allclose(rows, workload.matrix(), atol=1e-12)
+
+
+def row_of(workload, query):
+    """Return a row of the matrix from what `describe` says alone."""
+    sizes, found = workload.domain.sizes, workload.describe(query)
+    row = np.full(sizes, found.weight)
+    for part in found.parts:
+        match part:
+            case Span(i, low, high):
+                factor = (np.arange(sizes[i]) >= (low or 0)) & (np.arange(sizes[i]) <= high)
+                row *= axis_vectors([factor if k == i else np.ones(1) for k in range(len(sizes))])[i]
+            case Wave(i, number):
+                wave = transform(np.eye(sizes[i]))[number]
+                row *= axis_vectors([wave if k == i else np.ones(1) for k in range(len(sizes))])[i]
+            case Row(attributes, number):
+                own = [size if k in attributes else 1 for k, size in enumerate(sizes)]
+                row *= matrix_in(workload)[number].reshape(own)
+    return row.ravel()
+
+
+def matrix_in(workload):
+    """Return the rows of the only explicit matrix in a workload."""
+    match workload:
+        case w.Explicit():
+            return workload.rows
+        case w.Product(factors):
+            return next((found for one in factors if (found := matrix_in(one)) is not None), None)
+    return None
+
+
+@pytest.mark.parametrize("query", [-1, 10, 1.5, True, "0"])
+def test_a_description_refuses_what_is_no_query(query):
+    with pytest.raises(ValueError, match="the query is"):
+        w.prefix(10).describe(query)
+
+
+@pytest.mark.parametrize(
+    "workload", [w.marginals("2^1000", 3), w.parity("2^1000", 3), w.all_range(2**20), w.all_marginals("2^60")]
+)
+def test_the_billionth_query_is_described_at_once(workload):
+    """No list of all queries is made: that would take minutes and gigabytes."""
+    for query in (0, workload.queries // 2, workload.queries - 1):
+        assert workload.describe(query).parts or query == 0
 
 
 @pytest.mark.parametrize("columns", [(), (1,), (3,), (0,)])

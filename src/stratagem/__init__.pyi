@@ -50,7 +50,7 @@ from .estimation.consistency.completion import marginal_from as marginal_from
 from .estimation.consistency.nonnegativity import ripple as ripple
 from .estimation.consistency.table import MarginalTable as MarginalTable
 from .estimation.consistency.tree import consistent_tree as consistent_tree
-from .estimation.estimation import Estimate as Estimate
+from .estimation.estimate import Estimate as Estimate
 from .estimation.estimation import estimate as estimate
 from .estimation.simulation import Simulation as Simulation
 from .estimation.simulation import simulate as simulate

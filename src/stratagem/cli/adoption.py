@@ -19,6 +19,7 @@ from stratagem.cli.option import (
     LABELS,
     ORDER,
     PRIOR,
+    UNIT,
     WIDTH,
     check_free,
     read_prior,
@@ -56,6 +57,7 @@ def import_matrix(
     prior: PRIOR = None,
     edges: EDGES = None,
     labels: LABELS = None,
+    unit: UNIT = None,
     variable: Annotated[
         str | None, typer.Option(help="The array of an .npz or .mat file.", show_default=False)
     ] = None,
@@ -88,7 +90,7 @@ def import_matrix(
             repair=repair,
             name=workload,
             prior=belief,
-            **read_values(asked.domain, edges, labels),
+            **read_values(asked.domain, edges, labels, unit),
         )
     mechanism = adopted.mechanism
     mechanism.save(out)

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.option import BUNDLE, JSON, ORDER, WIDTH, read_workload
+from stratagem.cli.option import (
+    BUNDLE,
+    FORCE,
+    JSON,
+    ORDER,
+    PLOT,
+    WIDTH,
+    check_free,
+    check_plot,
+    read_workload,
+)
 from stratagem.cli.output import write, write_json, write_table
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
-    from stratagem.estimation.estimation import Answer, Estimate
-    from stratagem.estimation.interval import Quantile
+    from stratagem.estimation.answer import Answer, Quantile
+    from stratagem.estimation.estimate import Estimate
     from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -48,13 +60,21 @@ def estimate(
         str | None, typer.Option(help="a,b: the table of these attributes instead.", show_default=False)
     ] = None,
     queries: Annotated[int, typer.Option(min=1, help="Answers to show, evenly spread.")] = 10,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Write all answers to a .csv, .parquet or .json file.", show_default=False
+        ),
+    ] = None,
+    plot: PLOT = None,
+    force: FORCE = False,
     json: JSON = False,
 ) -> None:
     """Estimate the answers of a mechanism's queries, or of others, from counts of its reports."""
-    from stratagem.mechanism.attribute import name_of
     from stratagem.mechanism.mechanism import load_mechanism
     from stratagem.number import spread
 
+    _check_files(out, plot, force=force)
     mechanism = load_mechanism(file)
     tally = _read(mechanism, counts)
     asked = None
@@ -65,31 +85,56 @@ def estimate(
     if marginal is not None:
         found = found.marginal(*(name.strip() for name in marginal.split(",")))
     quantiles = {text: _quantile(found, text) for text in quantile or []}
-    answers = found.top(min(top, found.workload.queries)) if top else _answers(found)
+    name, chosen = workload or mechanism.name, None
+    if top:
+        found, chosen = found.together(), found.largest(min(top, found.workload.queries))
+    if plot is not None:
+        found.plot(plot)
+    if out is not None:
+        found.save(out, chosen)
     if json:
-        write_json(_data(mechanism, workload or mechanism.name, found, answers, quantiles))
+        write_json(_data(mechanism, name, found, found.table(chosen), quantiles))
         return
-    shown = answers if top else [answers[i] for i in spread(len(answers), queries)]
-    write(
-        f"{workload or mechanism.name} over domain {mechanism.domain}, epsilon {float(mechanism.epsilon):g}, "
-        f"{found.users:,} reports\n"
-    )
-    heading = f"{100 * confidence:g} % from"
-    write_table(("query", "answer", "standard error", heading, "to"), map(_row, shown), words=0)
-    write(f"\n{len(shown)} of {found.workload.queries:,} queries shown; {found.bias}{_advice(found)}")
+    _describe(mechanism, name, found, chosen or spread(found.workload.queries, queries))
     for text, value in quantiles.items():
-        attribute = mechanism.attribute(text.rpartition("=")[0])
-        middle, low, high = (name_of(attribute, place) for place in value)
-        write(f"quantile {text}: {middle}; {100 * confidence:g} % sure: from {low} to {high}")
+        write(f"quantile {text}: {value}")
+    for path, what in ((plot, "drawn"), (out, "written")):
+        if path is not None:
+            write(f"{what} in {path}")
+
+
+def _check_files(out: Path | None, plot: Path | None, *, force: bool) -> None:
+    """Refuse files that could not be written or exist, before the work."""
+    from stratagem.estimation.answer_file import SUFFIXES
+    from stratagem.file.target import check_target
+
+    check_plot(plot, force=force)
+    if out is not None:
+        check_target(out, SUFFIXES)
+        check_free(out, force=force)
+
+
+def _describe(mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int]) -> None:
+    """Write some answers as a table, and what they and their intervals mean."""
+    write(
+        f"{name} over domain {mechanism.domain}, epsilon {float(mechanism.epsilon):g}, {found.users:,} reports\n"
+    )
+    heading = f"{100 * found.confidence:g} % from"
+    headings = ("query", "answer", "standard error", heading, "to")
+    write_table(headings, map(_row, found.table(chosen)))
+    write(f"\n{len(chosen)} of {found.workload.queries:,} answers shown; {found.intervals};\n{found.bias}")
+    if advice := _advice(found):
+        write(advice)
 
 
 def _advice(found: Estimate) -> str:
-    """Name the post-processing that helps, where none was chosen."""
-    from stratagem.estimation.postprocessing import recommended
-
-    if not found.unbiased or recommended(found.reconstruction).unbiased:
-        return ""
-    return ";\n`--method recommended` gives answers that fit together, usually with smaller errors"
+    """Say what is impossible, and name the post-processing that mends it, or that helps where none was chosen."""
+    fact, method = found.impossible.fact, found.impossible.method
+    if fact:
+        return f"{fact}: `--method {method}` mends them" if method else fact
+    if method and found.unbiased:
+        return f"`--method {method}` gives answers that fit together, usually with smaller errors"
+    return ""
 
 
 def _read(mechanism: Mechanism, counts: str) -> Tally:
@@ -110,32 +155,20 @@ def _quantile(found: Estimate, text: str) -> Quantile:
     return found.quantile(number, attribute if separator else None)
 
 
-def _answers(found: Estimate) -> list[Answer]:
-    from stratagem.estimation.estimation import Answer
-
-    columns = (found.answers, found.standard_errors, found.low, found.high)
-    return [Answer(i, *map(float, row)) for i, row in enumerate(zip(*columns, strict=True))]
-
-
 def _row(answer: Answer) -> tuple[str, ...]:
-    return (str(answer.query), *(f"{number:,.1f}" for number in answer[1:]))
+    return (answer.label, *(f"{number:,.1f}" for number in answer[2:]))
 
 
 def _data(
     mechanism: Mechanism, name: str, found: Estimate, answers: list[Answer], quantiles: dict[str, Quantile]
 ) -> dict:
-    return {
+    from stratagem.estimation.answer_file import answers_data
+
+    head = {
         "workload": name,
         "domain": str(mechanism.domain),
         "epsilon": float(mechanism.epsilon),
         "mechanism": mechanism.identifier,
-        "users": found.users,
-        "queries": found.workload.queries,
-        "method": found.method.name,
-        "unbiased": found.unbiased,
-        "bias": found.bias,
-        "confidence": found.confidence,
-        "simultaneous": found.simultaneous,
-        "answers": [answer._asdict() for answer in answers],
-        "quantiles": {text: value._asdict() for text, value in quantiles.items()},
     }
+    tail = {"quantiles": {text: value.data() for text, value in quantiles.items()}}
+    return head | answers_data(found, answers) | tail

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stratagem.cli.option import EDGES, FORCE, LABELS, STRATEGY_FILE, check_free
+from stratagem.cli.option import EDGES, FORCE, LABELS, STRATEGY_FILE, UNIT, check_free
 from stratagem.cli.output import write
 from stratagem.cli.source import check_values_kept, read_values
 
@@ -32,6 +32,7 @@ def export(
     ] = None,
     edges: EDGES = None,
     labels: LABELS = None,
+    unit: UNIT = None,
     force: FORCE = False,
 ) -> None:
     """Write a saved strategy in another format; from .npz to .ldp.json it becomes exact and is checked so."""
@@ -44,12 +45,12 @@ def export(
         raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")
     check_free(out, force=force)
     saved = read_saved(file)
-    if edges or labels:
+    if edges or labels or unit:
         if isinstance(saved, Mechanism):
             raise ValueError(
-                f"--edges or --labels were given, but {file} already says what its values are: export the .npz"
+                f"--edges, --labels or --unit were given, but {file} already says what its values are: export the .npz"
             )
-        values = read_values(saved.workload.domain, edges, labels)
+        values = read_values(saved.workload.domain, edges, labels, unit)
         if web is None:
             check_values_kept(out, values)
         saved = to_mechanism(saved, **values)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.cli.source import Values, assigned, refuse_both
+from stratagem.cli.source import Values, assigned, read_units, refuse_both
 
 if TYPE_CHECKING:
     from stratagem.data.binning import Edges, Labels
@@ -28,7 +28,11 @@ class Layout:
 
 
 def derive(
-    edges: list[str] | None, labels: list[str] | None, data: Path | None, columns: list[str] | None
+    edges: list[str] | None,
+    labels: list[str] | None,
+    data: Path | None,
+    columns: list[str] | None,
+    units: list[str] | None = None,
 ) -> Layout | None:
     """Return the layout that the options describe, None if they name no attribute.
 
@@ -58,6 +62,7 @@ def derive(
     values: Values = {
         "edges": {name: rule.edges for name, rule in rules.items() if isinstance(rule, Edges)},
         "labels": {name: rule.labels for name, rule in rules.items() if isinstance(rule, Labels)},
+        "units": read_units(names, units, by_labels),
     }
     return Layout(Domain(names, tuple(rules[name].size for name in names)), values, found)
 

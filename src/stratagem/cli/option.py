@@ -64,6 +64,13 @@ EDGES = Annotated[
 LABELS = Annotated[
     list[str] | None, typer.Option(help="a,b,...: the texts of values 0, 1, ...", show_default=False)
 ]
+UNIT = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What numbers are measured in, such as minutes; with several attributes ATTRIBUTE=minutes, repeated.",
+        show_default=False,
+    ),
+]
 DATA = Annotated[
     Path | None,
     typer.Option(metavar="DATA", help="A CSV (with a header) or Parquet file.", show_default=False),

@@ -25,6 +25,7 @@ from stratagem.cli.option import (
     SECONDS,
     SEED,
     SOLVER,
+    UNIT,
     WIDTH,
     WORKLOAD,
     WORKLOAD_EPSILON,
@@ -59,7 +60,7 @@ class Request:
     order: int | None
     width: int | None
     values: Values
-    """Edges and labels by attribute."""
+    """Edges, labels and units by attribute."""
     layout: Layout | None
     """The domain as edges, labels and columns describe it; None where it was named."""
     users: Data | None
@@ -164,6 +165,7 @@ def _request(
     column: COLUMN = None,
     edges: EDGES = None,
     labels: LABELS = None,
+    unit: UNIT = None,
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
@@ -178,9 +180,11 @@ def _request(
         raise ValueError(
             "--data and --column belong together, but only one was given: name a file and its column"
         )
-    described = derive(edges, labels, data, column) if domain is None and leaves_domain(workload) else None
+    described = (
+        derive(edges, labels, data, column, unit) if domain is None and leaves_domain(workload) else None
+    )
     asked = read_workload(workload, described.domain if described else domain, order, width)
-    values = described.values if described else read_values(asked.domain, edges, labels)
+    values = described.values if described else read_values(asked.domain, edges, labels, unit)
     chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     belief = read_prior(prior, asked)
     named_objective(objective, asked, belief)

@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 
 class Values(TypedDict):
-    """What the values of attributes are, by name, as `Mechanism.of` takes it."""
+    """What the values of attributes are and are measured in, by name, as `Mechanism.of` takes it."""
 
     edges: dict[str, tuple[float, ...]]
     labels: dict[str, tuple[str, ...]]
+    units: dict[str, str]
 
 
-def read_values(domain: Domain, edges: list[str] | None, labels: list[str] | None) -> Values:
-    """Return the edges and labels that the options give.
+def read_values(
+    domain: Domain, edges: list[str] | None, labels: list[str] | None, units: list[str] | None = None
+) -> Values:
+    """Return the edges, labels and units that the options give.
 
     Raises:
         ValueError: for an unknown or repeated attribute, values that do not fit it, or both for one.
@@ -34,7 +37,27 @@ def read_values(domain: Domain, edges: list[str] | None, labels: list[str] | Non
     return {
         "edges": {name: Edges.parse(text, sizes[name]).edges for name, text in by_edges.items()},
         "labels": {name: Labels.parse(text, sizes[name]).labels for name, text in by_labels.items()},
+        "units": read_units(domain.attributes, units, by_labels),
     }
+
+
+def read_units(
+    attributes: Sequence[str], units: list[str] | None, labels: Mapping[str, object]
+) -> dict[str, str]:
+    """Return the units that the options give by attribute.
+
+    Raises:
+        ValueError: for an unknown or repeated attribute, or one that has labels.
+    """
+    found = assigned(attributes, units or [], "--unit")
+    for name in (name for name in found if name in labels):
+        raise ValueError(f"attribute {name!r} was given both --unit and --labels: keep --unit for numbers")
+    for unit in (unit for unit in found.values() if "=" in unit):
+        raise ValueError(
+            f"--unit {unit} names no attribute, but the attributes are {', '.join(attributes[:20])}: "
+            f"write --unit {attributes[0]}=..."
+        )
+    return found
 
 
 def refuse_both(edges: Mapping[str, str], labels: Mapping[str, str]) -> None:
@@ -51,15 +74,17 @@ def refuse_both(edges: Mapping[str, str], labels: Mapping[str, str]) -> None:
 
 
 def check_values_kept(out: Path | None, values: Values) -> None:
-    """Refuse edges and labels for a file that cannot hold them.
+    """Refuse edges, labels and units for a file that cannot hold them.
 
     Raises:
         ValueError: for any but a bundle.
     """
     from stratagem.mechanism.mechanism import SUFFIX
 
-    if (values["edges"] or values["labels"]) and not (out is not None and out.name.lower().endswith(SUFFIX)):
-        raise ValueError(f"--edges or --labels were given, but only *{SUFFIX} holds them: name one with -o")
+    if any(values.values()) and not (out is not None and out.name.lower().endswith(SUFFIX)):
+        raise ValueError(
+            f"--edges, --labels or --unit were given, but only *{SUFFIX} holds them: name one with -o"
+        )
 
 
 def read_sources(

@@ -17,6 +17,7 @@ from stratagem.cli.option import (
     OBJECTIVE,
     ORDER,
     PRIOR,
+    UNIT,
     WIDTH,
     WORKLOAD,
     read_prior,
@@ -39,6 +40,7 @@ def tune(
     out: OUT = None,
     edges: EDGES = None,
     labels: LABELS = None,
+    unit: UNIT = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -48,7 +50,7 @@ def tune(
     asked = read_workload(workload, domain, order, width)
     belief = read_prior(prior, asked)
     check_out(out, plain=belief is None and objective == "average", force=force)
-    values = read_values(asked.domain, edges, labels)
+    values = read_values(asked.domain, edges, labels, unit)
     check_values_kept(out, values)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, objective=objective, prior=belief)

@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-
-
-class Quantile(NamedTuple):
-    """A value of an attribute at or below which a share of the users lies."""
-
-    value: int
-    low: int
-    """First value that can be the quantile, at the confidence of the estimate."""
-    high: int
-    """Last one."""
 
 
 def check_confidence(confidence: float) -> float:

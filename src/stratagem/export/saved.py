@@ -67,6 +67,7 @@ def to_mechanism(
     *,
     labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
     edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    units: Mapping[str, str] | str | None = None,
 ) -> Mechanism:
     """Return the mechanism of a stored strategy, its patterns found again where every row has two levels.
 
@@ -77,6 +78,7 @@ def to_mechanism(
         "name": stored.name,
         "labels": labels,
         "edges": edges,
+        "units": units,
         "prior": stored.prior,
         "interrupted": stored.interrupted,
     }

@@ -43,6 +43,7 @@ def adopt(
     name: str = "workload",
     labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
     edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    units: Mapping[str, str] | str | None = None,
     prior: np.ndarray | None = None,
 ) -> Adoption:
     """Return the mechanism of a matrix Q (m x n), Q[y, u] = Pr(report y | user type u), made elsewhere.
@@ -70,7 +71,7 @@ def adopt(
     if fault and not repair:
         raise ValueError(f"{fault}: correct it, or ask for a repair, which moves it to the private side")
     strategy = MatrixStrategy(repaired(Q, epsilon) if fault else Q)
-    options = {"labels": labels, "edges": edges, "prior": prior}
+    options = {"labels": labels, "edges": edges, "units": units, "prior": prior}
     mechanism = Mechanism.of(strategy, workload, epsilon, name=name, **options)
     if not fault:
         return Adoption(mechanism, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What the values of an attribute are: labels or edges, as a bundle states them."""
+"""What the values of an attribute are: labels, or edges and a unit, as a bundle states them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ def described(
     domain: Domain,
     labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
     edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
-) -> dict[str, dict[str, list[str]]]:
-    """Return {"labels": texts} or {"edges": numbers as text} for the attributes that have them.
+    units: Mapping[str, str] | str | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Return "labels" (texts) or "edges" (numbers as text), and "unit" (a text), for the attributes that have them.
 
     Raises:
-        ValueError: for an unknown attribute, one with both, a repeated label, edges that do not increase, or
-            another number of either than the attribute needs.
+        ValueError: for an unknown attribute, one with labels and edges, a repeated label, edges that do not
+            increase, another number of either than the attribute needs, or a unit that is no short text.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for key, given, text in (("labels", labels, str), ("edges", edges, _number)):
         for name, values in _by_name(domain, key, given).items():
             found.setdefault(name, {})[key] = [text(value) for value in values]
+    for name, unit in _by_name(domain, "units", units).items():
+        found.setdefault(name, {})["unit"] = _unit(name, unit)
     for name, entry in found.items():
         size = domain.sizes[domain.attributes.index(name)]
         reader({"name": name, "size": size} | entry)
@@ -47,15 +50,6 @@ def parsed(attribute: Mapping[str, Any], text: str) -> str | int | float:
         raise ValueError(f"{attribute['name']} is {shown!r}, but must be {words}: give one") from None
 
 
-def name_of(attribute: Mapping[str, Any], place: int) -> str:
-    """Return what value number `place` of an attribute is called: a label, a range or its number."""
-    if "labels" in attribute:
-        return attribute["labels"][place]
-    if "edges" in attribute:
-        return f"{attribute['edges'][place]} to below {attribute['edges'][place + 1]}"
-    return str(place)
-
-
 def binning(attribute: Mapping[str, Any]) -> Binning:
     """Return the rule that reads an attribute's column of a file."""
     if "labels" in attribute:
@@ -65,14 +59,14 @@ def binning(attribute: Mapping[str, Any]) -> Binning:
     return Codes(attribute["size"])
 
 
-def _by_name(domain: Domain, key: str, given: Any) -> Mapping[str, Sequence[Any]]:
-    """Return labels or edges by the name of their attribute."""
+def _by_name(domain: Domain, key: str, given: Any) -> Mapping[str, Any]:
+    """Return labels, edges or units by the name of their attribute."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         if len(domain.attributes) != 1:
             raise ValueError(
-                f"{key} were given as one list, but the domain has {len(domain.attributes)} attributes: "
+                f"{key} were given once, but the domain has {len(domain.attributes)} attributes: "
                 "give a mapping from their names"
             )
         given = dict.fromkeys(domain.attributes, given)
@@ -81,7 +75,17 @@ def _by_name(domain: Domain, key: str, given: Any) -> Mapping[str, Sequence[Any]
             f"{key} were given for {name!r}, but the attributes are {', '.join(domain.attributes[:20])}: "
             "name one of them"
         )
-    return {name: list(values) for name, values in given.items()}
+    return given
+
+
+def _unit(name: str, unit: Any) -> str:
+    """Return a unit that fits beside a number."""
+    known = isinstance(unit, str) and unit.isprintable() and 0 < len(unit.strip()) <= 40
+    if not known:
+        raise ValueError(
+            f"the unit of {name} is {unit!r:.60}, but must be a word of at most 40 letters: give for example 'minutes'"
+        )
+    return unit.strip()
 
 
 def _number(value: Any) -> str:

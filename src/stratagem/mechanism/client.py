@@ -425,7 +425,7 @@ def _check_domain(domain: Any, table: Any) -> None:
     """Refuse a domain whose attributes are not named, or do not fit the table."""
     names = set()
     for attribute in _list(domain, "the domain lists no attributes"):
-        exact_keys(attribute, "an attribute", "name size", "labels edges")
+        exact_keys(attribute, "an attribute", "name size", "labels edges unit")
         known = isinstance(attribute["name"], str) and attribute["name"] not in names
         _require(known, "two attributes have one name, or one has none")
         names.add(attribute["name"])
@@ -449,15 +449,15 @@ def _fits(table: Any, sizes: Sequence[int]) -> bool:
 
 def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     """Return the rule from a value of an attribute to its number 0..size-1."""
-    name, size = attribute["name"], attribute["size"]
-    labels, edges = attribute.get("labels"), attribute.get("edges")
+    name, size, last = attribute["name"], attribute["size"], attribute["size"] - 1
+    labels, edges, unit = attribute.get("labels"), attribute.get("edges"), attribute.get("unit")
+    known = unit is None or (isinstance(unit, str) and 0 < len(unit) <= 40 and labels is None)
+    _require(known, f"{name} needs a unit of 1 to 40 letters, and numbers instead of labels")
     if labels is None and edges is None:
 
         def number(value: Any) -> int:
             if type(value) is not int or not 0 <= value < size:
-                raise ValueError(
-                    f"{name} is {_short(value)}, but must be a whole number from 0 to {size - 1}"
-                )
+                raise ValueError(f"{name} is {_short(value)}, but must be a whole number from 0 to {last}")
             return value
 
         return number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,7 +17,8 @@ from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import Counts
-from stratagem.estimation.estimation import Estimate, estimate
+from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.estimation import estimate
 from stratagem.file.bare import refuse_bare
 from stratagem.file.target import check_target, written_atomically
 from stratagem.mechanism.attribute import described
@@ -28,10 +28,10 @@ from stratagem.mechanism.client import (
     VERSION,
     Client,
     certificate,
-    exact_bytes,
     fingerprint,
     read,
 )
+from stratagem.mechanism.part import SEARCH, prior_of, utility_of, workload_of
 from stratagem.mechanism.rounding import budget, nearest_table
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, encode
 from stratagem.mechanism.translates import TranslatesTable
@@ -40,14 +40,13 @@ from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.strategies import InvariantStrategy
 from stratagem.workloads import Domain, Workload
-from stratagem.workloads.serial import from_data, to_data
+from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.serial import to_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIX = ".ldp.json"
-SEARCH = {"search": "interrupted"}
-"""What the utility holds as well where Ctrl-C ended the search; clients ignore it."""
 KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslatesTable)}
 
 
@@ -74,8 +73,8 @@ class Mechanism:
     """What its maker called the workload."""
     utility: Mapping[str, str]
     """L(Q) of the table, L before rounding, and the relative loss: decimal texts; SEARCH where it applies."""
-    values: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """For some attributes {"labels": texts} or {"edges": numbers as text}: what their values are."""
+    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """For some attributes "labels" (texts) or "edges" (numbers as text), and "unit" (a text)."""
     prior: np.ndarray | None = None
     """The prior (n,) of the reconstruction; None for 1/n."""
 
@@ -92,6 +91,7 @@ class Mechanism:
         name: str = "workload",
         labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
         edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+        units: Mapping[str, str] | str | None = None,
         prior: np.ndarray | None = None,
         interrupted: bool = False,
     ) -> Mechanism:
@@ -100,14 +100,15 @@ class Mechanism:
         A matrix gets 32 bits, 52 where 32 would cost more than 1e-6 of the objective, or becomes two-level
         where its rows are and even those would.
         `labels` and `edges` say what the values of an attribute are: by name, or at once for a domain of one
-        attribute. Edge k up to below edge k + 1 is value k. `interrupted` is kept in the bundle.
+        attribute. Edge k up to below edge k + 1 is value k. `units` say what numbers are measured in.
+        `interrupted` is kept in the bundle.
 
         Raises:
-            ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels and edges that do
-                not fit the domain.
+            ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels, edges and units that
+                do not fit the domain.
         """
         promised = budget(check(epsilon))
-        values = described(workload.domain, labels, edges)
+        values = described(workload.domain, labels, edges, units)
         _check_domain(strategy, workload.domain)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
         before = objective(workload, strategy, prior=prior)
@@ -160,9 +161,10 @@ class Mechanism:
         """The attributes of a value."""
         return self.workload.domain
 
-    def attribute(self, name: str = "") -> Mapping[str, Any]:
-        """Return name, size and labels or edges of an attribute, by default of the first."""
-        return next(entry for entry in self.bundle["domain"] if name in ("", entry["name"]))
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What the values of every attribute are called: labels, or edges and a unit."""
+        return tuple(map(Attribute.of, self.bundle["domain"]))
 
     @property
     def outputs(self) -> int:
@@ -201,7 +203,8 @@ class Mechanism:
 
         The options are those of `estimate`: method, confidence, simultaneous, about.
         """
-        return estimate(self.strategy, counts, workload or self.workload, prior=self.prior, **options)
+        options |= {"prior": self.prior, "attributes": self.attributes}
+        return estimate(self.strategy, counts, workload or self.workload, **options)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query, as `Solution.plot`, without the bound.
@@ -266,55 +269,22 @@ def load_mechanism(path: str | Path) -> Mechanism:
 
 
 def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
-    workload, name = _workload(bundle["workload"])
+    workload, name = workload_of(bundle["workload"])
     attributes = bundle["domain"]
     stated = tuple(entry["name"] for entry in attributes), tuple(entry["size"] for entry in attributes)
     if stated != (workload.domain.attributes, workload.domain.sizes):
         raise ValueError("the workload has another domain than the bundle: use the file that stratagem wrote")
     values = {
-        entry["name"]: {key: entry[key] for key in ("labels", "edges") if key in entry}
+        entry["name"]: {key: entry[key] for key in ("labels", "edges", "unit") if key in entry}
         for entry in attributes
         if len(entry) > 2
     }
     table = KINDS[bundle["table"]["kind"]].of(bundle["table"], workload.domain.sizes)
     numerator, denominator = map(int, bundle["epsilon"])
-    prior = _prior(bundle["prior"], workload.domain_size)
+    prior = prior_of(bundle["prior"], workload.domain_size)
     found = Mechanism(
-        table, Fraction(numerator, denominator), workload, name, _utility(bundle["utility"]), values, prior
+        table, Fraction(numerator, denominator), workload, name, utility_of(bundle["utility"]), values, prior
     )
     if found.identifier != bundle["sha256"]:
         raise ValueError("the bundle is not written as stratagem writes it: use the file unchanged")
     return found
-
-
-def _workload(data: Any) -> tuple[Workload, str]:
-    """Return the workload and its name."""
-    if not isinstance(data, dict) or set(data) != {"name", "specification"}:
-        raise ValueError("the workload needs a name and a specification: use the file that stratagem wrote")
-    if not all(isinstance(text, str) for text in data.values()):
-        raise ValueError(
-            "the workload's name and specification are no texts: use the file that stratagem wrote"
-        )
-    try:
-        specification = json.loads(data["specification"])
-    except (ValueError, RecursionError):
-        raise ValueError("the workload is not plain JSON: use the file that stratagem wrote") from None
-    return from_data(specification), data["name"]
-
-
-def _prior(text: Any, n: int) -> np.ndarray | None:
-    """Return the prior of a bundle."""
-    if text is None:
-        return None
-    return check_prior(np.frombuffer(exact_bytes(text, "prior", 8 * n), dtype="<f8").astype(float), n)
-
-
-def _utility(data: Any) -> dict[str, str]:
-    """Return the utility of a bundle, three numbers as text."""
-    try:
-        numbers = [float(data[key]) for key in ("objective", "unrounded", "loss")]
-    except (TypeError, KeyError, ValueError, OverflowError):
-        numbers = [math.nan]
-    if not all(map(math.isfinite, numbers)) or len(data) != 3 + (SEARCH.items() <= data.items()):
-        raise ValueError("the utility must hold three numbers: use the file that stratagem wrote")
-    return data

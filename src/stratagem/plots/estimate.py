@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from stratagem.estimation.estimation import Estimate
+    from stratagem.estimation.estimate import Estimate
 
 SINGLE = 48
 """Answers up to which each has a dot and whiskers; more have a line in a band."""

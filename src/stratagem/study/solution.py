@@ -98,17 +98,19 @@ class Solution:
         name: str = "workload",
         labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
         edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+        units: Mapping[str, str] | str | None = None,
     ) -> Mechanism:
         """Return the strategy in whole numbers, which clients can run and anybody can check.
 
-        `labels` and `edges` say what the values of an attribute are, as in `Mechanism.of`.
+        `labels`, `edges` and `units` say what the values of an attribute are, as in `Mechanism.of`.
 
         Raises:
-            ValueError: if the strategy does not fit into whole numbers, or labels and edges not to the domain.
+            ValueError: if the strategy does not fit into whole numbers, or labels, edges and units not to the
+                domain.
         """
         from stratagem.mechanism.mechanism import Mechanism
 
-        options = {"name": name, "labels": labels, "edges": edges, "prior": self.prior}
+        options = {"name": name, "labels": labels, "edges": edges, "units": units, "prior": self.prior}
         return Mechanism.of(
             self.strategy, self.workload, self.epsilon, interrupted=self.interrupted, **options
         )

@@ -1,5 +1,6 @@
 """Ranges of one ordered attribute, all of them or the short ones."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
@@ -12,6 +13,7 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms, all_range_norms, short_range_norms
+from stratagem.workloads.query import Query, Span
 from stratagem.workloads.workload import Array, Workload
 
 DECOMPOSED = 4096
@@ -94,6 +96,15 @@ class AllRange(Workload):
             upper += _triangle(s - left - 1 - right)
         upper = np.triu(upper)
         return upper + np.triu(upper, 1).T
+
+    def _describe(self, query: int) -> Query:
+        shorter = bisect_right(range(self.width), query, key=self._start) - 1
+        low = query - self._start(shorter)
+        return Query((Span(0, low, low + shorter),))
+
+    def _start(self, shorter: int) -> int:
+        """Return how many ranges have at most so many values: the number of the first that has one more."""
+        return shorter * self.domain.size - shorter * (shorter - 1) // 2
 
     def _answer(self, x: Array) -> Array:
         below = np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])

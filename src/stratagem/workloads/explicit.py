@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin, whole
+from stratagem.workloads.query import Query, Row
 from stratagem.workloads.workload import Array, Workload
 
 ADVICE = "give one row a query and one column a cell, predicates as rows of 0 and 1"
@@ -81,6 +82,9 @@ class Explicit(Workload):
 
     def _gram(self) -> Array:
         return self.rows.T @ self.rows
+
+    def _describe(self, query: int) -> Query:
+        return Query((Row(tuple(range(len(self.domain.sizes))), query),))
 
     def _answer(self, x: Array) -> Array:
         return self.rows @ x

@@ -10,6 +10,7 @@ from stratagem.number import as_float
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
@@ -58,6 +59,9 @@ class Identity(Workload):
 
     def _gram(self) -> Array:
         return np.eye(self.domain.size)
+
+    def _describe(self, query: int) -> Query:
+        return cell(self.domain, range(len(self.domain.sizes)), query)
 
     def _answer(self, x: Array) -> Array:
         return x

@@ -1,8 +1,9 @@
 """Marginals: contingency tables of every few attributes."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations
 from math import comb, prod
 from typing import final
 
@@ -14,8 +15,9 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
-from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, translates
+from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, symmetric_tails, translates
 from stratagem.workloads.total import Total
 from stratagem.workloads.workload import Array, Workload
 
@@ -113,6 +115,20 @@ class Marginals(Workload):
 
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)
+
+    def _describe(self, query: int) -> Query:
+        tails = symmetric_tails(self.domain.sizes, self.orders[-1])
+        of_order = [tails[0][k] for k in self.orders]
+        place = bisect_right(list(accumulate(of_order)), query)
+        keep, query = self.orders[place], query - sum(of_order[:place])
+        chosen, cells = [], 1
+        for i, size in enumerate(self.domain.sizes):
+            holding = cells * size * tails[i + 1][keep - 1] if keep else 0
+            if query < holding:
+                chosen, cells, keep = [*chosen, i], cells * size, keep - 1
+            else:
+                query -= holding
+        return cell(self.domain, chosen, query)
 
     def _answer(self, x: Array) -> Array:
         tensor = x.reshape(*self.domain.sizes, x.shape[1])

@@ -15,8 +15,15 @@ from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import Product
+from stratagem.workloads.query import Query, Wave
 from stratagem.workloads.spectrum import Spectrum, by_size
-from stratagem.workloads.tensor import apply_along, axis_vectors, elementary_symmetric, translates
+from stratagem.workloads.tensor import (
+    apply_along,
+    axis_vectors,
+    elementary_symmetric,
+    symmetric_tails,
+    translates,
+)
 from stratagem.workloads.total import Total
 from stratagem.workloads.workload import Array, Workload
 
@@ -111,6 +118,16 @@ class Parity(Workload):
 
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)
+
+    def _describe(self, query: int) -> Query:
+        tails = symmetric_tails(tuple(a - 1 for a in self.domain.sizes), self.order)
+        parts, left = [], self.order
+        for i in range(len(self.domain.sizes)):
+            trivial = sum(tails[i + 1][: left + 1])
+            if query >= trivial:
+                row, query = divmod(query - trivial, sum(tails[i + 1][:left]))
+                parts, left = [*parts, Wave(i, row + 1)], left - 1
+        return Query(tuple(parts))
 
     def _answer(self, x: Array) -> Array:
         tensor = x.reshape(*self.domain.sizes, x.shape[1])

@@ -11,6 +11,7 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms, prefix_norms
+from stratagem.workloads.query import Query, Span
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -67,6 +68,9 @@ class Prefix(Workload):
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)
         return np.minimum.outer(left, left)
+
+    def _describe(self, query: int) -> Query:
+        return Query((Span(0, None, query),))
 
     def _answer(self, x: Array) -> Array:
         return np.cumsum(x, axis=0)

@@ -13,6 +13,7 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum, combined
 from stratagem.workloads.tensor import apply_along
 from stratagem.workloads.total import Total
@@ -94,6 +95,15 @@ class Product(Workload):
         for factor in self.factors:
             gram = np.kron(gram, factor.gram())
         return gram.astype(np.float64, copy=False)
+
+    def _describe(self, query: int) -> Query:
+        found, first = Query(), len(self.domain.sizes)
+        for factor in reversed(self.factors):
+            first -= len(factor.domain.sizes)
+            query, own = divmod(query, factor.queries)
+            one = factor.describe(own).moved(first)
+            found = Query((*one.parts, *found.parts), one.weight * found.weight)
+        return found
 
     def _answer(self, x: Array) -> Array:
         tensor = x.reshape(*(factor.domain_size for factor in self.factors), x.shape[1])

@@ -1,7 +1,9 @@
 """Stacks: the queries of several workloads, one after the other."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import final
 
 import numpy as np
@@ -10,6 +12,7 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
+from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum, common
 from stratagem.workloads.workload import Array, Workload
 
@@ -86,6 +89,11 @@ class Stack(Workload):
         for part in self.parts[1:]:
             gram += part.gram()
         return gram
+
+    def _describe(self, query: int) -> Query:
+        starts = list(accumulate((part.queries for part in self.parts), initial=0))
+        place = bisect_right(starts, query) - 1
+        return self.parts[place].describe(query - starts[place])
 
     def _answer(self, x: Array) -> Array:
         return np.concatenate([part.answer(x) for part in self.parts])

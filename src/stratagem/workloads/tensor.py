@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,16 @@ def elementary_symmetric(factors: Iterable[Any], top: int) -> list[Any]:
         for k in range(top, 0, -1):
             e[k] = e[k] + factor * e[k - 1]
     return e
+
+
+@lru_cache(maxsize=8)
+def symmetric_tails(factors: tuple[int, ...], top: int) -> list[list[int]]:
+    """Return e_0, ..., e_top of the factors from i on, for every i = 0, ..., d."""
+    tails = [[1] + [0] * top]
+    for factor in reversed(factors):
+        after = tails[-1]
+        tails.append([1, *(after[k] + factor * after[k - 1] for k in range(1, top + 1))])
+    return tails[::-1]
 
 
 def translates(row: Array, sizes: tuple[int, ...]) -> Array:

@@ -10,6 +10,7 @@ from stratagem.number import as_float
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Workload
 
@@ -57,6 +58,9 @@ class Total(Workload):
 
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))
+
+    def _describe(self, query: int) -> Query:
+        return Query()
 
     def _answer(self, x: Array) -> Array:
         return x.sum(axis=0, keepdims=True)

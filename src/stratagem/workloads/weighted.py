@@ -10,6 +10,7 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
+from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import Array, Workload
 
@@ -72,6 +73,9 @@ class Weighted(Workload):
 
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()
+
+    def _describe(self, query: int) -> Query:
+        return self.workload.describe(query).scaled(self.weight)
 
     def _answer(self, x: Array) -> Array:
         return self.weight * self.workload.answer(x)

@@ -7,10 +7,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stratagem.number import count_text, entries
+from stratagem.number import count_text, entries, integer
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum
 
 Array = NDArray[np.float64]
@@ -83,6 +84,10 @@ class Workload(ABC):
     def _gram(self) -> Array: ...
 
     @abstractmethod
+    def _describe(self, query: int) -> Query:
+        """Return what query number 0..p-1 asks, without a list of all."""
+
+    @abstractmethod
     def _answer(self, x: Array) -> Array:
         """Map an array of shape (n, k) to W x of shape (p, k)."""
 
@@ -119,6 +124,16 @@ class Workload(ABC):
         if spectrum is None:
             return self.frobenius_squared / self.domain_size
         return float(spectrum.multiplicities @ spectrum.values)
+
+    @final
+    def describe(self, query: int) -> Query:
+        """Return what one query asks of each attribute; nothing is as large as the workload.
+
+        Raises:
+            ValueError: unless the query is a whole number from 0 to p - 1.
+        """
+        advice = "give the number of a query"
+        return self._describe(integer(query, "the query", 0, self.queries - 1, advice))
 
     @final
     def gram(self) -> Array:

@@ -11,7 +11,7 @@ from scipy.special import xlogy
 
 from stratagem.estimation.application.marginal_release import release
 from stratagem.estimation.consistency.table import MarginalTable, shared_sizes
-from stratagem.estimation.estimation import Estimate
+from stratagem.estimation.estimate import Estimate
 
 
 class Edge(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.stats import chi2
 
-from stratagem.estimation.estimation import Estimate
+from stratagem.estimation.estimate import Estimate
 
 
 class Association(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from stratagem.estimation.consistency.agreement import consistent_marginals
 from stratagem.estimation.consistency.nonnegativity import ripple
 from stratagem.estimation.consistency.table import MarginalTable
-from stratagem.estimation.estimation import Estimate
+from stratagem.estimation.estimate import Estimate
 from stratagem.number import integer
 from stratagem.workloads import marginals
 

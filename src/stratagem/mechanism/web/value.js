@@ -3,7 +3,11 @@
 import { ADVICE, refuse, short } from "./check.js";
 
 /** Return the rule from a value of an attribute to its number 0..size-1. */
-export function reader({ name, size, labels = null, edges = null }) {
+export function reader({ name, size, labels = null, edges = null, unit = null }) {
+  const known = typeof unit === "string" && unit !== "" && [...unit].length <= 40 && labels === null;
+  if (unit !== null && !known) {
+    refuse(`${name} needs a unit of 1 to 40 letters, and numbers instead of labels: ${ADVICE}`);
+  }
   if (labels !== null && edges !== null) {
     refuse(`${name} has labels and edges, but only one of them is allowed: ${ADVICE}`);
   }

@@ -1,0 +1,81 @@
+"""Answers in the words of whoever owns the data: one answer of many, and a quantile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from stratagem.workloads.attribute import Attribute, Bin
+
+
+class Answer(NamedTuple):
+    """One answer of many."""
+
+    query: int
+    """Its number, 0..p-1."""
+    label: str
+    """What is asked, in words."""
+    answer: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantile:
+    """The value of an attribute at or below which a share of the users lies, and how far off it may be.
+
+    >>> age = Attribute(name="age", size=3, edges=("0", "18", "65", "130"), unit="years")
+    >>> median = Quantile(attribute=age, share=0.5, bin=1, low_bin=1, high_bin=2, confidence=0.95)
+    >>> median.value, median.low, median.high
+    (Bin(start=18.0, stop=65.0), 18.0, 130.0)
+    >>> print(median)
+    18 to below 65 years; 95 % sure: from 18 to below 130 years
+    """
+
+    attribute: Attribute
+    share: float
+    bin: int
+    """Place of the value in the domain, 0..size-1."""
+    low_bin: int
+    """Place of the first value that can be the quantile, at the confidence of the estimate."""
+    high_bin: int
+    """Place of the last one."""
+    confidence: float
+
+    @property
+    def value(self) -> str | int | Bin:
+        """The label, the whole number, or the edges of the bin."""
+        return self.attribute.value(self.bin)
+
+    @property
+    def low(self) -> str | float:
+        """The least value that can be the quantile: a label, a whole number or an edge."""
+        first = self.attribute.value(self.low_bin)
+        return first.start if isinstance(first, Bin) else first
+
+    @property
+    def high(self) -> str | float:
+        """The largest value that can be the quantile; it is below that where it is an edge."""
+        last = self.attribute.value(self.high_bin)
+        return last.stop if isinstance(last, Bin) else last
+
+    def data(self) -> dict[str, Any]:
+        """Return the quantile as JSON values: `label`, its bounds, the interval `low` to `high`, and the bins."""
+        return self.attribute.bounds(self.bin, self.bin) | {
+            "label": self.attribute.values_text(self.bin, self.bin),
+            "low": self.low,
+            "high": self.high,
+            "bin": self.bin,
+            "low_bin": self.low_bin,
+            "high_bin": self.high_bin,
+        }
+
+    def __str__(self) -> str:
+        """The value, then all that can be."""
+        low, high = self.low_bin, self.high_bin
+        span = self.attribute.values_text(low, high)
+        return (
+            f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:g} % sure: "
+            f"{'' if low == high and not self.attribute.edges else 'from '}{span}"
+        )

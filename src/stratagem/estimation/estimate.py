@@ -1,0 +1,250 @@
+"""An estimate: answers by label, how far off they may be, and what else the same reports can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.estimation.answer import Answer, Quantile
+from stratagem.estimation.impossibility import Impossible, impossible
+from stratagem.estimation.interval import quantile_index, quantile_range, standard_errors_each_side
+from stratagem.estimation.postprocessing import METHODS, Method
+from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
+from stratagem.number import integer, real
+from stratagem.workloads import Workload, histogram, prefix
+from stratagem.workloads.along import along
+from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.naming import Naming
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Answers to a workload, estimated from counts of reports.
+
+    Standard errors, covariance and intervals are those of the unbiased answers, whatever the post-processing:
+    a biased answer may lie outside its interval. `unbiased` and `bias` say which answers these are.
+    """
+
+    workload: Workload
+    reconstruction: Reconstruction
+    """The unbiased estimate of the data vector and its covariance."""
+    method: Method
+    """The post-processing."""
+    processed: np.ndarray | None
+    """The post-processed data vector (n,); None where answers come straight from the reports."""
+    confidence: float
+    """Confidence of the intervals."""
+    simultaneous: bool
+    """Whether all intervals together hold with that confidence, or each alone."""
+    about: About
+    """Whose true answers the intervals are about: the users who reported, or the population they came from."""
+    attributes: tuple[Attribute, ...] = ()
+    """What the values of every attribute are called, where that is known."""
+
+    @property
+    def users(self) -> int:
+        """Number N of reports, one a user."""
+        return self.reconstruction.users
+
+    def raw(self) -> Estimate:
+        """Return the same estimate without post-processing."""
+        return replace(self, method=METHODS["unbiased"], processed=None)
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether the expectation of every answer is the true one."""
+        return self.method.unbiased
+
+    @property
+    def bias(self) -> str:
+        """In which sense the answers are biased, or not, in one sentence."""
+        return self.method.bias
+
+    @property
+    def data(self) -> np.ndarray:
+        """Post-processed data vector (n,); where some user types cannot be told apart only its answers count.
+
+        Raises:
+            ValueError: for a domain that nobody can write out.
+        """
+        return self.reconstruction.data if self.processed is None else self.processed
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """Answers W x (p,) in users, x the post-processed data vector."""
+        return self.unbiased_answers if self.processed is None else self.workload.answer(self.processed)
+
+    @cached_property
+    def unbiased_answers(self) -> np.ndarray:
+        """Unbiased answers W x_hat (p,), the centres of the intervals."""
+        return self.reconstruction.answers(self.workload)
+
+    @cached_property
+    def standard_errors(self) -> np.ndarray:
+        """Standard error of every unbiased answer (p,), from the counts."""
+        return np.sqrt(self.reconstruction.variances(self.workload, self.about))
+
+    @property
+    def low(self) -> np.ndarray:
+        """Lower ends of the intervals (p,)."""
+        return self.unbiased_answers - self._margins
+
+    @property
+    def high(self) -> np.ndarray:
+        """Upper ends of the intervals (p,)."""
+        return self.unbiased_answers + self._margins
+
+    @property
+    def intervals(self) -> str:
+        """What the intervals promise, in words."""
+        held = "all together" if self.simultaneous else "each on its own"
+        return f"{100 * self.confidence:g} % intervals, {held}"
+
+    @cached_property
+    def naming(self) -> Naming:
+        """The names of the queries, each made when it is asked for: `naming.label(0)`."""
+        return Naming.of(self.workload, self.attributes)
+
+    @cached_property
+    def impossible(self) -> Impossible:
+        """How many answers no data vector of these users has, and the method that mends them."""
+        return impossible(self)
+
+    def table(self, queries: Iterable[int] | None = None) -> list[Answer]:
+        """Return the answers of some queries, by default of all, each with its label and its interval.
+
+        Raises:
+            ValueError: for a number that is no query's.
+        """
+        chosen = range(self.workload.queries) if queries is None else [int(query) for query in queries]
+        labels = [self.naming.label(query) for query in chosen]
+        places = np.array(chosen, dtype=np.int64)
+        columns = (self.answers, self.standard_errors, self.low, self.high)
+        numbers = np.stack([column[places] for column in columns], axis=1).tolist()
+        return [Answer(*found) for found in zip(chosen, labels, *zip(*numbers, strict=True), strict=True)]
+
+    def covariance(self) -> np.ndarray:
+        """Return the estimated covariance (p x p) of the unbiased answers.
+
+        Raises:
+            ValueError: for more than 2^27 entries, or if the counts do not determine it.
+        """
+        return self.reconstruction.covariance(self.workload, self.about)
+
+    def ask(self, workload: Workload) -> Estimate:
+        """Return the answers to other queries from the same reports, post-processed for these queries.
+
+        Raises:
+            UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
+            ValueError: if the post-processing does not fit them.
+        """
+        self.reconstruction.check(workload)
+        processed = self.method.processed(self.reconstruction, workload)
+        return replace(self, workload=workload, processed=processed)
+
+    def marginal(self, *attributes: str) -> Estimate:
+        """Return the table of some attributes, the others summed out.
+
+        Its answers are in row-major order of the attributes as the domain names them: reshape them to those
+        sizes for a table.
+
+        Raises:
+            ValueError: for an attribute that is unknown or named twice.
+            UnsupportedWorkloadError: if the strategy does not determine the table.
+        """
+        return self.ask(along(self.workload.domain, attributes, histogram))
+
+    def quantile(self, share: float, attribute: str | None = None) -> Quantile:
+        """Return the smallest value of an attribute that at least a share of the users is at or below.
+
+        `value` is the label, the bin or the whole number that its owner knows, `bin` its place in the domain: the
+        number of prefixes below that share. Its interval has the confidence of the others.
+
+        Raises:
+            ValueError: for a share outside (0, 1), an unknown attribute, or none named among several.
+            UnsupportedWorkloadError: if the strategy does not determine the attribute's prefixes.
+        """
+        if not 0 < real(share) < 1:
+            raise ValueError(f"the quantile {share!r} was asked for, but must lie between 0 and 1: give 0.5")
+        domain = self.workload.domain
+        names = domain.attributes if attribute is None else (attribute,)
+        if len(names) > 1:
+            raise ValueError(
+                f"a quantile was asked for without an attribute, but the domain has {len(names)}: "
+                f"name one of {', '.join(names)}"
+            )
+        below = self.ask(along(domain, names, prefix))
+        wanted = share * self.users * (1 - ROUNDING)
+        low, high = quantile_range(below.low, below.high, wanted)
+        described = self.naming.attributes[domain.attributes.index(attribute or domain.attributes[0])]
+        return Quantile(
+            attribute=described,
+            share=real(share),
+            bin=quantile_index(below.answers, wanted),
+            low_bin=low,
+            high_bin=high,
+            confidence=self.confidence,
+        )
+
+    def top(self, k: int) -> list[Answer]:
+        """Return the k largest answers, largest first, with intervals that hold together over all queries.
+
+        Simultaneous intervals are valid for answers that were chosen for being large.
+
+        Raises:
+            ValueError: unless k is a whole number from 1 to p.
+        """
+        return self.together().table(self.largest(k))
+
+    def largest(self, k: int) -> list[int]:
+        """Return the numbers of the k largest answers, largest first.
+
+        Raises:
+            ValueError: unless k is a whole number from 1 to p.
+        """
+        integer(k, "the number of largest answers", 1, self.workload.queries, "ask for fewer")
+        return np.argsort(-self.answers, kind="stable")[:k].tolist()
+
+    def together(self) -> Estimate:
+        """Return the same answers with intervals that hold all together."""
+        return replace(self, simultaneous=True)
+
+    def save(self, path: str | Path, queries: Iterable[int] | None = None) -> Path:
+        """Write the answers of some queries, by default of all, as a .csv, .parquet or .json file.
+
+        Raises:
+            ValueError: for another suffix, a path that cannot be written, or a number that is no query's.
+        """
+        from stratagem.estimation.answer_file import save
+
+        return save(path, self, self.table(queries))
+
+    def plot(
+        self, path: str | Path | None = None, width: float | None = None, *, truth: ArrayLike | None = None
+    ) -> Figure:
+        """Draw the answers with their intervals; write an .svg, .png or .pdf if a path is given.
+
+        `truth` (p,), the true answers where they are known, is drawn in black; `width` in inches, that of the
+        style by default.
+
+        Raises:
+            ValueError: without matplotlib, for a path or width that cannot be used, or a truth of another shape.
+        """
+        from stratagem.plots import plot_estimate
+
+        return plot_estimate(self, path, width, truth=truth)
+
+    @property
+    def _margins(self) -> np.ndarray:
+        """The half-widths (p,) of the intervals; answers without error take no share of the confidence."""
+        uncertain = int(np.count_nonzero(self.standard_errors)) if self.simultaneous else 1
+        return standard_errors_each_side(self.confidence, uncertain) * self.standard_errors

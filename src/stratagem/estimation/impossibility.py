@@ -1,0 +1,139 @@
+"""Answers that cannot be true: below or above what so many users can answer, or falling where they must rise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratagem.estimation.dense_reconstruction import DenseReconstruction
+from stratagem.estimation.invariant.reconstruction import TABLE
+from stratagem.estimation.postprocessing import RECOMMENDED
+from stratagem.workloads import Workload
+from stratagem.workloads.all_range import AllRange
+from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.product import Product
+from stratagem.workloads.stack import Stack
+from stratagem.workloads.total import Total
+from stratagem.workloads.weighted import Weighted
+
+if TYPE_CHECKING:
+    from stratagem.estimation.estimate import Estimate
+
+ROUNDING = 1e-9
+"""Share of all users by which an answer may be off before it counts as impossible."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Impossible:
+    """How many answers cannot be true, and of what kind; one answer may be of two kinds.
+
+    >>> print(Impossible(queries=64, answers=3, low=2, high=0, falling=1, counts=True, method="wnnls"))
+    3 of 64 answers cannot be true (2 negative, 1 below a shorter prefix); the method wnnls mends them
+    """
+
+    queries: int
+    answers: int
+    """How many answers are impossible, in one way or in several."""
+    low: int
+    """Answers below the least that so many users can have: of counts, negative ones."""
+    high: int
+    """Answers above the most: of counts, those above the number of all users."""
+    falling: int
+    """Answers of prefixes below that of a shorter one."""
+    counts: bool
+    """Whether every query is a count, so that answers lie between zero and the number of users."""
+    method: str
+    """Name of the post-processing that mends them; empty where the domain has too many cells for it."""
+
+    @property
+    def fact(self) -> str:
+        """What is impossible, in words; empty where nothing is."""
+        low, high = ("negative", "above all users") if self.counts else ("too small", "too large")
+        kinds = {low: self.low, high: self.high, "below a shorter prefix": self.falling}
+        shown = ", ".join(f"{many:,} {kind}" for kind, many in kinds.items() if many)
+        return f"{self.answers:,} of {self.queries:,} answers cannot be true ({shown})" if shown else ""
+
+    def __str__(self) -> str:
+        """The fact and the method that mends it."""
+        return self.fact + (f"; the method {self.method} mends them" if self.fact and self.method else "")
+
+
+def impossible(estimate: Estimate) -> Impossible:
+    """Return how many answers no data vector of N users has, up to rounding.
+
+    Row w of the workload answers from N min w to N max w, and prefixes rise.
+    """
+    users, answers = estimate.users, estimate.answers
+    least, most = _limits(estimate.workload)
+    low, high = answers < users * (least - ROUNDING), answers > users * (most + ROUNDING)
+    falling = _falling(estimate.workload, answers, users * ROUNDING)
+    return Impossible(
+        queries=len(answers),
+        answers=int(np.count_nonzero(low | high | falling)),
+        low=int(np.count_nonzero(low)),
+        high=int(np.count_nonzero(high)),
+        falling=int(np.count_nonzero(falling)),
+        counts=bool((least >= 0).all() and (most <= 1).all()),
+        method=RECOMMENDED if _mendable(estimate) else "",
+    )
+
+
+def _mendable(estimate: Estimate) -> bool:
+    """Return whether the domain is small enough for every post-processing."""
+    return isinstance(estimate.reconstruction, DenseReconstruction) or estimate.workload.domain_size <= TABLE
+
+
+def _limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers (p,) below and above every entry of each row of the workload."""
+    p = workload.queries
+    match workload:
+        case Identity() | Total() | Prefix() | AllRange() | Marginals():
+            return np.zeros(p), np.ones(p)
+        case Explicit():
+            return workload.rows.min(axis=1), workload.rows.max(axis=1)
+        case Weighted():
+            ends = [workload.weight * end for end in _limits(workload.workload)]
+            return np.minimum(*ends), np.maximum(*ends)
+        case Stack():
+            low, high = zip(*map(_limits, workload.parts), strict=True)
+            return np.concatenate(low), np.concatenate(high)
+        case Product():
+            return reduce(_multiplied, map(_limits, workload.factors))
+        case _:
+            return np.full(p, -np.inf), np.full(p, np.inf)
+
+
+def _multiplied(
+    one: tuple[np.ndarray, np.ndarray], two: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits of all products of an entry of one row and one of another."""
+    products = [np.multiply.outer(a, b).ravel() for a in one for b in two]
+    return np.minimum.reduce(products), np.maximum.reduce(products)
+
+
+def _falling(workload: Workload, answers: np.ndarray, rounding: float) -> np.ndarray:
+    """Mark the answers (p,) of prefixes that are below the one before, also inside weights, stacks and products."""
+    match workload:
+        case Prefix():
+            return np.diff(answers, prepend=-np.inf) < -rounding
+        case Weighted():
+            return _falling(workload.workload, answers / workload.weight, rounding / abs(workload.weight))
+        case Stack():
+            parts = np.split(answers, np.cumsum([part.queries for part in workload.parts])[:-1])
+            pairs = zip(workload.parts, parts, strict=True)
+            return np.concatenate([_falling(part, own, rounding) for part, own in pairs])
+        case Product() if min(_limits(workload)[0], default=0.0) >= 0:
+            tensor = answers.reshape([factor.queries for factor in workload.factors])
+            found = np.zeros(tensor.shape, dtype=bool)
+            for axis, factor in enumerate(workload.factors):
+                if isinstance(factor, Prefix):
+                    found |= np.diff(tensor, axis=axis, prepend=-np.inf) < -rounding
+            return found.ravel()
+        case _:
+            return np.zeros(len(answers), dtype=bool)

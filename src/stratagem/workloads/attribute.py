@@ -1,0 +1,94 @@
+"""An attribute in its owner's words: what its values are called, and what its numbers are measured in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stratagem.workloads.domain import Domain
+
+
+class Bin(NamedTuple):
+    """The numbers from `start` to below `stop`."""
+
+    start: float
+    stop: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """Name and size of an attribute, with the labels of its values or the edges of its bins where it has them.
+
+    >>> delay = Attribute(name="delay", size=2, edges=("-5", "0", "12.5"), unit="minutes")
+    >>> delay.value(0), delay.text(1, 1), delay.text(None, 1)
+    (Bin(start=-5.0, stop=0.0), 'delay = 0 to below 12.5 minutes', 'delay below 12.5 minutes')
+    """
+
+    name: str
+    size: int
+    labels: tuple[str, ...] = field(default=(), repr=False)
+    """The text of every value (size,), or none."""
+    edges: tuple[str, ...] = field(default=(), repr=False)
+    """Numbers as text (size + 1,), or none: value k is a number from edge k to below edge k + 1."""
+    unit: str = ""
+    """What the numbers are measured in."""
+
+    @staticmethod
+    def of(entry: Mapping[str, Any]) -> Attribute:
+        """Return the attribute that an entry of a bundle's domain describes."""
+        lists = {key: tuple(entry.get(key) or ()) for key in ("labels", "edges")}
+        return Attribute(name=entry["name"], size=entry["size"], unit=entry.get("unit") or "", **lists)
+
+    def value(self, place: int) -> str | int | Bin:
+        """Return value number `place` as its owner knows it: its label, its bin, or the whole number itself."""
+        if self.labels:
+            return self.labels[place]
+        if self.edges:
+            return Bin(float(self.edges[place]), float(self.edges[place + 1]))
+        return place
+
+    def values_text(self, low: int | None, high: int) -> str:
+        """Return the values from `low` to `high` in words; without a `low` those up to `high`."""
+        return self._relation(low, high)[1] + self._unit
+
+    def text(self, low: int | None, high: int) -> str:
+        """Return a condition in words: the attribute has a value from `low` to `high`, or up to `high`."""
+        return f"{self.name} {' '.join(filter(None, self._relation(low, high)))}{self._unit}"
+
+    def bounds(self, low: int | None, high: int) -> dict[str, Any]:
+        """Return the same condition as named values: `value`, or `from` and `to`, or `from` and `below`."""
+        found: dict[str, Any] = {"attribute": self.name}
+        first = None if low is None else self.value(low)
+        if self.edges:
+            found["from"] = first.start if isinstance(first, Bin) else None
+            found["below"] = float(self.edges[high + 1])
+        elif low == high:
+            found["value"] = first
+        else:
+            found |= {"from": first, "to": self.value(high)}
+        return found | ({"unit": self.unit} if self.unit else {})
+
+    @property
+    def _unit(self) -> str:
+        return f" {self.unit}" if self.unit else ""
+
+    def _relation(self, low: int | None, high: int) -> tuple[str, str]:
+        """Return how an attribute is related to values, and the values."""
+        link, names = (" to below ", self.edges) if self.edges else (" to ", self.labels)
+        last = names[high + bool(self.edges)] if names else str(high)
+        if low is None:
+            return ("below" if self.edges else "up to" if self.labels else "at most"), last
+        first = names[low] if names else str(low)
+        if low == high:
+            return "=", f"{first}{link}{last}" if self.edges else last
+        return "from", f"{first}{link}{last}"
+
+
+def plain(domain: Domain) -> tuple[Attribute, ...]:
+    """Return the attributes of a domain whose values are known by their numbers alone."""
+    return tuple(
+        Attribute(name=name, size=size) for name, size in zip(domain.attributes, domain.sizes, strict=True)
+    )

@@ -1,0 +1,69 @@
+"""What one query asks, by attribute: enough to name it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stratagem.workloads.domain import Domain
+
+
+@dataclass(frozen=True)
+class Span:
+    """The users whose attribute has a value from `low` to `high`, both included."""
+
+    attribute: int
+    """Its place in the domain."""
+    low: int | None
+    """None where no value is too low: the query counts all up to `high`."""
+    high: int
+
+
+@dataclass(frozen=True)
+class Wave:
+    """A row of the real Fourier basis of an attribute: of two values the first counts 1, the second -1."""
+
+    attribute: int
+    row: int
+    """1 to size - 1; row 0 counts everybody and is no wave."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a matrix over some attributes, which has a number and no words."""
+
+    attributes: tuple[int, ...]
+    number: int
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query: the weight times the product of its parts; attributes that no part names are summed out."""
+
+    parts: tuple[Span | Wave | Row, ...] = ()
+    weight: float = 1.0
+
+    def scaled(self, weight: float) -> Query:
+        """Return the query times a weight."""
+        return replace(self, weight=weight * self.weight)
+
+    def moved(self, first: int) -> Query:
+        """Return the same query in a domain that has `first` more attributes in front."""
+        return replace(self, parts=tuple(_moved(part, first) for part in self.parts))
+
+
+def cell(domain: Domain, attributes: Sequence[int], number: int) -> Query:
+    """Return the query of cell `number` in the table of some attributes, the last of which varies fastest."""
+    parts = []
+    for i in reversed(attributes):
+        number, k = divmod(number, domain.sizes[i])
+        parts.append(Span(i, k, k))
+    return Query(tuple(reversed(parts)))
+
+
+def _moved(part: Span | Wave | Row, first: int) -> Span | Wave | Row:
+    if isinstance(part, Row):
+        return replace(part, attributes=tuple(first + i for i in part.attributes))
+    return replace(part, attribute=first + part.attribute)
