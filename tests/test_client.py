@@ -177,7 +177,7 @@ def no_bytes(count):
         ("two-level", {"age": 1}),
         ("labels", "maybe"),
         ("labels", 1),
-        ("labels", ["ja"]),
+        ("labels", ("ja",)),
         ("edges", -31),
         ("edges", 1e6),
         ("edges", float("nan")),

@@ -23,7 +23,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -115,9 +115,7 @@ def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
     Raises:
         ValueError: for anything else, a key written twice and a number that is not whole among them.
     """
-    _require(
-        len(raw) <= LIMIT and sum(map(raw.count, (b",", b"[", b"{"))) <= PARTS, "the bundle is too large"
-    )
+    _require(len(raw) <= LIMIT and sum(map(raw.count, b",[{")) <= PARTS, "the bundle is too large")
     try:
         bundle = json.loads(
             raw.decode("utf-8"), object_pairs_hook=_unique, parse_float=_no_number, parse_constant=_no_number
@@ -190,13 +188,32 @@ class Client:
         self._source, self._readers = source, [reader(attribute) for attribute in self.attributes]
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
 
-    def randomise(self, value: Any) -> dict[str, Any]:
+    def randomise(self, value: Any) -> Any:
         """Return the report of a value: of one attribute as it is, of several as a mapping by name.
 
+        A list, or a column of NumPy, pandas or Arrow, holds a value of each user: it gives the list of reports.
+
         Raises:
-            ValueError: for a value outside the domain, before any random byte is drawn.
+            ValueError: for values outside the domain, before any random byte is drawn.
         """
-        return self.report(self.cell(value))
+        values = _plain(value)
+        if not isinstance(values, list):
+            return self.report(self.cell(values))
+        return [self.report(cell) for cell in self._cells(values)]
+
+    def _cells(self, values: list[Any]) -> list[Any]:
+        """Return the user types of a column, or say how many values are outside and where the first stands."""
+        cells: list[Any] = []
+        outside: list[tuple[int, ValueError]] = []
+        for place, value in enumerate(values):
+            try:
+                cells.append(self.cell(value))
+            except ValueError as error:
+                outside.append((place, error))
+        if outside:
+            first = f"the first at position {outside[0][0]} from 0: {outside[0][1]}"
+            raise ValueError(f"{len(outside)} of {len(values)} values are outside the domain, {first}")
+        return cells
 
     def report(self, cell: Any) -> dict[str, Any]:
         """Return the report of a user type as `cell` returned it."""
@@ -456,9 +473,9 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     if labels is None and edges is None:
 
         def number(value: Any) -> int:
-            if type(value) is not int or not 0 <= value < size:
+            if type(plain := _plain(value)) is not int or not 0 <= plain < size:
                 raise ValueError(f"{name} is {_short(value)}, but must be a whole number from 0 to {last}")
-            return value
+            return plain
 
         return number
     if labels is not None and edges is None:
@@ -468,21 +485,21 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
         _require(len(place) == size, f"{name} has a label twice")
 
         def labelled(value: Any) -> int:
-            if not isinstance(value, str) or value not in place:
+            if not isinstance(plain := _plain(value), str) or plain not in place:
                 raise ValueError(f"{name} is {_short(value)}, but must be one of {_short(labels)}")
-            return place[value]
+            return place[plain]
 
         return labelled
     bounds = _edges(edges, name, size)
     _require(labels is None, f"{name} has labels and edges, but only one of them is allowed")
 
     def binned(value: Any) -> int:
-        known = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not known or not bounds[0] <= value < bounds[-1]:
+        known = isinstance(plain := _plain(value), (int, float)) and not isinstance(plain, bool)
+        if not known or not bounds[0] <= plain < bounds[-1]:
             raise ValueError(
                 f"{name} is {_short(value)}, but must be a number from {bounds[0]:g} to below {bounds[-1]:g}"
             )
-        return bisect_right(bounds, value) - 1
+        return bisect_right(bounds, plain) - 1
 
     return binned
 
@@ -562,11 +579,8 @@ def _decode(text: Any, where: str, count: int, width: int) -> array[int]:
     return numbers
 
 
-def _encode(numbers: Iterable[int]) -> str:
-    packed = array("Q", numbers)
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return base64.b64encode(packed.tobytes()).decode()
+def _encode(numbers: Sequence[int]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(numbers)}Q", *numbers)).decode()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -578,6 +592,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text[:20]} is not a whole number")
+
+
+def _plain(value: Any) -> Any:
+    """Return what NumPy, pandas or Arrow hold as Python's own, exactly: the value of a scalar, the list of a column."""
+    for name in ("to_pylist", "as_py", "to_list", "tolist"):
+        if callable(convert := getattr(value, name, None)):
+            return convert()
+    return value
 
 
 def _short(value: Any) -> str:
