@@ -81,13 +81,48 @@ def test_marginals_of_large_domains_come_close_to_the_bound(domain, order, epsil
     assert len(strategy.randomise(values, np.random.default_rng(1))) == 5
 
 
-def test_large_tables_need_no_frequency_told_apart(monkeypatch):
-    monkeypatch.setattr("stratagem.solvers.junta.character.FINE", 50)
+ADULT = {f"a{i}": size for i, size in enumerate((7, 16, 7, 14, 6, 5, 2, 41, 2))}
+"""The nine categorical attributes of the table Adult."""
+UNEQUAL = [  # order, epsilon, objective per user type at most: far below those of sampled tables
+    (1, 0.5, 8_600),
+    (1, 1.0, 2_040),
+    (1, 2.0, 417),
+    (1, 4.0, 83.5),
+    (2, 0.5, 1_049_500),
+    (2, 1.0, 246_600),
+    (3, 1.0, 9_000_000),
+]
+
+
+@pytest.mark.parametrize(("order", "epsilon", "most"), UNEQUAL)
+def test_marginals_of_unequal_attributes_come_close_to_the_bound(order, epsilon, most):
+    workload = st.marginals(ADULT, order)
+    strategy, _ = solved(workload, epsilon, max_steps=1, max_seconds=1.5)
+    assert strategy.epsilon <= epsilon
+    share = st.evaluate(workload, strategy).objective / workload.scale
+    assert lower_bounds(workload, epsilon).best / workload.scale <= share <= most
+
+
+@pytest.mark.parametrize(
+    ("sizes", "order"), [((16, 41), 2), ((7, 6, 2), 2), ((9, 4, 5), 1), ((41, 16, 2), 2), ((4, 4, 4, 4), 3)]
+)
+def test_energies_of_a_type_are_made_equal(sizes, order):
+    workload = st.marginals({f"a{i}": size for i, size in enumerate(sizes)}, order)
+    strategy, _ = solved(workload, 1.0, max_steps=1, max_seconds=0.5)
+    for kind in workload.spectrum.types[1:]:
+        m = strategy.eigenvalues(kind)
+        assert m.max() <= m.min() * (1 + 1e-6), kind
+
+
+def test_tables_with_many_equations_share_the_weight_among_variants(monkeypatch):
     workload = st.marginals("a=12,b=9,c=4", 2)
-    strategy, found = solved(workload, 1.0)
-    exact = st.evaluate(workload, strategy)
-    assert exact.objective == pytest.approx(found.best.objective, rel=1e-3)
-    assert 1 <= ratio(workload, 1.0, strategy) <= 1.2
+    even, _ = solved(workload, 1.0, max_steps=1)
+    monkeypatch.setattr("stratagem.solvers.junta.equalisation.WORK", 0)
+    drawn, found = solved(workload, 1.0, max_steps=1)
+    assert (
+        1.0001 * ratio(workload, 1.0, even) < ratio(workload, 1.0, drawn) <= 1.02 * ratio(workload, 1.0, even)
+    )
+    assert found.best.objective <= st.evaluate(workload, drawn).objective
 
 
 def test_the_total_alone_needs_no_search():

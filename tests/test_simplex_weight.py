@@ -74,3 +74,13 @@ def test_a_query_without_energy_is_refused():
     energies[:, 7] = 0
     with pytest.raises(ValueError, match="no pattern tells apart"):
         simplex_weights(energies, costs)
+
+
+@pytest.mark.parametrize("seed", [2, 7, 9, 12])
+def test_queries_of_little_cost_keep_a_pattern(seed):
+    rng = np.random.default_rng(seed)
+    energies = np.kron(np.eye(20), np.ones((40, 1))) * rng.uniform(0.99, 1, (800, 1))
+    costs = 10.0 ** -rng.uniform(0, 6, 20)
+    found = simplex_weights(energies, costs)
+    best = np.sqrt(costs / energies.max(axis=0)).sum() ** 2  # the best pattern of each query, shares by sqrt
+    assert found.value == pytest.approx(best, rel=1e-8)

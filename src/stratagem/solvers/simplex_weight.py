@@ -71,7 +71,7 @@ def simplex_weights(
     w = _first(energies, costs, start, most)
     at, values = _point(energies, costs, _mixed(energies, w)), [np.inf]
     while at.gap > tolerance and (len(values) == 1 or values[-1] < values[-2]):
-        chosen = _working(w, at, most, first=len(values) == 1)
+        chosen = _covering(energies, w, _working(w, at, most, first=len(values) == 1))
         start, w = w[chosen], np.zeros(len(w))
         w[chosen] = _barrier(energies[chosen], costs, start, 0.1 * tolerance)
         at = _point(energies, costs, _mixed(energies, w))
@@ -98,6 +98,12 @@ def _working(w: np.ndarray, at: _Point, most: int, first: bool) -> np.ndarray:
     heavy = np.argsort(-w, kind="stable")[: most if first else (w > FAINT).sum()]
     undervalued = np.argsort(-at.gains, kind="stable")[:most]
     return np.union1d(heavy, undervalued[at.gains[undervalued] > at.value])
+
+
+def _covering(energies: np.ndarray, w: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the numbers of the chosen patterns and, where none of them has energy, of the one with most of m_c."""
+    blind = np.concatenate([(energies[chosen, block] == 0).all(axis=0) for block in _blocks(energies)])
+    return np.union1d(chosen, (w[:, None] * energies[:, blind]).argmax(axis=0))
 
 
 def _barrier(energies: np.ndarray, costs: np.ndarray, start: np.ndarray, tolerance: float) -> np.ndarray:

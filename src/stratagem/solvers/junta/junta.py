@@ -10,8 +10,10 @@ import numpy as np
 
 from stratagem.privacy import ratio
 from stratagem.solvers.junta.character import Characters
-from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, undervalued
+from stratagem.solvers.junta.equalisation import equalised
+from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, tables, undervalued
 from stratagem.solvers.junta.pool import Pool, joined, pooled
+from stratagem.solvers.junta.published_junta import axes_of
 from stratagem.solvers.junta.signature import Signature
 from stratagem.solvers.junta.signatures import check_tables, divided, signatures
 from stratagem.solvers.parameter import check_limits, check_whole
@@ -106,8 +108,10 @@ class Junta(Solver):
             return _nothing(characters, excess, problem, end)
         listed = signatures(characters, excess, rng)
         pools = [*published(characters, problem.epsilon, excess), *exhaustive(listed)]
+        small = [Signature(axes_of(kind), characters, excess) for kind in characters.kinds]
+        pools += [tables(signature, rng) for signature in small]
         for signature in listed:
-            if time.perf_counter() < first or not pools:
+            if time.perf_counter() < first:
                 pools.append(balanced(signature, rng))
         pool = joined(pools)
         return _weighed(problem, Mixture(0.0, pool, np.ones(len(pool.packed)), listed, 0, end))
@@ -138,7 +142,9 @@ class Junta(Solver):
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
         if state.stuck:
             return _strategy(problem, state)
-        return _strategy(problem, _lightened(_weighed(problem, _lightened(state), FINAL)))
+        best = _lightened(_weighed(problem, _lightened(state), FINAL))
+        pool, weights = equalised(best.pool, best.weights, np.random.default_rng([self.seed, 0]))
+        return _strategy(problem, _lightened(replace(best, pool=pool, weights=weights)))
 
 
 def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
@@ -157,16 +163,13 @@ def _nothing(characters: Characters, excess: float, problem: Problem, end: float
 
 
 def _strategy(problem: Problem, state: Mixture) -> JuntaStrategy:
-    """Return the strategy of a mixture; the patterns of a column share its weight."""
-    spectrum, pool = state.signatures[0].characters.spectrum, state.pool
-    patterns, weights = [], []
-    for signature, column, weight in zip(pool.signatures, pool.packed, state.weights, strict=True):
-        patterns += [Pattern(signature.axes, signature.shape, bits) for bits in column]
-        weights += [weight / len(column)] * len(column)
-    w = np.array(weights)
-    return JuntaStrategy(
-        spectrum.sizes, spectrum.groups, tuple(patterns), w / w.sum(), ratio(problem.epsilon)
+    """Return the strategy of a mixture."""
+    spectrum, pool, w = state.signatures[0].characters.spectrum, state.pool, state.weights
+    patterns = tuple(
+        Pattern(signature.axes, signature.shape, bits)
+        for signature, bits in zip(pool.signatures, pool.packed, strict=True)
     )
+    return JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, w / w.sum(), ratio(problem.epsilon))
 
 
 def _lightened(state: Mixture) -> Mixture:
@@ -176,7 +179,7 @@ def _lightened(state: Mixture) -> Mixture:
     """
     w, pool = state.weights, state.pool
     shares = w * (pool.energies / (w @ pool.energies)).max(axis=1)
-    outputs = np.array([float(s.outputs * len(p)) for s, p in zip(pool.signatures, pool.packed, strict=True)])
+    outputs = np.array([float(signature.outputs) for signature in pool.signatures])
     order = np.argsort(shares, kind="stable")
     idle = np.cumsum(shares[order]) <= IDLE
     idle |= np.cumsum(outputs[order][::-1])[::-1] > OUTPUTS
@@ -188,15 +191,5 @@ def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixt
     """Return the state with the best weights of its pool."""
     characters = state.signatures[0].characters
     best = simplex_weights(state.pool.energies, characters.costs, state.weights, tolerance)
-    weighed = replace(state, weights=best.weights)
-    value = best.value if characters.fine else _value(problem, weighed)
-    return replace(weighed, objective=problem.workload.scale * (float(characters.spectrum.values[0]) + value))
-
-
-def _value(problem: Problem, state: Mixture) -> float:
-    """Return sum_chi v/m at the nontrivial characters, every frequency told apart."""
-    characters, used = state.signatures[0].characters, np.flatnonzero(state.weights > FAINT)
-    strategy = _strategy(problem, replace(state, pool=state.pool.chosen(used), weights=state.weights[used]))
-    with np.errstate(divide="ignore"):
-        means = [float(np.mean(1 / strategy.eigenvalues(kind))) for kind in characters.kinds]
-    return float(characters.costs @ means)
+    level = float(characters.spectrum.values[0])
+    return replace(state, weights=best.weights, objective=problem.workload.scale * (level + best.value))

@@ -17,8 +17,8 @@ ENTRIES, STARTS = 1 << 17, 256
 """Cells of the random patterns that one signature is given in a round, and most patterns."""
 ENERGIES, FEWEST = 1 << 17, 4
 """Energies of the random patterns of a signature, unless they are fewer patterns than so many."""
-TOGETHER = 16
-"""Patterns that make one column where frequencies are not told apart."""
+EACH, STEPS = 8, 4
+"""Patterns of both kinds that a table is given at first, and the steps that move their spectra."""
 BALANCING, MOVED = 24, 1 << 25
 """Steps that move the spectrum of a random pattern towards the one wanted, and cells moved by all of them."""
 SHAKEN = 0.1
@@ -48,22 +48,37 @@ def exhaustive(listed: Sequence[Signature]) -> Iterator[Pool]:
 
 
 def _wanted(characters: Characters) -> np.ndarray:
-    """Return the energies that the closed bound asks of each class (C,): m proportional to sqrt(v)."""
+    """Return the energies that the closed bound asks of each type (C,): m proportional to sqrt(v)."""
     return np.sqrt(characters.costs / characters.counts)
 
 
 def balanced(signature: Signature, rng: np.random.Generator) -> Pool:
     """Return random patterns with energies near those that the closed bound asks for."""
-    fields = _fields(signature, _wanted(signature.characters), rng)
-    return pooled(signature, fields, together=not signature.characters.fine)
+    amplitudes = signature.amplitudes(_wanted(signature.characters))
+    return pooled(signature, _fields(signature, amplitudes, rng))
 
 
-def _fields(signature: Signature, wanted: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return random patterns (P, cells) with energies in proportion to those wanted at each class (C,)."""
-    most, fine = min(ENTRIES // signature.cells, ENERGIES // len(wanted)), signature.characters.fine
-    count = int(np.clip(most, FEWEST, STARTS)) if fine else TOGETHER
+def tables(signature: Signature, rng: np.random.Generator) -> Pool:
+    """Return random patterns of a table: of equal energies at all characters, and with none of smaller tables.
+
+    The first are like subset selection on the cells of the table. The others have nearly equally many cells in
+    every row and column, so that their mixtures with patterns of smaller tables have any energies wanted.
+    """
+    whole = np.indices(signature.shape).all(axis=0)  # characters that touch every axis
+    sizes = _sizes(signature, EACH, rng)
+    fields = [
+        signature.balanced(sizes, amplitudes, STEPS, rng)
+        for amplitudes in (np.ones(signature.shape), whole.astype(float))
+    ]
+    return pooled(signature, np.concatenate(fields))
+
+
+def _fields(signature: Signature, amplitudes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return random patterns (P, cells) with a spectrum near the amplitudes (shape)."""
+    most = min(ENTRIES // signature.cells, ENERGIES // len(signature.characters.costs))
+    count = int(np.clip(most, FEWEST, STARTS))
     steps = int(np.clip(MOVED // (count * signature.cells), 2, BALANCING))
-    return signature.balanced(_sizes(signature, count, rng), signature.amplitudes(wanted), steps, rng)
+    return signature.balanced(_sizes(signature, count, rng), amplitudes, steps, rng)
 
 
 def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -79,18 +94,17 @@ def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.nda
 def undervalued(
     signature: Signature, pool: Pool, prices: np.ndarray, value: float, rng: np.random.Generator
 ) -> Pool:
-    """Return new patterns whose energies are worth more than the mixture's at the prices of the classes (C,)."""
+    """Return new patterns whose energies are worth more than the mixture's at the prices of the types (C,)."""
     form, characters = signature.prices(prices), signature.characters
     tilt = np.power(prices / characters.counts, rng.uniform(0, 2))
-    starts = [_fields(signature, _wanted(characters) * tilt, rng)]
+    starts = [_fields(signature, signature.amplitudes(_wanted(characters) * tilt), rng)]
     own = [bits for one, bits in zip(pool.signatures, pool.packed, strict=True) if one.axes == signature.axes]
     if own:
-        every = np.concatenate(own)
-        drawn = every[rng.integers(0, len(every), len(starts[0]))]
+        drawn = np.stack(own)[rng.integers(0, len(own), len(starts[0]))]
         known = np.unpackbits(drawn, axis=1, count=signature.cells).astype(bool)
         starts.append(known ^ (rng.random(known.shape) < SHAKEN))
     patterns = signature.ascended(np.concatenate(starts), form)
     worth = signature.values(patterns, form)
-    order = np.argsort(-worth)[: NEW if characters.fine else TOGETHER]
+    order = np.argsort(-worth)[:NEW]
     better = order[worth[order] > value * (1 + UNDERVALUED)]
-    return pooled(signature, patterns[better], together=not characters.fine)
+    return pooled(signature, patterns[better])

@@ -14,34 +14,33 @@ DIGITS = 12
 
 
 class Pool(NamedTuple):
-    """Columns (B,) of a mixture, no two of equal energies: a pattern, or some equally likely ones together."""
+    """Patterns (B,) of a mixture, no two of equal energies."""
 
     signatures: tuple[Signature, ...]
-    """The signature of each column."""
+    """The signature of each pattern."""
     packed: tuple[np.ndarray, ...]
-    """The bits of each column's patterns (q, bytes)."""
+    """The bits of each pattern (bytes,)."""
     energies: np.ndarray
-    """Their mean energies at the classes of characters (B, C)."""
+    """Their mean energies at the types of characters (B, C)."""
 
     def chosen(self, places: np.ndarray) -> Pool:
-        """Return some of the columns."""
+        """Return some of the patterns."""
         signatures = tuple(self.signatures[b] for b in places)
         return Pool(signatures, tuple(self.packed[b] for b in places), self.energies[places])
 
+    def inside(self) -> np.ndarray:
+        """Return the sets of patterns of one signature as booleans (B, cells)."""
+        packed = np.stack(self.packed)
+        return np.unpackbits(packed, axis=1, count=self.signatures[0].cells).astype(bool)
 
-def pooled(signature: Signature, patterns: np.ndarray, together: bool = False) -> Pool:
-    """Return those of some patterns (P, cells) that are neither empty nor full, one for each profile of energies.
 
-    `together` they make one column.
-    """
+def pooled(signature: Signature, patterns: np.ndarray) -> Pool:
+    """Return those of some patterns (P, cells) that are neither empty nor full, one for each profile of energies."""
     sizes = patterns.sum(axis=1)
     patterns = patterns[(sizes > 0) & (sizes < signature.cells)]
     energies = signature.energies(patterns)
     first = _distinct(energies)
-    bits = np.packbits(patterns[first], axis=1)
-    if together and len(first) > 1:
-        return Pool((signature,), (bits,), energies[first].mean(axis=0, keepdims=True))
-    return Pool((signature,) * len(first), tuple(bits[:, None]), energies[first])
+    return Pool((signature,) * len(first), tuple(np.packbits(patterns[first], axis=1)), energies[first])
 
 
 def joined(pools: Iterable[Pool]) -> Pool:

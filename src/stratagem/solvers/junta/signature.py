@@ -55,19 +55,19 @@ class Signature:
         return self.cells * self.placements
 
     def energies(self, patterns: np.ndarray) -> np.ndarray:
-        """Return the mean energy of each class of characters over all placements (P, C)."""
-        return np.asarray(self._power(patterns) @ self._mean)
+        """Return the mean energy of each type of characters over all placements (P, C)."""
+        return np.asarray(self.power(patterns) @ self._mean)
 
     def prices(self, prices: np.ndarray) -> np.ndarray:
-        """Return what energy at each character of the axes is worth (shape), if at class c it is prices_c."""
+        """Return what energy at each character of the axes is worth (shape), if at type c it is prices_c."""
         return np.asarray(self._mean @ prices).reshape(self.shape)
 
     def amplitudes(self, wanted: np.ndarray) -> np.ndarray:
-        """Return a spectrum of the axes (shape) with energies in proportion to those wanted at each class (C,).
+        """Return a spectrum of the axes (shape) with energies in proportion to those wanted at each type (C,).
 
-        The characters of the axes that share a class share what its characters are to have together.
+        The characters of the axes that share a type share what its characters are to have together.
         """
-        together = self._mean.T @ np.ones(self.cells)  # characters of the axes over those of the class
+        together = self._mean.T @ np.ones(self.cells)  # characters of the axes over those of the type
         known = together > 0
         each = np.zeros(len(wanted))
         each[known] = wanted[known] / together[known]
@@ -75,7 +75,7 @@ class Signature:
 
     def values(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
         """Return the worth of patterns (P,), prices (shape)."""
-        return self._power(patterns) @ prices.ravel()
+        return self.power(patterns) @ prices.ravel()
 
     def ascended(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
         """Return patterns of no less worth: top cells of the gradient at fixed sizes, then flips of single cells."""
@@ -90,8 +90,7 @@ class Signature:
         Threshold a Gaussian field with that spectrum; then in turn take the phases of the pattern's own
         transform with the wanted amplitudes, and the top cells (Gerchberg-Saxton).
         """
-        fields = rng.standard_normal((len(sizes), self.cells))
-        fields = self._filtered(fields, amplitudes)
+        fields = self._filtered(rng.standard_normal((len(sizes), self.cells)), amplitudes)
         patterns = self.top(fields, sizes)
         for _ in range(steps):
             transformed = self._transform(patterns)
@@ -139,7 +138,7 @@ class Signature:
             patterns[moving, best] ^= True
         return patterns
 
-    def _power(self, patterns: np.ndarray) -> np.ndarray:
+    def power(self, patterns: np.ndarray) -> np.ndarray:
         """Return |x^(chi)|^2 at all characters of the axes (P, cells), 0 at the trivial one."""
         transformed = self._hadamard(patterns.astype(float)) if self._binary else self._whole(patterns)
         power = np.square(np.abs(transformed)).reshape(-1, self.cells)
@@ -186,7 +185,7 @@ class Signature:
 
     @cached_property
     def _mean(self) -> csr_array:
-        """One over the number of characters of the class of each character of the axes (cells, C)."""
+        """One over the number of characters of the type of each character of the axes (cells, C)."""
         labels = self.characters.labels(self.axes).ravel()
         asked = np.flatnonzero(labels >= 0)
         shares = 1 / self.characters.counts[labels[asked]]
