@@ -45,12 +45,14 @@ def test_a_baseline_says_when_time_was_what_lacked():
 
 
 def test_fewer_outputs_than_types_are_reached_where_the_rank_is_low():
-    solution = st.optimise(st.explicit([[1, 1, 1, 0, 0, 0, 0, 0]]), 1.0, solver=st.Auto(outputs=4))
+    solution = st.optimise(
+        st.explicit([[1, 1, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1, 1]]), 1.0, solver=st.Auto(outputs=6)
+    )
     assert_certified(solution, 1.0)
     assert solution.solver == "Certified"
-    assert solution.strategy.outputs <= 4
-    assert solution.gap <= 1e-3
-    assert "4 outputs for 8 user types" in solution.reason
+    assert solution.strategy.outputs <= 6
+    assert solution.gap <= 2e-3
+    assert "6 outputs for 8 user types" in solution.reason
 
 
 @pytest.mark.parametrize(("n", "outputs"), [(4, 4), (4, 5), (8, 8), (8, 20), (16, 16)])

@@ -7,12 +7,14 @@ from .accuracy import per_query_variance as per_query_variance
 from .auditor.audit import Audit as Audit
 from .auditor.audit import audit as audit
 from .baselines import count_mean_sketch as count_mean_sketch
+from .baselines import duchi as duchi
 from .baselines import fourier as fourier
 from .baselines import haar as haar
 from .baselines import hadamard_count_mean_sketch as hadamard_count_mean_sketch
 from .baselines import hadamard_mechanism as hadamard_mechanism
 from .baselines import hadamard_response as hadamard_response
 from .baselines import hierarchical as hierarchical
+from .baselines import hybrid as hybrid
 from .baselines import independent_response as independent_response
 from .baselines import local_gaussian as local_gaussian
 from .baselines import local_hashing as local_hashing
@@ -22,6 +24,7 @@ from .baselines import marginal_encoding as marginal_encoding
 from .baselines import marginal_hadamard as marginal_hadamard
 from .baselines import marginal_response as marginal_response
 from .baselines import optimised_unary_encoding as optimised_unary_encoding
+from .baselines import piecewise as piecewise
 from .baselines import projective_geometry_response as projective_geometry_response
 from .baselines import randomised_response as randomised_response
 from .baselines import rappor as rappor
@@ -61,6 +64,7 @@ from .mechanism.mechanism import load_mechanism as load_mechanism
 from .solvers import Auto as Auto
 from .solvers import Certified as Certified
 from .solvers import Junta as Junta
+from .solvers import OneQuery as OneQuery
 from .solvers import Orbit as Orbit
 from .solvers import ProjectedGradient as ProjectedGradient
 from .solvers import Status as Status

@@ -34,6 +34,7 @@ from stratagem.baselines.matrix_mechanism import (
     local_laplace,
     local_spherical,
 )
+from stratagem.baselines.mean import MEANS, duchi, hybrid, piecewise
 from stratagem.baselines.projective_geometry import PROJECTIVE_GEOMETRY, projective_geometry_response
 from stratagem.baselines.randomised_response import RANDOMISED_RESPONSE, randomised_response
 from stratagem.baselines.rappor import RAPPOR, rappor
@@ -76,11 +77,13 @@ BASELINES: tuple[Baseline, ...] = (
     MARGINAL_ENCODING,
     COVERING,
     INDEPENDENT,
+    *MEANS,
 )
 """Every baseline, in the order in which lists show them."""
 
 __all__ = [
     "BASELINES",
+    "MEANS",
     "Baseline",
     "Decoded",
     "Setting",
@@ -89,12 +92,14 @@ __all__ = [
     "count_mean_sketch",
     "covering_tables",
     "decode",
+    "duchi",
     "fourier",
     "haar",
     "hadamard_count_mean_sketch",
     "hadamard_mechanism",
     "hadamard_response",
     "hierarchical",
+    "hybrid",
     "independent_response",
     "local_gaussian",
     "local_hashing",
@@ -104,6 +109,7 @@ __all__ = [
     "marginal_hadamard",
     "marginal_response",
     "optimised_unary_encoding",
+    "piecewise",
     "projective_geometry_response",
     "randomised_response",
     "rappor",

@@ -10,16 +10,18 @@ from numpy.typing import ArrayLike
 
 from stratagem.bounds.closed import closed
 from stratagem.bounds.delsarte import delsarte
+from stratagem.bounds.duals import Duals, weighed
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
 from stratagem.bounds.integer import integer
+from stratagem.bounds.linear import linear
 from stratagem.bounds.noiseless import noiseless
 from stratagem.bounds.nuclear import norms
 from stratagem.bounds.pricing import pricing
 from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
 from stratagem.bounds.tightening import tighten
-from stratagem.bounds.weighted import WeightedDual, weighted
+from stratagem.bounds.weighted import weighted
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.workloads import Workload
@@ -29,10 +31,12 @@ from stratagem.workloads.workload import COUNTED
 
 __all__ = [
     "Bounds",
+    "Duals",
     "closed",
     "delsarte",
     "exact",
     "integer",
+    "linear",
     "lower_bounds",
     "noiseless",
     "pricing",
@@ -43,10 +47,6 @@ __all__ = [
     "weighed",
     "weighted",
 ]
-
-WEIGHTED_LIMIT, WEIGHTED_BESIDE = 4096, 1024
-"""Domain sizes up to which the weighted bound, half a dozen eigendecompositions, is computed unasked: the second
-where the others are known in closed form."""
 
 PRICED_LIMIT, PATTERN_SIZE = 20, 2.5
 """Domain size and pattern size n/(1 + E) up to which the pricing bound takes about a second: there it is
@@ -79,6 +79,8 @@ class Bounds:
     """The bound on a largest variance from two user types alone; None for the average case."""
     delsarte: float | None = None
     """None without a spectrum (see `Workload.spectrum`), or with too many types of characters."""
+    linear: float | None = None
+    """The optimum for one query, within a few 1e-4; None for others."""
     noiseless: float | None = None
     """tr V, the best of all at large epsilon; None in `spectral_bounds`."""
 
@@ -99,12 +101,12 @@ class Bounds:
 
 
 def lower_bounds(
-    workload: Workload, epsilon: float, prior: ArrayLike | None = None, dual: WeightedDual | None = None
+    workload: Workload, epsilon: float, prior: ArrayLike | None = None, duals: Duals | None = None
 ) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
     Under a prior over the user types, those that know it: all but svd, integer and delsarte. See `tighten`
-    for the others. Whoever has the weighted bound already passes it on. Beyond 4096 user types no Gram matrix
+    for the others. Whoever has dual solutions already passes them on. Beyond 4096 user types no Gram matrix
     is built for marginals, parities and ranges; beyond 2^53 the bounds are on L/n, per user type.
 
     Raises:
@@ -119,23 +121,19 @@ def lower_bounds(
     epsilon, n = check(epsilon), workload.domain.size
     p = None if prior is None else check_prior(prior, n)
     bounds = _of_all_sizes(workload, epsilon, p)
-    known = dual.value if dual else None
-    if known is None and weighed(workload):
-        known = weighted(workload, epsilon, prior=p)
-    small = n <= EXACT
-    few_patterns = not small and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
+    duals = duals or Duals(workload, epsilon, p)
+    small, known, single = n <= EXACT, duals.weighted, duals.linear
+    few_patterns = (
+        not small and single is None and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
+    )
     return replace(
         bounds,
-        weighted=None if known is None else known * (1 - SAFETY),
+        weighted=None if known is None else known.value * (1 - SAFETY),
         pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=p) if few_patterns else None,
         exact=exact(workload, epsilon, prior=p) if small else None,
+        linear=None if single is None else single.value,
         noiseless=noiseless(workload, p) * (1 - SAFETY),
     )
-
-
-def weighed(workload: Workload) -> bool:
-    """Return whether the weighted bound is computed unasked: it forms V, and hardly beats a closed form there."""
-    return workload.domain_size <= (WEIGHTED_LIMIT if workload.norms is None else WEIGHTED_BESIDE)
 
 
 def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:

@@ -28,6 +28,10 @@ MEANINGS = {
     "delsarte": Meaning(
         "what translations of patterns allow their spectrum", "@stratagem; @delsarte1973algebraic"
     ),
+    "linear": Meaning(
+        "one query: the linear programme of its unbiased randomisers, priced exactly",
+        "@stratagem; @badanidiyuru2023optimal",
+    ),
     "noiseless": Meaning("tr V, what remains without any noise; the best at large epsilon", "@stratagem"),
 }
 """By the names of the fields of `Bounds`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ OUTSIDE = 1e-8
 """Share of a matrix that may lie outside another's range, all of it rounding."""
 CANCELLED = 1e-6
 """Share of its terms below which a difference is computed in another way: nine digits are left of it."""
+SAME = 1e-10
+"""Share of the largest entry of a matrix by which it may differ from one of rank one."""
 PAIRS = 1 << 14
 """Pairs of rows subtracted at once."""
 
@@ -42,6 +45,19 @@ def centre(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
     return V - (V @ prior)[:, None]
 
 
+def rank_one_factor(V: np.ndarray, share: float = SAME) -> np.ndarray | None:
+    """Return f (n,) with V = f f^T up to a share of the largest entry, None where V >= 0 is no such matrix.
+
+    f is a column of V, so that V - f f^T is positive semidefinite whatever is left.
+    """
+    place = int(np.diag(V).argmax())
+    largest = float(V[place, place])
+    if largest <= 0:
+        return None
+    f = V[place] / math.sqrt(largest)
+    return f if np.abs(V - np.outer(f, f)).max() <= share * largest else None
+
+
 def eigenvalues(A: np.ndarray) -> np.ndarray:
     """Return the eigenvalues of a positive semidefinite A, rounding noise set to exactly zero."""
     values = np.linalg.eigvalsh(A)
@@ -53,6 +69,9 @@ def factor(V: np.ndarray) -> np.ndarray:
     lower = _regular_cholesky(V)
     if lower is not None:
         return lower
+    single = rank_one_factor(V, len(V) * np.finfo(float).eps)
+    if single is not None:
+        return single[:, None]
     values, vectors = np.linalg.eigh(V)
     keep = values > _cutoff(values)
     return vectors[:, keep] * np.sqrt(values[keep])

@@ -9,8 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from stratagem.accuracy import Accuracy, objective
-from stratagem.bounds import Bounds, lower_bounds, noiseless, tighten
-from stratagem.bounds.weighted import WeightedDual
+from stratagem.bounds import Bounds, Duals, lower_bounds, noiseless, tighten
 from stratagem.numeric.linalg import factor
 from stratagem.objective.objective import AVERAGE, Near, Objective
 from stratagem.strategies import InvariantStrategy, Randomiser, Strategy
@@ -52,9 +51,9 @@ class Average(Objective):
         """Return L(Q)."""
         return accuracy.objective
 
-    def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
+    def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
         """Return the bounds on L(Q)."""
-        return lower_bounds(self.workload, epsilon, self.prior, dual)
+        return lower_bounds(self.workload, epsilon, self.prior, duals)
 
     def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
         """Return tighter bounds on L(Q)."""

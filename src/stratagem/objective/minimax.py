@@ -8,9 +8,8 @@ from typing import final
 
 import numpy as np
 
-from stratagem.bounds import Bounds
+from stratagem.bounds import Bounds, Duals
 from stratagem.bounds.nuclear import total_alone
-from stratagem.bounds.weighted import WeightedDual
 from stratagem.objective.average import Average
 from stratagem.objective.objective import Near, Objective
 from stratagem.prior import uniform
@@ -63,7 +62,7 @@ class Minimax(Objective):
         return 0.0 if total_alone(self.workload.gram()) else float(variances.max())
 
     @final
-    def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
+    def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
         """Return the bounds of the even mixture or of the least favourable one, whichever are better."""
         cases = self.even, self.mixed(self.least_favourable(epsilon))
         moved = (self.moved(case, case.bounds(epsilon), epsilon) for case in cases)

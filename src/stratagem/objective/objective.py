@@ -10,8 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from stratagem.accuracy import Accuracy
-from stratagem.bounds import Bounds, weighed
-from stratagem.bounds.weighted import WeightedDual, weighted_dual
+from stratagem.bounds import Bounds, Duals
 from stratagem.prior import uniform
 from stratagem.strategies import InvariantStrategy, Randomiser
 from stratagem.workloads import Workload
@@ -57,8 +56,8 @@ class Objective(ABC):
         """Return the same from the accuracy that is already known."""
 
     @abstractmethod
-    def bounds(self, epsilon: float, dual: WeightedDual | None = None) -> Bounds:
-        """Return lower bounds on the objective of every epsilon-LDP strategy; `dual` if it is known already."""
+    def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
+        """Return lower bounds on the objective of every epsilon-LDP strategy; `duals` if they are known already."""
 
     @abstractmethod
     def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
@@ -77,8 +76,6 @@ class Objective(ABC):
         return self.kind == AVERAGE and self.prior is None
 
     @final
-    def dual(self, epsilon: float) -> WeightedDual | None:
-        """Return the weighted bound of the average case; None for the others and where it takes too long."""
-        if self.kind != AVERAGE or not weighed(self.workload):
-            return None
-        return weighted_dual(self.workload, epsilon, prior=self.prior)
+    def duals(self, epsilon: float) -> Duals | None:
+        """Return the dual solutions of the average case; None for the others."""
+        return Duals(self.workload, epsilon, self.prior) if self.kind == AVERAGE else None

@@ -2,6 +2,7 @@
 
 from stratagem.solvers.auto import Auto, Choice
 from stratagem.solvers.certified.certified import Certified
+from stratagem.solvers.few.one_query import OneQuery
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.orbit.orbit import Orbit
@@ -14,6 +15,7 @@ __all__ = [
     "Choice",
     "Junta",
     "Limits",
+    "OneQuery",
     "Orbit",
     "Problem",
     "ProjectedGradient",

@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from stratagem.bounds import Duals
+from stratagem.bounds.linear import LinearDual
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.prior import uniform
 from stratagem.solvers.room import make_room
@@ -58,8 +60,8 @@ class Problem:
     lower_bound: float
     prior: np.ndarray | None = None
     """Probabilities of the user types (n,); None for the average over types."""
-    dual: WeightedDual | None = None
-    """The weighted bound, if somebody has computed it."""
+    duals: Duals | None = None
+    """The dual solutions, if somebody has them."""
 
     @property
     def shares(self) -> np.ndarray:
@@ -69,7 +71,13 @@ class Problem:
     @cached_property
     def target(self) -> WeightedDual:
         """The weighted bound, coarsely if nobody has computed it: a target for random rows needs no more."""
-        return self.dual or weighted_dual(self.workload, self.epsilon, TARGET_STEPS, self.prior)
+        known = self.duals and self.duals.weighted
+        return known or weighted_dual(self.workload, self.epsilon, TARGET_STEPS, self.prior)
+
+    @cached_property
+    def linear(self) -> LinearDual | None:
+        """The linear programme of one query, None for other queries."""
+        return (self.duals or Duals(self.workload, self.epsilon, self.prior)).linear
 
     @cached_property
     def gram(self) -> np.ndarray:

@@ -7,6 +7,8 @@ from stratagem.strategies.junta import JuntaStrategy
 from stratagem.strategies.local_hashing import LocalHashing
 from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
+from stratagem.strategies.number_law import Hybrid, NumberLaw, Piecewise, TwoEnds
+from stratagem.strategies.number_report import NumberReport
 from stratagem.strategies.orbit import OrbitStrategy
 from stratagem.strategies.pattern import Pattern
 from stratagem.strategies.protocol import Protocol
@@ -23,6 +25,7 @@ Randomiser = Strategy | Protocol
 __all__ = [
     "AdditiveNoise",
     "BloomFilters",
+    "Hybrid",
     "InvariantStrategy",
     "JuntaStrategy",
     "Laplace",
@@ -30,14 +33,18 @@ __all__ = [
     "MatrixStrategy",
     "Noise",
     "Normal",
+    "NumberLaw",
+    "NumberReport",
     "OrbitStrategy",
     "Pattern",
+    "Piecewise",
     "Protocol",
     "Randomiser",
     "Spherical",
     "Strategy",
     "SubsetSelection",
     "SupportOracle",
+    "TwoEnds",
     "TwoLevelStrategy",
     "UnaryEncoding",
     "View",

@@ -79,7 +79,7 @@ class AdditiveNoise(Protocol):
     @property
     def report(self) -> str:
         """What one user sends."""
-        return f"{len(self.queries)} real numbers"
+        return "1 real number" if len(self.queries) == 1 else f"{len(self.queries)} real numbers"
 
     @property
     def unseen(self) -> np.ndarray:

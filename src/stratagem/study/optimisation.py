@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from stratagem.solvers import (
     Certified,
     Choice,
     Junta,
+    OneQuery,
     Orbit,
     Problem,
     ProjectedGradient,
@@ -32,7 +34,7 @@ from stratagem.solvers.certified.saddle import Saddle, Standing
 from stratagem.solvers.certified.support import support
 from stratagem.solvers.solver import excess
 from stratagem.strategies import InvariantStrategy, Strategy
-from stratagem.study.ranking import Contender, rank_baselines, rank_invariant
+from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import Workload
 
@@ -93,12 +95,11 @@ def optimise(
     epsilon, began = check(epsilon), time.perf_counter()
     aim = named_objective(objective, workload, prior)
     _check_solver(solver, aim)
-    chosen, reason = _choice(solver, aim, Problem(workload, epsilon, 0.0, aim.prior))
-    dual = aim.dual(epsilon)
-    bounds = aim.bounds(epsilon, dual)
-    problem = Problem(workload, epsilon, bounds.best, aim.prior, dual)
-    invariant = isinstance(chosen, Junta | Orbit)
-    baselines = (rank_invariant if invariant else rank_baselines)(workload, epsilon, aim)
+    duals = aim.duals(epsilon)
+    chosen, reason = _choice(solver, aim, Problem(workload, epsilon, 0.0, aim.prior, duals))
+    bounds = aim.bounds(epsilon, duals)
+    problem = Problem(workload, epsilon, bounds.best, aim.prior, duals)
+    baselines = _ranking(chosen)(workload, epsilon, aim)
     fallback = _fitting(baselines, _most(solver))
     if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
@@ -158,7 +159,7 @@ def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
             f"{solver!r} was given as the solver, but it is an object: give st.Auto(), or st.load_solver('quick') "
             "for one by its name"
         )
-    if not (aim.plain or isinstance(solver, Auto | Certified | None)):
+    if not (aim.plain or isinstance(solver, Auto | Certified | OneQuery | None)):
         asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
         raise ValueError(
             f"{asked} was given with the solver {type(solver).__name__}, which knows only the average over "
@@ -176,6 +177,16 @@ def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> C
     if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):
         return Choice(Saddle(aim, replace(choice.solver, polish=False)), choice.reason)
     return choice
+
+
+def _ranking(solver: Solver) -> Callable[[Workload, float, Objective], tuple[Contender, ...]]:
+    """Return how the published mechanisms that a solver is held against are ranked."""
+    match solver:
+        case Junta() | Orbit():
+            return rank_invariant
+        case OneQuery():
+            return rank_means
+    return rank_baselines
 
 
 def _most(solver: Solver | Auto | None) -> int | None:

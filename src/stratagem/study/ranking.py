@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
-from stratagem.baselines import BASELINES, Baseline, Setting
+from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.objective import Average, Objective
 from stratagem.solvers.junta.published_junta import published_juntas
 from stratagem.strategies import InvariantStrategy, Randomiser
@@ -45,11 +45,16 @@ class Contender:
         return f"{self.mechanism} ({self.parameters})" if self.parameters else self.mechanism
 
 
-def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
+def rank_baselines(
+    workload: Workload,
+    epsilon: float,
+    aim: Objective | None = None,
+    baselines: Iterable[Baseline] = BASELINES,
+) -> tuple[Contender, ...]:
     """Return the best candidate of every baseline that supports the workload, least objective first.
 
     The objective is that of `aim`, by default the average over user types.
-    Never empty: randomised response has full rank, so it supports every workload.
+    Never empty by default: randomised response has full rank, so it supports every workload.
 
     Example:
         >>> import stratagem as st
@@ -58,10 +63,18 @@ def rank_baselines(workload: Workload, epsilon: float, aim: Objective | None = N
     """
     aim = Average(workload) if aim is None else aim
     setting = Setting(workload.domain.sizes, workload.gram())
-    best = (tuned(baseline, aim, setting, epsilon) for baseline in BASELINES)
+    best = (tuned(baseline, aim, setting, epsilon) for baseline in baselines)
     ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
-    assert ranked, "randomised response supports every workload"
     return tuple(ranked)
+
+
+def rank_means(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
+    """Return the baselines that one query is held against, least objective first.
+
+    All of them as long as their tables are small; on larger domains those for the mean of a number.
+    """
+    large = workload.domain_size > RANKED
+    return rank_baselines(workload, epsilon, aim, MEANS if large else BASELINES)
 
 
 def rank_also(

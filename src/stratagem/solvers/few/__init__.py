@@ -1,0 +1,1 @@
+"""The optimal unbiased randomiser of one number, from the linear programme that also bounds it."""

@@ -1,0 +1,131 @@
+"""One number of every user, told by an unbiased report in the range of all numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn, final
+
+import numpy as np
+
+from stratagem.number import numbers
+from stratagem.strategies.matrix import check_counts, check_values
+from stratagem.strategies.number_law import NumberLaw
+from stratagem.strategies.protocol import Protocol
+
+BLOCK = 1 << 22
+"""Reports that are drawn at once."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NumberReport(Protocol):
+    """Every user sends a report z of the own number t_u in [-1, 1], unbiased, by a law of its own.
+
+    The score is s = 1/n + (z - mean t) g with g = f/||f||^2, f = t - mean t: the data vector is seen along f, and
+    its sum is known. Totals are the number of reports and their sum, (2,).
+
+    Guarantee:
+        epsilon is the law's, an upper bound where -1 and 1 are no numbers of users. It is stated for real
+        reports: in floating point the low digits of z may tell more (Mironov, CCS 2012), so this client is for
+        simulation.
+
+    Raises:
+        ValueError: unless the numbers lie in [-1, 1] and are not all equal.
+    """
+
+    numbers: np.ndarray
+    """t (n,)."""
+    law: NumberLaw
+
+    def __post_init__(self) -> None:
+        """Check and freeze the numbers."""
+        t = numbers(self.numbers)
+        if t.ndim != 1 or not (np.abs(t) <= 1).all() or not np.ptp(t) > 0:
+            raise ValueError(
+                f"The numbers of user types have shape {t.shape}; give a list of numbers from -1 to 1 that differ."
+            )
+        t.flags.writeable = False
+        object.__setattr__(self, "numbers", t)
+
+    @property
+    def domain_size(self) -> int:
+        """Number n of user types."""
+        return len(self.numbers)
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy loss of the law."""
+        return self.law.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Zero."""
+        return 0.0
+
+    @property
+    def report(self) -> str:
+        """What one user sends."""
+        return "1 real number"
+
+    @property
+    def direction(self) -> np.ndarray:
+        """g (n,)."""
+        f = self.numbers - self.numbers.mean()
+        return f / (f @ f)
+
+    @property
+    def unseen(self) -> np.ndarray:
+        """Directions orthogonal to 1 and f (n x (n - 2))."""
+        seen = np.column_stack([np.ones(self.domain_size), self.numbers])
+        return np.linalg.qr(seen, mode="complete")[0][:, 2:]
+
+    @property
+    def _means(self) -> np.ndarray:
+        """E[s | u] in column u, (n x n)."""
+        return 1 / self.domain_size + np.outer(self.direction, self.numbers - self.numbers.mean())
+
+    def second_moments(self, B: np.ndarray) -> np.ndarray:
+        """Return E[s | u]^T B E[s | u] + v_u g^T B g, (n,)."""
+        g, mean = self.direction, self._means
+        return np.einsum("ju,ju->u", mean, B @ mean) + self.law.variance(self.numbers) * (g @ B @ g)
+
+    def spread(self, x: np.ndarray) -> np.ndarray:
+        """Return sum_u x_u E[s | u] E[s | u]^T + sum_u x_u v_u g g^T, (n x n)."""
+        g, mean = self.direction, self._means
+        return (mean * x) @ mean.T + float(self.law.variance(self.numbers) @ x) * np.outer(g, g)
+
+    def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw reports, real numbers (N x 1)."""
+        t = self.numbers[check_values(values, self.domain_size)]
+        return self.law.draw(t, rng)[:, None]
+
+    def collect(self, reports: np.ndarray) -> np.ndarray:
+        """Return the number of reports and their sum, (2,)."""
+        reports = np.asarray(reports)
+        if reports.ndim != 2 or reports.shape[1] != 1 or reports.dtype != float:
+            raise ValueError(
+                f"Reports are rows of one real number; these have shape {reports.shape} and type {reports.dtype}."
+            )
+        if not np.isfinite(reports).all():
+            raise ValueError("A report holds a number that is not finite, which no client sends.")
+        return np.array([float(len(reports)), float(reports.sum())])
+
+    def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the number of reports and their sum, (2,)."""
+        x = check_counts(x, self.domain_size)
+        values, total = np.repeat(np.arange(self.domain_size), x), 0.0
+        for first in range(0, len(values), BLOCK):
+            total += float(self.randomise(values[first : first + BLOCK], rng).sum())
+        return np.array([float(x.sum()), total])
+
+    def reconstruct(self, totals: np.ndarray) -> np.ndarray:
+        """Return N/n + (sum of reports - N mean t) g, (n,)."""
+        return totals[0] / self.domain_size + (totals[1] - totals[0] * self.numbers.mean()) * self.direction
+
+    def dense(self) -> NoReturn:
+        """Refuse: reports are real numbers.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("Reports of a number are real numbers, too many for a matrix.")
