@@ -50,12 +50,12 @@ class Auto:
     """The solver and the size that fit the workload, the domain, the outputs and the time, and the reason.
 
     One query is a linear programme: `OneQuery`. On larger domains symmetry comes first: `Junta` where the
-    queries only ask which values are equal, `Orbit` for ranges and histograms of one attribute. Everywhere else, and under a prior or a limit of outputs, it is dense:
-    two-level rows hold an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the
-    projected gradient too. Up to 12 user types all rows are listed. On larger domains the time decides: a
-    search must get through its first weights, so a short one works with fewer rows. Fewer outputs than user
-    types suffice only where the workload has a low rank; there idle rows are dropped, and the result says how
-    many are left.
+    queries only ask which values are equal, `Orbit` for ranges and histograms of one attribute. Everywhere
+    else, and under a prior or a limit of outputs, it is dense: two-level rows hold an optimal strategy, so
+    `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user types
+    all rows are listed. On larger domains the time decides: a search must get through its first weights, so a
+    short one works with fewer rows. Fewer outputs than user types suffice only where the workload has a low
+    rank; there idle rows are dropped, and the result says how many are left.
     """
 
     reference: ClassVar[str] = (
