@@ -46,7 +46,7 @@ def test_a_baseline_says_when_time_was_what_lacked():
 
 def test_fewer_outputs_than_types_are_reached_where_the_rank_is_low():
     solution = st.optimise(
-        st.explicit([[1, 1, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1, 1]]), 1.0, solver=st.Auto(outputs=6)
+        st.explicit([[1, 1, 1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0]]), 1.0, solver=st.Auto(outputs=6)
     )
     assert_certified(solution, 1.0)
     assert solution.solver == "Certified"
