@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.bounds.attempt import attempted
 from stratagem.bounds.closed import closed
 from stratagem.bounds.delsarte import delsarte
 from stratagem.bounds.duals import Duals, weighed
@@ -106,8 +107,9 @@ def lower_bounds(
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
     Under a prior over the user types, those that know it: all but svd, integer and delsarte. See `tighten`
-    for the others. Whoever has dual solutions already passes them on. Beyond 4096 user types no Gram matrix
-    is built for marginals, parities and ranges; beyond 2^53 the bounds are on L/n, per user type.
+    for the others; one that fails numerically is left out. Whoever has dual solutions already passes them on.
+    Beyond 4096 user types no Gram matrix is built for marginals, parities and ranges; beyond 2^53 the bounds
+    are on L/n, per user type.
 
     Raises:
         ValueError: if epsilon is out of range, the prior is none (see `check_prior`), the domain is too large
@@ -129,11 +131,16 @@ def lower_bounds(
     return replace(
         bounds,
         weighted=None if known is None else known.value * (1 - SAFETY),
-        pricing=pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=p) if few_patterns else None,
-        exact=exact(workload, epsilon, prior=p) if small else None,
+        pricing=_quick_pricing(workload, epsilon, p) if few_patterns else None,
+        exact=attempted(lambda: exact(workload, epsilon, prior=p)) if small else None,
         linear=None if single is None else single.value,
         noiseless=noiseless(workload, p) * (1 - SAFETY),
     )
+
+
+def _quick_pricing(workload: Workload, epsilon: float, prior: np.ndarray | None) -> float | None:
+    """Return the pricing bound of a second, None where it fails."""
+    return attempted(lambda: pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=prior))
 
 
 def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
@@ -150,7 +157,7 @@ def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
     """
     epsilon = check(epsilon)
     bounds = _by_norms(Norms.of(spectrum), math.prod(spectrum.sizes), epsilon)
-    found = delsarte(spectrum, epsilon)
+    found = attempted(lambda: delsarte(spectrum, epsilon))
     return bounds if found is None else replace(bounds, delsarte=found * (1 - SAFETY))
 
 

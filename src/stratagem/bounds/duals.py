@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stratagem.bounds.attempt import attempted
 from stratagem.bounds.linear import LinearDual, linear_dual
 from stratagem.bounds.weighted import WeightedDual, weighted_dual
 from stratagem.workloads import Workload
@@ -27,15 +28,15 @@ class Duals:
 
     @cached_property
     def weighted(self) -> WeightedDual | None:
-        """The weighted bound, None where it takes too long to be computed unasked."""
-        return (
-            weighted_dual(self.workload, self.epsilon, prior=self.prior) if weighed(self.workload) else None
-        )
+        """The weighted bound, None where it takes too long to be computed unasked, or fails."""
+        if not weighed(self.workload):
+            return None
+        return attempted(lambda: weighted_dual(self.workload, self.epsilon, prior=self.prior))
 
     @cached_property
     def linear(self) -> LinearDual | None:
         """The linear programme of one query, None for other queries and larger domains."""
-        return linear_dual(self.workload, self.epsilon, self.prior)
+        return attempted(lambda: linear_dual(self.workload, self.epsilon, self.prior))
 
 
 def weighed(workload: Workload) -> bool:

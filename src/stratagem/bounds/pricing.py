@@ -62,6 +62,7 @@ def pricing(
 
     Raises:
         ValueError: if epsilon is out of range.
+        LinAlgError: if the first patterns have no regular information in double precision.
     """
     trivial = total_term(workload, prior)
     if workload.domain.size == 1:
@@ -92,11 +93,16 @@ def generate(
     X = columns.first(V, E, 600, np.random.default_rng(0)) if patterns is None else columns.spanning(patterns)
     begun, search = time.monotonic(), _Search(V, E, X, objective, gap, prior)
     while True:
-        search.certify(seconds, begun + seconds - time.monotonic())
+        try:
+            search.certify(seconds, begun + seconds - time.monotonic())
+        except np.linalg.LinAlgError:  # the information of few patterns is singular up to rounding
+            if search.rounds == 0:
+                raise
+            return search.found()
         spent = time.monotonic() - begun
         late = spent > seconds or search.too_slow(known, seconds / spent - 1)
         if late or search.best <= search.bound * (1 + gap):
-            return Priced(search.bound, search.best, search.patterns, search.centre, search.rounds)
+            return search.found()
         search.extend()
 
 
@@ -123,10 +129,11 @@ class _Search:
         tight = 0.5 * (self.best / self.bound - 1) if self.bound else 1.0
         tight = min(max(tight, 0.2 * self.gap), 0.1)
         S = 1 + (self.E - 1) * self.patterns
-        self.centre = solve(S, self.V, tight, self.start, prior=self.prior)
-        M = self.centre.information
+        centre = solve(S, self.V, tight, self.start, prior=self.prior)
+        M = centre.information
         self.best = min(self.best, float(np.trace(np.linalg.solve(M, self.V))))
-        self.fresh = Certificate.of(self.V, M, self.centre.multiplier, self.E, self.prior)
+        self.fresh = Certificate.of(self.V, M, centre.multiplier, self.E, self.prior)
+        self.centre = centre
         self.trial = self.held.blend(self.fresh.shifted(0.0), self.step) if self.held else self.fresh
         worst, self.rounds = self._price(seconds, left), self.rounds + 1
         self.value = self.trial.value(worst.lower)
@@ -134,6 +141,10 @@ class _Search:
             self.bound, self.held = self.value, self.trial.shifted(worst.lower)
         else:
             self.step = max(SHORTER * self.step, LEAST_STEP)
+
+    def found(self) -> Priced:
+        """Return what the rounds so far found."""
+        return Priced(self.bound, self.best, self.patterns, self.centre, self.rounds)
 
     def _price(self, seconds: float, left: float) -> Worst:
         """Search what the trial violates most; a glance will do while it is far from any use."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.bounds.attempt import attempted
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
-from stratagem.bounds.pricing import generate
+from stratagem.bounds.pricing import Priced, generate
 from stratagem.bounds.sdp import LIMIT as RELAXED
 from stratagem.bounds.sdp import sdp
 from stratagem.prior import check_prior
@@ -50,7 +51,8 @@ def tighten(
     Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
     from which pricing starts: without them it must find them first. Whatever is passed, each number is a
-    bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed.
+    bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed, and a
+    bound that fails numerically does not take part.
 
     Example:
         >>> import stratagem as st
@@ -88,11 +90,16 @@ class _Tightening:
         n, gap, p = self.workload.domain.size, MARGIN * self.gap, self.prior
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
-            self.bounds = replace(self.bounds, exact=exact(*problem, prior=p))
+            self.bounds = replace(self.bounds, exact=attempted(lambda: exact(*problem, prior=p)))
         few = n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon))
         if few and (seconds := self.left()):
-            found = generate(*problem, gap, seconds, patterns, self.objective, self.bounds.best, p)
+            start = (patterns, self.objective, self.bounds.best)
+            self._priced(attempted(lambda: generate(*problem, gap, seconds, *start, p)))
+        if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
+            self.bounds = replace(self.bounds, sdp=attempted(lambda: sdp(*problem, seconds, p)))
+
+    def _priced(self, found: Priced | None) -> None:
+        """Take over what pattern generation found, if that is a number."""
+        if found is not None and math.isfinite(found.bound):
             self.objective = min(self.objective, found.objective)
             self.bounds = replace(self.bounds, pricing=max(found.bound, self.bounds.pricing or 0.0))
-        if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
-            self.bounds = replace(self.bounds, sdp=sdp(*problem, seconds, p))

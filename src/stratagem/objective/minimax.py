@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from stratagem.bounds import Bounds, Duals
+from stratagem.bounds.attempt import attempted
 from stratagem.bounds.nuclear import total_alone
 from stratagem.objective.average import Average
 from stratagem.objective.objective import Near, Objective
@@ -64,7 +65,8 @@ class Minimax(Objective):
     @final
     def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
         """Return the bounds of the even mixture or of the least favourable one, whichever are better."""
-        cases = self.even, self.mixed(self.least_favourable(epsilon))
+        mixture = attempted(lambda: self.least_favourable(epsilon))
+        cases = [self.even, *([] if mixture is None else [self.mixed(mixture)])]
         moved = (self.moved(case, case.bounds(epsilon), epsilon) for case in cases)
         return max(moved, key=lambda bounds: bounds.best)
 
@@ -73,7 +75,11 @@ class Minimax(Objective):
         """Return these bounds or those of the mixture played last, made tight, whichever are better."""
         if near.objective <= bounds.best * (1 + gap):
             return bounds
-        mixture = self.least_favourable(epsilon) if near.mixture is None else near.mixture
+        mixture = near.mixture
+        if mixture is None:
+            mixture = attempted(lambda: self.least_favourable(epsilon))
+        if mixture is None:
+            return bounds
         case, added = self.mixed(mixture), self.workload.domain_size * near.objective
         gap = gap / (1 + case.offset / added)
         near = replace(near, objective=added + case.offset)

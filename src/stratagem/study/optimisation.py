@@ -48,7 +48,7 @@ as long as everything before, within these limits."""
 UNBEATEN = "a published mechanism, and nothing that was found is better"
 """The reason for a baseline."""
 
-BREAKDOWN = (UnsupportedWorkloadError, FloatingPointError)
+BREAKDOWN = (UnsupportedWorkloadError, FloatingPointError, np.linalg.LinAlgError)
 """What a search raises where double precision cannot hold its strategies."""
 
 ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)

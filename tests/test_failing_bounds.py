@@ -1,0 +1,108 @@
+"""Bounds that fail numerically: they are left out, and no run ends with them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.bounds import lower_bounds, tighten
+from stratagem.bounds.certificate import Certificate
+from stratagem.bounds.pricing import generate
+
+FAILURES = {
+    "singular": np.linalg.LinAlgError("Singular matrix"),
+    "no convergence": np.linalg.LinAlgError("Eigenvalues did not converge"),
+    "overflow": FloatingPointError("overflow encountered"),
+}
+QUICK = {
+    "exact": (st.prefix(4), 1.0, "stratagem.bounds.exact"),
+    "pricing": (st.prefix(16), 3.0, "stratagem.bounds.pricing"),
+    "weighted": (st.prefix(16), 1.0, "stratagem.bounds.duals.weighted_dual"),
+    "linear": (st.explicit([np.linspace(0, 1, 16)]), 1.0, "stratagem.bounds.duals.linear_dual"),
+    "delsarte": (st.marginals("2^4", 2), 1.0, "stratagem.bounds.delsarte"),
+}
+TIGHT = {
+    "exact": (st.prefix(4), 1.0),
+    "generate": (st.prefix(16), 3.0),
+    "sdp": (st.prefix(30), 0.5),
+}
+
+
+def failing(error):
+    """Return what raises an error, whatever it is given."""
+
+    def fail(*given, **more):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("name", QUICK)
+def test_a_quick_bound_that_fails_is_left_out(monkeypatch, name, failure):
+    workload, epsilon, place = QUICK[name]
+    whole = lower_bounds(workload, epsilon).known()
+    assert name in whole
+    monkeypatch.setattr(place, failing(FAILURES[failure]))
+    left = lower_bounds(workload, epsilon).known()
+    assert name not in left
+    assert left.keys() <= whole.keys() | {"pricing"}
+    if failure == "singular":
+        assert st.optimise(workload, epsilon, st.Auto(max_seconds=0.5)).gap >= 0
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_a_tight_bound_that_fails_is_left_out(monkeypatch, name):
+    workload, epsilon = TIGHT[name]
+    quick = lower_bounds(workload, epsilon, duals=None)
+    known = {key: value for key, value in quick.known().items() if key not in ("exact", "pricing")}
+    loose = type(quick)(**{"svd": None, "integer": None, **known})
+    monkeypatch.setattr(f"stratagem.bounds.tightening.{name}", failing(FAILURES["singular"]))
+    found = tighten(loose, workload, epsilon, objective=2 * quick.best, gap=1e-3, seconds=2.0)
+    assert found.best >= loose.best
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_bound_that_is_no_number_is_left_out(monkeypatch, value):
+    monkeypatch.setattr("stratagem.bounds.exact", lambda *given, **more: value)
+    bounds = lower_bounds(st.prefix(4), 1.0)
+    assert bounds.exact is None
+    assert math.isfinite(bounds.best)
+
+
+def test_rounds_before_a_singular_matrix_count(monkeypatch):
+    """A busy machine once ended a run with numpy's Singular matrix here: the search was too slow to be needed."""
+    make, calls = Certificate.of, []
+
+    def singular_later(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            raise np.linalg.LinAlgError("Singular matrix")
+        return make(*given)
+
+    monkeypatch.setattr(Certificate, "of", singular_later)
+    found = generate(st.prefix(24), 3.0, gap=1e-9, seconds=5.0)
+    assert (len(calls), found.rounds) == (3, 2)
+    assert 0 < found.bound <= found.objective
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_one_query_seen_through_patterns_that_cannot_tell_types_apart(epsilon):
+    """The failure as it was met: pattern generation from the rows of a strategy for one query."""
+    W = st.explicit(np.eye(20)[:1])
+    rows = np.zeros((2, 20), dtype=bool)
+    rows[0, 0], rows[1, 1:] = True, True
+    bounds = lower_bounds(W, epsilon)
+    loose = type(bounds)(bounds.svd, bounds.closed, bounds.integer, bounds.weighted)
+    for seconds in (0.6, 1.5):
+        assert tighten(loose, W, epsilon, math.inf, 1e-9, seconds, rows).best >= loose.best
+
+
+@pytest.mark.parametrize("objective", ["worst-case", "worst-query"])
+def test_a_least_favourable_mixture_that_fails_leaves_the_even_one(monkeypatch, objective):
+    W = st.explicit(np.tril(np.ones((6, 6))))
+    for name in ("worst_case.least_favourable_prior", "worst_query.least_favourable_queries"):
+        monkeypatch.setattr(f"stratagem.objective.{name}", failing(FAILURES["no convergence"]))
+    solution = st.optimise(W, 1.0, st.Auto(max_seconds=1.0), objective=objective)
+    assert 0 < solution.lower_bound <= solution.objective * (1 + 1e-9)
