@@ -53,6 +53,7 @@ OPTIMISE_TYPES = {
     "average_variance": float,
     "worst_case_variance": float,
     "sample_complexity": float,
+    "users_for_one_percent": dict,
     "status": str,
     "solver": str,
     "reason": str,
@@ -65,6 +66,9 @@ def test_optimise_json_has_the_promised_keys_and_types(capsys, tmp_path):
     data = run_json(capsys, "optimise", *SMALL, *FAST, "-o", tmp_path / "s.npz")
     assert {key: type(value) for key, value in data.items()} == OPTIMISE_TYPES
     assert data["lower_bound"] <= data["objective"]
+    users = data["users_for_one_percent"]
+    assert 100 * data["sample_complexity"] <= users["root_mean_square"] < 100 * data["sample_complexity"] + 1
+    assert users["least_accurate"] > users["root_mean_square"]
     assert data["gap"] == pytest.approx(data["objective"] / data["lower_bound"] - 1)
     stored = load(data["file"])
     assert data["epsilon_realised"] == pytest.approx(stored.strategy.epsilon, rel=1e-12)
@@ -80,7 +84,9 @@ def test_optimise_tells_a_person_what_was_found_and_what_to_type_next(capsys, tm
         "optimised",
         "hierarchical",
         "lower bounds",
-        "above the best possible",
+        "above the best possible unbiased strategy",
+        "users are enough for a standard error of 1 % of all users, root mean square over the queries",
+        "for every single answer, even if everybody had the least favourable type",
         "solver: ",
         "status: ",
         "saved:  ",

@@ -1,11 +1,13 @@
 """Comparisons: every baseline at its best, the optimised strategy among them, every bound below."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
 import stratagem as st
 from stratagem.baselines import BASELINES, Baseline
+from stratagem.study.comparison import NEEDED
 from stratagem.study.ranking import rank_baselines
 from tables import setting
 from tools import take_away
@@ -59,11 +61,23 @@ def test_rows_agree_with_an_evaluation(comparison):
     assert row.worst_case_variance == pytest.approx(accuracy.worst_case_variance)
     assert row.sample_complexity == pytest.approx(accuracy.samples_for(0.01))
     assert row.outputs == 16
+    users = comparison.users_for("randomised-response")
+    assert users.root_mean_square == math.ceil(accuracy.samples_for(0.01**2))
+    assert comparison.users_for("randomised-response", 0.1).root_mean_square == math.ceil(
+        accuracy.samples_for(0.01)
+    )
+    record = next(one for one in comparison.records() if one["mechanism"] == "randomised-response")
+    assert record["users_for_one_percent"] == users._asdict()
+    assert record["sample_complexity"] == row.sample_complexity
+    with pytest.raises(ValueError, match="'randomized' is not in the comparison"):
+        comparison.users_for("randomized")
 
 
 def test_it_prints_as_an_aligned_table_with_every_bound(comparison):
-    heading, *lines, footer = str(comparison).splitlines()
+    heading, *lines, footer = str(comparison).removesuffix(f"\n{NEEDED}").splitlines()
     assert len(lines) == len(comparison.rows)
+    assert "users needed  least accurate" in heading
+    assert all(len(line) <= 100 for line in NEEDED.splitlines())
     assert len({len(line) for line in (heading, *lines)}) == 1
     assert all(name in footer for name in comparison.bounds.known())
 

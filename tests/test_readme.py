@@ -48,7 +48,7 @@ def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatc
     assert environment == "python3 -m venv .venv"
     assert "pip install" in install
     printed = said(capsys, optimise)
-    assert "above the best possible strategy" in printed
+    assert "above the best possible unbiased strategy" in printed
     assert all(name in printed for name in ("hierarchical", "hadamard-response", "randomised-response"))
     Path("people.csv").write_text("name,age\n" + "".join(f"p{k},{k * k % 97}\n" for k in range(500)) + "q,\n")
     printed = said(capsys, own)

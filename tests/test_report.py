@@ -44,30 +44,38 @@ def test_the_numbers_are_those_of_the_solutions(tmp_path):
     solutions = st.path(st.prefix(6), [0.5, 1.0, 2.0], FEW)
     page = read(solutions[1].report(tmp_path / "report.html", name="cdf", others=solutions))
     found = numbers(page)
-    lines = {line["name"]: line["users"] for line in found["lines"]}
+    lines, single = ({line["name"]: line[which] for line in found["lines"]} for which in ("mean", "single"))
     assert found["budgets"] == [0.5, 1.0, 2.0]
     assert found["budgets"][found["asked"]] == 1.0
-    assert lines["this mechanism"] == [one.samples_for(0.01) for one in solutions]
-    assert lines["lower bound"] == [st.Comparison.of(one).fewest_users for one in solutions]
+    assert lines["this mechanism"] == [one.samples_for(1) for one in solutions]
+    assert single["this mechanism"] == [one.largest_variance for one in solutions]
+    least = [0.01 * st.Comparison.of(one).fewest_users for one in solutions]
+    assert lines["lower bound"] == single["lower bound"] == least
     for one in solutions[1].baselines:
         name = f"{one.mechanism} (δ = {one.strategy.delta:g})" if one.strategy.delta else one.mechanism
-        assert lines[name][1] == one.accuracy.samples_for(0.01)
-    assert f"{math.ceil(solutions[1].samples_for(1e-4)):,} users are enough" in page.text
+        assert lines[name][1] == one.accuracy.samples_for(1)
+        assert single[name][1] == one.largest_variance
+    users = solutions[1].users_for()
+    assert (
+        f"{users.root_mean_square:,} users are enough for a standard error of 1 % of all users" in page.text
+    )
+    assert f"root mean square over the queries, {users.least_accurate:,} for every single answer" in page.text
+    assert users.least_accurate > users.root_mean_square == math.ceil(solutions[1].samples_for(1e-4))
     assert f"{solutions[1].objective:.4g}" in page.text
     assert f"cdf at ε = 1: {'the best' if solutions[1].gap < 5e-5 else 'within'}" in page.text
 
 
 def test_without_other_solutions_there_are_bounds_and_published_mechanisms(solution, tmp_path):
     found = numbers(read(solution.report(tmp_path / "report.html")))
-    lines = {line["name"]: line["users"] for line in found["lines"]}
+    lines = {line["name"]: line["mean"] for line in found["lines"]}
     assert found["budgets"] == sorted([*around(1.0), 1.0])
     assert [users is None for users in lines["this mechanism"]] == [
         budget != 1.0 for budget in found["budgets"]
     ]
     at_four = st.optimise(st.prefix(6), 4.0, FEW)
-    assert lines["lower bound"][-1] == pytest.approx(st.Comparison.of(at_four).fewest_users, rel=1e-3)
+    assert lines["lower bound"][-1] == pytest.approx(0.01 * st.Comparison.of(at_four).fewest_users, rel=1e-3)
     assert lines["hierarchical"][-1] == next(
-        one.accuracy.samples_for(0.01) for one in at_four.baselines if one.mechanism == "hierarchical"
+        one.accuracy.samples_for(1) for one in at_four.baselines if one.mechanism == "hierarchical"
     )
 
 
@@ -144,8 +152,8 @@ def test_the_command_on_the_page_makes_the_page(capsys, tmp_path, monkeypatch):
     assert (tmp_path / "report.html").read_bytes() == (tmp_path / "first.html").read_bytes()
     exec(python, {})
     again = numbers(read(tmp_path / "report.html"))
-    ours = {line["name"]: line["users"] for line in again["lines"]}["this mechanism"]
-    assert ours[again["asked"]] == numbers(page)["lines"][0]["users"][1]
+    ours = {line["name"]: line["mean"] for line in again["lines"]}["this mechanism"]
+    assert ours[again["asked"]] == numbers(page)["lines"][0]["mean"][1]
 
 
 def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
@@ -157,8 +165,8 @@ def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
         assert run(capsys, "report", file, "--over", "epsilon=2", "-o", "page.html", "--force")[0] == 0
         page = read(tmp_path / "page.html")
         line = next(one for one in numbers(page)["lines"] if one["name"] == "this mechanism")
-        needed = st.evaluate(found.workload, found.strategy).samples_for(0.01)
-        assert line["users"][numbers(page)["asked"]] == pytest.approx(needed, rel=1e-12)
+        needed = st.evaluate(found.workload, found.strategy).samples_for(1)
+        assert line["mean"][numbers(page)["asked"]] == pytest.approx(needed, rel=1e-12)
         assert f"stratagem report {file}" in page.text
 
 

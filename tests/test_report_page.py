@@ -115,7 +115,13 @@ def test_users_needed_are_those_of_python(place, error, show):
     best = min(solution.baselines, key=lambda one: one.accuracy.samples_for(alpha))
     assert found[best.mechanism] == f"{math.ceil(best.accuracy.samples_for(alpha)):,}"
     assert found["lower bound"] == f"{math.ceil(st.Comparison.of(solution).fewest_users * 0.01 / alpha):,}"
-    assert found[OURS] in page.locator("#answer").inner_text()
+    single = f"{solution.users_for(error / 100).least_accurate:,}"
+    assert single != found[OURS]
+    said = page.locator("#answer").inner_text()
+    assert f"{found[OURS]} users are needed" in said
+    assert f"root mean square over the queries; {single} for every single answer" in said
+    row = page.locator("#found tbody tr").filter(has_text=OURS).locator("td")
+    assert row.last.inner_text() == single
     assert f"at ε = {BUDGETS[place]:g}" in page.locator("#answer").inner_text()
 
 
@@ -130,6 +136,9 @@ def test_the_error_reached_is_that_of_python(place, users, show):
     assert solution.samples_for((said / 100) ** 2) == pytest.approx(users, rel=0.01)
     exact = math.sqrt(solution.accuracy.worst_case_variance / solution.workload.queries / users)
     assert said == float(f"{100 * exact:.3g}")
+    largest = float(f"{100 * math.sqrt(solution.largest_variance / users):.3g}")
+    answer = page.locator("#answer").inner_text().replace("\u00a0", " ")
+    assert f"{largest:g} % for the least accurate answer" in answer
 
 
 @pytest.mark.parametrize("place", range(len(BUDGETS)))

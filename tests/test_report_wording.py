@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stratagem.report.wording import above, at_most, below, counted, odds, percent, users
+from stratagem.report.wording import above, at_most, below, counted, odds, percent
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 0.6931, 1.0, 1.1, 7.0, 30.0, 300.0])
@@ -27,14 +27,6 @@ def test_limits_in_per_cent_are_rounded_outwards():
 )
 def test_any_share_can_be_written(share, expected):
     assert percent(share) == f"{expected}\u00a0%"
-
-
-@pytest.mark.parametrize(
-    ("needed", "expected"),
-    [(0.0, "0"), (0.2, "1"), (80_000.00000000001, "80,000"), (80_000.1, "80,001"), (2e12, "2e+12")],
-)
-def test_users_are_rounded_up_but_noise_is_not(needed, expected):
-    assert users(needed) == expected
 
 
 def test_one_thing_is_not_plural():

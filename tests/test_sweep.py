@@ -8,6 +8,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
+from stratagem.study.comparison import NEEDED
 from stratagem.study.comparison_sweep import BOUND, Sweep
 
 QUICK = st.Auto(outputs=32, max_seconds=0.5)
@@ -30,12 +31,16 @@ def domains():
 def test_a_sweep_goes_along_one_axis(name, axis, places, request):
     line = request.getfixturevalue(name)
     assert (line.axis, line.places, line.complete) == (axis, places, True)
-    needed = line.users_needed()
-    assert next(iter(needed)) == "optimised"
-    assert list(needed)[-1] == BOUND
-    for users in needed.values():
-        for ours, least in zip(users, needed[BOUND], strict=True):
-            assert ours is None or ours >= least * (1 - 1e-9)
+    needed, single = line.users_needed(), line.users_needed(least_accurate=True)
+    assert next(iter(needed)) == next(iter(single)) == "optimised"
+    assert list(needed)[-1] == list(single)[-1] == BOUND
+    assert needed[BOUND] == single[BOUND]
+    for mechanism, users in needed.items():
+        for ours, every, least in zip(users, single[mechanism], needed[BOUND], strict=True):
+            assert ours is None or every >= ours >= least
+    for mechanism, literature in line.sample_complexity().items():
+        pairs = zip(literature, needed[mechanism], strict=True)
+        assert all(one is None or abs(100 * one - users) <= 1 for one, users in pairs)
 
 
 def test_each_place_is_the_comparison_made_there(budgets):
@@ -50,7 +55,7 @@ def test_each_place_is_the_comparison_made_there(budgets):
 def test_no_strategy_needs_fewer_users_than_the_bound_leaves(objective):
     """At n = 4 the users that every random strategy needs, found or not, are above the bound of each objective."""
     line = st.sweep(st.prefix(4), [1.0], QUICK, objective=objective)
-    (least,) = line.users_needed()[BOUND]
+    (least,) = line.sample_complexity()[BOUND]
     rng = np.random.default_rng(5)
     for _ in range(50):
         rows = 1 + (np.e * (1 - 1e-12) - 1) * rng.integers(0, 2, (6, 4))
@@ -71,6 +76,9 @@ def test_data_holds_every_row_and_bound(budgets, tmp_path):
     assert [float(line["objective"]) for line in lines] == [record["objective"] for record in records]
     tuned = [line["parameters"] for line in lines if line["mechanism"] == "hierarchical"]
     assert all("branching" in words for words in tuned)
+    for line, record in zip(lines, records, strict=True):
+        for which, users in record["users_for_one_percent"].items():
+            assert line[f"users_for_one_percent_{which}"] == str(users)
 
 
 @pytest.mark.parametrize("name", ["budgets", "domains"])
@@ -85,9 +93,13 @@ def test_it_plots(name, request, tmp_path):
 
 
 def test_it_prints_as_an_aligned_table(domains):
-    heading, *lines = str(domains).splitlines()
-    assert len(lines) == len(domains.users_needed())
-    assert {len(line) for line in lines} == {len(heading)}
+    mean, single, note = str(domains).split("\n\n")
+    for table, which in ((mean, "users needed"), (single, "least accurate")):
+        heading, *lines = table.splitlines()
+        assert heading.startswith(which)
+        assert len(lines) == len(domains.users_needed())
+        assert {len(line) for line in lines} == {len(heading)}
+    assert note == NEEDED
 
 
 @pytest.mark.parametrize(

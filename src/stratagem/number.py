@@ -85,6 +85,17 @@ def user_counts(values: ArrayLike, n: int) -> np.ndarray:
     return x
 
 
+def users_text(users: int | None) -> str:
+    """Write a number of users out, with four digits when nobody would read the others.
+
+    >>> users_text(445613), users_text(4 * 10**20), users_text(None)
+    ('445,613', '4e+20', 'not known')
+    """
+    if users is None:
+        return "not known"
+    return f"{users:,}" if users < 10**12 else number_text(float(users))
+
+
 def number_text(value: float) -> str:
     """Write a number for reading: whole from a thousand on, a power of ten from 10^12 on."""
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"

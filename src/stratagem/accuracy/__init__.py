@@ -16,25 +16,33 @@ from stratagem.accuracy.dense import (
     supporting_inverse,
 )
 from stratagem.accuracy.junta import junta_accuracy
+from stratagem.accuracy.largest import largest_variance, largest_variances
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.orbit import orbit_accuracy, orbit_objective
 from stratagem.accuracy.query import query_variances
+from stratagem.accuracy.users import ERROR, Users, both_needed, users_needed
 from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Randomiser
 from stratagem.workloads import Workload
 
 __all__ = [
+    "ERROR",
     "Accuracy",
     "UnsupportedWorkloadError",
+    "Users",
+    "both_needed",
     "check_domain",
     "check_seen",
     "check_support",
     "evaluate",
+    "largest_variance",
+    "largest_variances",
     "objective",
     "per_query_variance",
     "quadratic_forms",
     "query_variances",
     "spread",
     "supporting_inverse",
+    "users_needed",
 ]
 
 

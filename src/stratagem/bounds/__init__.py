@@ -1,4 +1,4 @@
-"""Lower bounds on the objective of every epsilon-LDP strategy."""
+"""Lower bounds on the objective of every epsilon-LDP strategy: on unbiased estimates from one report per user."""
 
 from __future__ import annotations
 
@@ -61,6 +61,8 @@ SAFETY = 1e-10
 class Bounds:
     """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy.
 
+    L is the variance of unbiased estimates from one report per user, averaged over the user types or the prior:
+    biased estimates, or rounds that build on each other, may have smaller errors.
     On L(Q)/n instead where nobody can count the domain, n > 2^53 (`workload.counted`).
     """
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+SCOPE = "unbiased estimates from one report per user"
+"""What every bound is about: the variance of such estimates, averaged as the objective says. Biased ones may err less.
+
+Of N users whose types are drawn from the prior, an unbiased estimate, linear or not, has at least the variance of its
+linear part, which is unbiased too (Hoeffding 1948); so the bounds on linear estimates hold for all unbiased ones.
+"""
+
 
 class Meaning(NamedTuple):
     """What a bound is and who found it."""

@@ -1,4 +1,4 @@
-"""The command `bound`: what no strategy can beat."""
+"""The command `bound`: lower bounds on unbiased strategies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def bound(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Compute lower bounds on the objective of every strategy for a workload, once or along an axis."""
+    """Compute lower bounds on the objective of every unbiased strategy for a workload, once or along an axis.
+
+    They hold for unbiased estimates from one report per user. Biased estimates may have smaller errors.
+    """
     from stratagem.privacy import check
     from stratagem.study.bound_table import bound_sweep
 
@@ -91,8 +94,11 @@ def bounds_data(bounds: Bounds) -> dict[str, float]:
 
 
 def _write_bounds(bounds: Bounds) -> None:
+    from stratagem.bounds.meaning import SCOPE
+
     for name, value in bounds.known().items():
         write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")
+    write(f"\nno ε-LDP strategy with {SCOPE} has a smaller objective than the best of them")
 
 
 def _point_data(point: BoundPoint) -> dict[str, object]:

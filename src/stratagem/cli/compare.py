@@ -76,8 +76,7 @@ def _keep(
     if single:
         write_comparison(single)
     else:
-        write_table(line.headings(), line.cells(), bold=0)
-        write("\nusers needed: for worst-case normalised variance 0.01")
+        _write_sweep(line)
     for path, what in ((plot, "drawn"), (out, "written")):
         if path is not None:
             write(f"{what} in {path}")
@@ -87,12 +86,25 @@ def _keep(
 
 def write_comparison(comparison: Comparison) -> None:
     """Write the table of mechanisms, the optimised one in bold, and the bounds."""
+    from stratagem.study.comparison import NEEDED
+
     ours = next(place for place, row in enumerate(comparison.rows) if row.optimised)
     write_table(comparison.headings, comparison.cells(), words=2, bold=ours)
     write(f"\n{comparison.footer()}")
     if comparison.users is not None:
         write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
-    write("users needed: for worst-case normalised variance 0.01")
+    write(NEEDED)
+
+
+def _write_sweep(line: Sweep) -> None:
+    """Write the users needed, for the root mean square and for the least accurate answer."""
+    from stratagem.study.comparison import NEEDED
+
+    for least_accurate in (False, True):
+        headings = line.headings(least_accurate=least_accurate)
+        write_table(headings, line.cells(least_accurate=least_accurate), bold=0)
+        write()
+    write(NEEDED)
 
 
 def _write_users(request: Request) -> None:

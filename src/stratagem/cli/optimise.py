@@ -43,7 +43,7 @@ def optimise(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Find a strategy close to the best possible one, and say how close. Ctrl-C keeps the best so far."""
+    """Find a strategy close to the best possible unbiased one, and say how close. Ctrl-C keeps the best so far."""
     from stratagem.study.optimisation import optimise as run
 
     plain = request.prior is None and request.objective == "average"
@@ -119,6 +119,7 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
         "average_variance": solution.accuracy.average_variance,
         "worst_case_variance": solution.accuracy.worst_case_variance,
         "sample_complexity": solution.samples_for(ALPHA),
+        "users_for_one_percent": solution.users_for()._asdict(),
         "status": str(solution.status),
         "solver": solution.solver,
         "reason": solution.reason,
@@ -142,8 +143,9 @@ def _describe(solution: Solution, name: str, out: Path | None, values: Values) -
     write(
         f"\nfound:  {read_count(solution.strategy.outputs)} reports, "
         f"measured epsilon {solution.strategy.epsilon:.10g}, "
-        f"at most {100 * solution.gap:.2f} % above the best possible strategy, in {solution.seconds:.1f} s"
+        f"at most {100 * solution.gap:.2f} % above the best possible unbiased strategy, in {solution.seconds:.1f} s"
     )
+    write(f"users:  {solution.users_for()}")
     write(f"solver: {solution.solver}: {solution.reason}")
     write(f"status: {solution.status}")
     write(f"saved:  {out or 'no'}")

@@ -107,6 +107,13 @@ def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulatio
         f"predicted error of an answer (root mean square): {root:,.1f} users, "
         f"{100 * root / result.users:.2f} % of all"
     )
+    if result.standard_errors is not None:
+        worst = int(result.standard_errors.argmax())
+        error = float(result.standard_errors[worst])
+        write(
+            f"predicted error of the least accurate one, query {worst}: {error:,.1f} users, "
+            f"{100 * error / result.users:.2f} % of all"
+        )
     write(f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)")
 
 

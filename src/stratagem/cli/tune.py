@@ -44,7 +44,7 @@ def tune(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Tune a published mechanism for a workload, say how far it is from the best possible one, and save it."""
+    """Tune a published mechanism for a workload, say how far it is from the best possible unbiased one, and save it."""
     from stratagem.study.tuning import tune as run
 
     asked = read_workload(workload, domain, order, width)
@@ -59,4 +59,4 @@ def tune(
         write_json(data(solution, workload, prior, out))
         return
     write(f"{workload} over domain {asked.domain}, epsilon {solution.epsilon:g}, objective {objective}\n")
-    write(f"{solution}\nsaved        {out or 'no'}")
+    write(f"{solution}\nusers        {solution.users_for()}\nsaved        {out or 'no'}")

@@ -57,7 +57,7 @@ class Objective(ABC):
 
     @abstractmethod
     def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
-        """Return lower bounds on the objective of every epsilon-LDP strategy; `duals` if they are known already."""
+        """Return lower bounds on the objective of every unbiased strategy; `duals` if they are known already."""
 
     @abstractmethod
     def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:

@@ -1,4 +1,4 @@
-"""The error of every query of a strategy, beside what no mechanism can beat."""
+"""The error of every query of a strategy, beside the lower bound on unbiased mechanisms."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ NAMED = 6
 """Published mechanisms with a name and a colour, those closest to the strategy found somewhere."""
 
 LABELS = {
-    "users needed": "users needed (normalised variance 0.01)",
+    "users needed": "users needed for ±1 % (root mean square)",
+    "least accurate": "users needed for ±1 % of every answer",
     "over bound": "objective over the best lower bound",
 }
 
@@ -30,14 +31,15 @@ Values = Sequence[float | None]
 def plot_sweep(
     sweep: Sweep, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
 ) -> Figure:
-    """Draw `Sweep.users_needed` or `Sweep.over_bound` along the axis, every line named where it ends.
+    """Draw `Sweep.users_needed`, of either kind, or `Sweep.over_bound` along the axis, every line named at its end.
 
     Raises:
         ValueError: as `page`, or for an unknown measure.
     """
     if measure not in LABELS:
         raise ValueError(f"the measure is {measure!r}, but must be one of {', '.join(LABELS)}: choose one")
-    lines = sweep.users_needed() if measure == "users needed" else sweep.over_bound()
+    users = sweep.users_needed(least_accurate=measure == "least accurate")
+    lines = sweep.over_bound() if measure == "over bound" else users
     ours, *others, bound = lines.items()
     others.sort(key=lambda line: _best_ratio(line[1], ours[1]))
     pale = [Line(values, PALE, style={"linewidth": 0.8}) for _, values in others[NAMED:]]

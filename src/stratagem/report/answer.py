@@ -6,20 +6,21 @@ import math
 
 import numpy as np
 
-from stratagem.accuracy import query_variances
-from stratagem.number import spread
+from stratagem.accuracy import largest_variances, users_needed
+from stratagem.bounds.meaning import SCOPE
+from stratagem.number import spread, users_text
 from stratagem.plots.figure import page
 from stratagem.plots.query_error import draw_errors
 from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
-from stratagem.report.wording import ERROR, count, users
+from stratagem.report.wording import count
 
 HEIGHT = 3.0
 """Inches of the picture."""
 SHOWN = 12
 """Queries in the table."""
-HEADINGS = ("query", "deviation per user", "users for 1\u00a0%")
+HEADINGS = ("query", "largest deviation per user", "users for 1\u00a0%")
 
 
 def answers(subject: Subject) -> Markup:
@@ -32,7 +33,7 @@ def answers(subject: Subject) -> Markup:
     mean = math.sqrt(solution.accuracy.average_variance / workload.queries)
     words = (
         f"One user of random type adds {mean:.3g} to the standard deviation of an answer (root mean square over "
-        f"the queries), N users √N times as much. No mechanism gets below {least:.3g}."
+        f"the queries), N users √N times as much. No ε-LDP mechanism with {SCOPE} gets below {least:.3g}."
     )
     shown = figure(drawn, f"Standard deviation of every answer. {words}", words)
     return joined(element("div", shown), element("div", _numbers(subject)))
@@ -41,13 +42,16 @@ def answers(subject: Subject) -> Markup:
 def _numbers(subject: Subject) -> Markup:
     solution = subject.solution
     try:
-        variances = query_variances(solution.workload, solution.strategy, solution.prior)
+        variances = largest_variances(solution.workload, solution.strategy, solution.prior)
     except ValueError as error:
         return element("p", f"Query by query they are not told: {error}.")
     rows = [
-        (count(i), f"{math.sqrt(variances[i]):.4g}", users(variances[i] / ERROR**2))
+        (count(i), f"{math.sqrt(variances[i]):.4g}", users_text(users_needed(variances[i])))
         for i in spread(len(variances), SHOWN)
     ]
     worst = int(np.argmax(variances))
-    caption = f"{len(rows)} of {count(len(variances))} queries, evenly spread; the least accurate is number {worst:,}"
+    caption = (
+        f"{len(rows)} of {count(len(variances))} queries, evenly spread, for users of the type that is worst for each; "
+        f"the least accurate is number {worst:,}: {users_text(users_needed(variances[worst]))} users"
+    )
     return table(caption, HEADINGS, rows)

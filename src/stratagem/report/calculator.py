@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+from stratagem.accuracy import ERROR
+from stratagem.number import users_text
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.subject import Subject
-from stratagem.report.wording import ERROR, at_error, users
-from stratagem.study.comparison import ALPHA, OPTIMISED
+from stratagem.study.comparison import OPTIMISED
 from stratagem.study.comparison_sweep import BOUND
 
 OURS = "this mechanism"
 MODES = {"users": "the users needed", "error": "the error reached", "budget": "the ε needed"}
 READING = (
-    "Markers are computed, lines between them only guide the eye. The error is the root mean square over \
+    "Markers are computed, lines between them only guide the eye. The error drawn is the root mean square over \
 all queries for the least favourable user type; errors half as large need four times the users. "
 )
 
 
 def numbers(subject: Subject) -> dict[str, object]:
-    """Return what the page computes with: users for normalised variance `alpha`, by mechanism and budget.
+    """Return what the page computes with, by mechanism and budget: the variance of an answer per user.
 
-    A standard error of s, as a share of all users, is a normalised variance of s^2, to which the users needed
-    are inverse: users(s) = users(alpha) alpha/s^2.
+    In the mean over the queries and for the least accurate answer, for the least favourable user type. A standard
+    error of s, as a share of all users, takes variance/s^2 users.
     """
     line = subject.line.sweep
+    mean, single = line.variances(), line.variances(least_accurate=True)
     return {
-        "alpha": ALPHA,
         "budgets": line.places,
         "asked": line.places.index(subject.solution.epsilon),
         "error": ERROR,
         "lines": [
-            {"name": name, "kind": kind, "users": line.users_needed()[key]}
+            {"name": name, "kind": kind, "mean": mean[key], "single": single[key]}
             for key, (name, kind) in _names(subject).items()
         ],
     }
@@ -46,7 +47,7 @@ def calculator(subject: Subject) -> Markup:
             "figure", _chart(), element("figcaption", *_caption(subject)), hidden=True, id="over-budgets"
         ),
         element("div", id="found", hidden=True),
-        details("All computed numbers", _table(subject)),
+        details("All computed numbers", _table(subject), _table(subject, least_accurate=True)),
     )
 
 
@@ -55,7 +56,7 @@ def _names(subject: Subject) -> dict[str, tuple[str, str]]:
     deltas = {row.mechanism: row for one in subject.line.sweep.comparisons for row in one.rows if row.delta}
     names = {
         key: (f"{key} (δ = {deltas[key].delta:g})" if key in deltas else key, "published")
-        for key in subject.line.sweep.users_needed()
+        for key in subject.line.sweep.variances()
     }
     return names | {OPTIMISED: (OURS, "ours"), BOUND: (BOUND, "bound")}
 
@@ -108,19 +109,20 @@ def _caption(subject: Subject) -> list[str]:
     sentences = [READING]
     if not subject.line.sweep.complete:
         sentences.append("The computation was ended by hand: further budgets are not here. ")
-    if None in subject.line.sweep.users_needed()[OPTIMISED]:
+    if None in subject.line.sweep.variances()[OPTIMISED]:
         sentences.append(
             "This mechanism was computed at one ε; at others there are published mechanisms and bounds. "
         )
     return sentences + [f"ε = {epsilon:g} is left out: {why} " for epsilon, why in missing]
 
 
-def _table(subject: Subject) -> Markup:
+def _table(subject: Subject, *, least_accurate: bool = False) -> Markup:
     line = subject.line.sweep
-    needed = line.users_needed()
+    needed = line.users_needed(least_accurate=least_accurate)
     rows = [
-        (name, *("" if value is None else users(at_error(value)) for value in needed[key]))
+        (name, *("" if value is None else users_text(value) for value in needed[key]))
         for key, (name, _) in _names(subject).items()
     ]
     headings = ("ε =", *(f"{place:g}" for place in line.places))
-    return table("Users needed for a standard error of 1 % of all users", headings, rows)
+    which = "on every single answer" if least_accurate else "root mean square over the queries"
+    return table(f"Users needed for a standard error of 1 % of all users, {which}", headings, rows)

@@ -1,4 +1,4 @@
-"""The first thing a reader sees: what is asked, how accurate it is, how far from the best possible."""
+"""The first thing a reader sees: what is asked, how accurate it is, how far from the best unbiased mechanism."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from stratagem.number import number_text
 from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.subject import Subject
-from stratagem.report.wording import BEST, ERROR, above, at_most, count, counted, odds, users
+from stratagem.report.wording import BEST, above, at_most, count, counted, odds
 from stratagem.solvers import Status
 
 SHOWN = 12
@@ -15,29 +15,24 @@ SHOWN = 12
 
 
 def title(subject: Subject) -> str:
-    """Return the page's title: what is asked and how close to the best possible answer it is."""
+    """Return the page's title: what is asked and how close to the best possible unbiased mechanism it is."""
     gap = subject.solution.gap
     if not math.isfinite(gap):
         return f"{subject.name} at ε = {subject.solution.epsilon:g}"
-    close = "the best there can be" if gap < BEST else f"within {above(gap)} of the best possible"
-    return f"{subject.name} at ε = {subject.solution.epsilon:g}: {close}"
+    close = "" if gap < BEST else f"within {above(gap)} of "
+    return f"{subject.name} at ε = {subject.solution.epsilon:g}: {close}the best possible unbiased mechanism"
 
 
 def summary(subject: Subject) -> Markup:
     """Return the page's first paragraphs."""
     solution = subject.solution
-    needed = users(solution.samples_for(ERROR**2))
     types = counted(solution.workload.domain_size, "user type")
     asked = (
         f"{counted(solution.workload.queries, 'query')} over {types}. "
         "Every user sends one randomised report, and no report is more than "
         f"{odds(solution.epsilon)} times as likely for one user type as for another."
     )
-    enough = "user is enough" if needed == "1" else "users are enough"
-    found = (
-        f"{needed} {enough} for a standard error of 1 % of all users on an answer, "
-        "even if everybody had the least favourable type."
-    )
+    found = f"{solution.users_for()}."
     return joined(element("p", asked, class_="lede"), element("p", found, class_="lede"), _facts(subject))
 
 

@@ -3,20 +3,23 @@
 
 (() => {
   const $ = (id) => document.getElementById(id);
-  const { alpha, budgets, asked, lines } = JSON.parse($("numbers").textContent);
+  const { budgets, asked, lines } = JSON.parse($("numbers").textContent);
   const SVG = "http://www.w3.org/2000/svg", HEIGHT = 320, LETTER = 12, SHOWN = 8;
+  const MEAN = "root mean square over the queries";
   const inputs = { budget: $("budget"), users: $("users"), error: $("error") };
   const many = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
+  /** Variance of an answer per user, by budget: in the mean over the queries, or "single" for the least accurate. */
+  const added = (line, place, which = "mean") => line[which][place];
   /** Users needed for a standard error of `share` of all users; null where nobody computed it. */
-  const needed = (line, place, share) =>
-    (line.users[place] === null ? null : (line.users[place] * alpha) / share ** 2);
+  const needed = (line, place, share, which) =>
+    (added(line, place, which) === null ? null : Math.max(1, added(line, place, which) / share ** 2));
   /** Standard error of an answer as a share of so many users. */
-  const reached = (line, place, users) =>
-    (line.users[place] === null ? null : Math.sqrt((line.users[place] * alpha) / users));
+  const reached = (line, place, users, which) =>
+    (added(line, place, which) === null ? null : Math.sqrt(added(line, place, which) / users));
   /** First computed budget at which so many users are enough; -1 where none is. */
-  const enough = (line, share, users) =>
-    budgets.findIndex((_, place) => line.users[place] !== null && needed(line, place, share) <= users);
+  const enough = (line, share, users, which) =>
+    budgets.findIndex((_, place) => added(line, place, which) !== null && needed(line, place, share, which) <= users);
 
   const asUsers = (x) => (x < 1e15 ? many.format(Math.ceil(x * (1 - 1e-12))) : x.toExponential(3));
   const asShare = (x) => `${Number((100 * x).toPrecision(3))}\u00a0%`;
@@ -24,8 +27,8 @@
 
   /** Lines of the kinds of a choice: the published mechanism that needs the fewest users at its budget is the best. */
   function kinds(place) {
-    const published = lines.filter(({ kind, users }) => kind === "published" && users[place] !== null);
-    const best = published.reduce((a, b) => (a && a.users[place] <= b.users[place] ? a : b), null);
+    const published = lines.filter(({ kind, mean }) => kind === "published" && mean[place] !== null);
+    const best = published.reduce((a, b) => (a && a.mean[place] <= b.mean[place] ? a : b), null);
     return lines.map((line) => (line === best ? { ...line, kind: "best" } : line));
   }
 
@@ -45,17 +48,17 @@
   /** Per line, what was asked for as a number and as text, and how it compares with the bound. */
   function answers({ find, place, users, error }, shown) {
     const value = {
-      users: (line) => needed(line, place, error),
-      error: (line) => reached(line, place, users),
-      budget: (line) => { const at = enough(line, error, users); return at < 0 ? null : budgets[at]; },
+      users: (line, which) => needed(line, place, error, which),
+      error: (line, which) => reached(line, place, users, which),
+      budget: (line, which) => { const at = enough(line, error, users, which); return at < 0 ? null : budgets[at]; },
     }[find];
     const bound = value(lines.find(({ kind }) => kind === "bound"));
     const none = find === "budget" ? `none up to ${budgets[budgets.length - 1]}` : "not computed here";
     const text = { users: asUsers, error: asShare, budget: String }[find];
     return shown.map((line) => {
-      const x = value(line);
+      const x = value(line), every = value(line, "single");
       return {
-        ...line, x, text: x === null ? none : text(x), times: x === null || !(bound > 0) ? "" : asTimes(x / bound),
+        ...line, x, text: x === null ? none : text(x), every: every === null ? none : text(every), times: x === null || !(bound > 0) ? "" : asTimes(x / bound),
       };
     });
   }
@@ -68,18 +71,20 @@
     const other = best && best.x !== null ? `; the best published one, ${best.name}, ` : "";
     if (find === "users") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
-        : `${ours.text} users are needed for ${goal()} ${at}.`;
-      return `${first} No mechanism manages with fewer than ${bound.text}${other && `${other}needs ${best.text}`}.`;
+        : `${ours.text} users are needed for ${goal()} ${at}, ${MEAN}; ${ours.every} for every single answer.`;
+      return `${first} No mechanism with unbiased answers manages with fewer than ${bound.text}${other && `${other}needs ${best.text}`}.`;
     }
     if (find === "error") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
-        : `With ${asUsers(users)} users the standard error of an answer is ${ours.text} of all users ${at}.`;
-      return `${first} No mechanism gets below ${bound.text}${other && `${other}reaches ${best.text}`}.`;
+        : `With ${asUsers(users)} users the standard error of an answer is ${ours.text} of all users ${at}, ${MEAN}; `
+          + `${ours.every} for the least accurate answer.`;
+      return `${first} No mechanism with unbiased answers gets below ${bound.text}${other && `${other}reaches ${best.text}`}.`;
     }
     const first = ours.x === null
       ? `No computed ε up to ${budgets[budgets.length - 1]} is enough for ${goal()} with ${asUsers(users)} users.`
-      : `${goal().replace("a", "A")} with ${asUsers(users)} users needs ε = ${ours.text}, the least that was computed.`;
-    return first + (bound.x === null ? "" : ` Below ε = ${bound.text} no mechanism computed here can do it.`);
+      : `${goal().replace("a", "A")} with ${asUsers(users)} users needs ε = ${ours.text}, the least that was computed, `
+        + `${MEAN}; for every single answer: ${ours.every}.`;
+    return first + (bound.x === null ? "" : ` Below ε = ${bound.text} no mechanism computed here can do it with unbiased answers.`);
   }
 
   function make(name, attributes = {}, ...parts) {
@@ -132,8 +137,8 @@
           svg.append(marker(kind, x(a), y(b), a === chosen ? 1.7 : 1));
         }
       });
-    const what = find === "error" ? `Standard error with ${asUsers(users)} users`
-      : `Users needed for a standard error of ${asShare(error)}`;
+    const what = `${find === "error" ? `Standard error with ${asUsers(users)} users`
+      : `Users needed for a standard error of ${asShare(error)}`}, ${MEAN}`;
     $("chart").setAttribute("aria-label", `${what}, over ε from ${budgets[0]} to `
       + `${budgets[budgets.length - 1]}: this mechanism, ${lines.length - 2} published mechanisms and the lower bound. `
       + "The numbers are in the tables below.");
@@ -185,12 +190,13 @@
 
   /** Lay all lines out as a table, what was asked for rising. */
   function table(found, { find }) {
-    const headings = ["mechanism", { users: "users needed", error: "standard error", budget: "ε needed" }[find], "over the bound"];
+    const headings = ["mechanism", { users: "users needed", error: "standard error", budget: "ε needed" }[find], "over the bound",
+      "for every answer"];
     const rows = [...found].sort((a, b) => (a.x ?? Infinity) - (b.x ?? Infinity) || (a.kind === "bound" ? -1 : 0))
       .filter(({ kind }, k) => k < SHOWN || kind === "ours" || kind === "bound");
-    const body = rows.map(({ name, kind, text, times }) => make("tr", { class: kind },
+    const body = rows.map(({ name, kind, text, times, every }) => make("tr", { class: kind },
       make("th", { scope: "row" }, name), make("td", { class: "number" }, text),
-      make("td", { class: "number" }, kind === "bound" ? "" : times)));
+      make("td", { class: "number" }, kind === "bound" ? "" : times), make("td", { class: "number" }, every)));
     const caption = rows.length < found.length ? "The best mechanisms for this choice" : "Every mechanism for this choice";
     $("found").replaceChildren(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       make("table", {}, make("caption", {}, caption),

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stratagem.bounds.meaning import MEANINGS
-from stratagem.number import number_text
+from stratagem.bounds.meaning import MEANINGS, SCOPE
+from stratagem.number import number_text, users_text
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
-from stratagem.report.wording import BEST, at_error, at_most, factor, percent, users
+from stratagem.report.wording import BEST, at_most, factor, percent
 from stratagem.solvers.solver import excess
 from stratagem.study.comparison import Comparison, Row
 
-HEADINGS = ("mechanism", "parameters", "objective", "above the bound", "users for 1\u00a0%", "a report")
+HEADINGS = (
+    "mechanism",
+    "parameters",
+    "objective",
+    "above the bound",
+    "users for 1\u00a0%",
+    "for every answer",
+    "a report",
+)
 
-CAPTION = "Lower bounds: no ε-LDP mechanism has a smaller objective"
+CAPTION = f"Lower bounds: no ε-LDP mechanism with {SCOPE} has a smaller objective"
 SHOWN = 12
 """Mechanisms that are drawn."""
 
@@ -24,7 +32,7 @@ def standing(subject: Subject) -> Markup:
     """Return the comparison as a sentence, a picture and a table, and all bounds."""
     comparison = subject.comparison
     bound = comparison.bounds.best
-    rows = [_cells(row, bound) for row in comparison.rows]
+    rows = [_cells(row, comparison) for row in comparison.rows]
     ladder = [
         (name, number_text(value), MEANINGS[name].title)
         for name, value in sorted(comparison.bounds.known().items())
@@ -55,17 +63,17 @@ def _picture(comparison: Comparison) -> Markup:
     return figure(
         replace(comparison, rows=tuple(replace(row, parameters="") for row in rows)).plot(width=WIDTH),
         f"Objectives over the lower bound: {label}",
-        f"Objectives at the same ε; no ε-LDP mechanism can lie left of the dashed line.{some}",
+        f"Objectives at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed line.{some}",
     )
 
 
-def _cells(row: Row, bound: float) -> tuple[str, ...]:
+def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
     cells = (
         row.mechanism,
         row.parameters,
         number_text(row.objective),
-        percent(excess(row.objective, bound)),
-        users(at_error(row.sample_complexity)),
+        percent(excess(row.objective, comparison.bounds.best)),
+        *map(users_text, comparison.users_for(row.mechanism)),
         row.report,
     )
     return tuple(element("strong", cell) for cell in cells) if row.optimised else cells
@@ -76,7 +84,7 @@ def _sentence(subject: Subject) -> str:
     solution, published = subject.solution, subject.solution.baselines
     name = solution.bounds.name
     left = (
-        f"The objective of this one is {at_most(solution.gap)} above that of the best possible mechanism, "
+        f"The objective of this one is {at_most(solution.gap)} above that of the best possible unbiased mechanism, "
         f"by the lower bound “{name}” ({MEANINGS[name].title})."
     )
     if not published:

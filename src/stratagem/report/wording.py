@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from stratagem.number import count_text, number_text
-from stratagem.study.comparison import ALPHA
+from stratagem.number import count_text
 
-ERROR = 0.01
-"""Standard error of an answer, as a share of all users, at which a report states the users needed."""
 BEST = 5e-5
 """Difference from the best that is too small to show."""
-NOISE = 1e-12
-"""Relative error of double precision, which must not round 80,000.000000001 users up to one more."""
 
 
 def count(number: int) -> str:
@@ -25,19 +20,6 @@ def counted(number: int, thing: str) -> str:
     """Write a number of things: 1 query, 2 queries."""
     things = thing if number == 1 else f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
     return f"{count(number)} {things}"
-
-
-def users(needed: float) -> str:
-    """Write a number of users, rounded up."""
-    return count(math.ceil(needed * (1 - NOISE))) if needed < 10**12 else number_text(needed)
-
-
-def at_error(needed: float) -> float:
-    """Return the users needed for a standard error of 1 %, from those for normalised variance 0.01.
-
-    The normalised variance is the squared standard error, and the users needed are inverse to it.
-    """
-    return needed * ALPHA / ERROR**2
 
 
 def percent(share: float, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -28,7 +28,9 @@ TARGET_STEPS = 6
 class Status(StrEnum):
     """How a search ended; the text says what it means and what to do."""
 
-    OPTIMAL = "Optimal within the requested gap: no epsilon-LDP strategy is better by more than that."
+    OPTIMAL = (
+        "Optimal within the requested gap: no unbiased epsilon-LDP strategy is better by more than that."
+    )
     GAP_MISSED = "The requested gap is not met; give more time or outputs, or ask for a larger gap."
     CONVERGED = (
         "Converged: more steps would not help; where the gap matters, try more outputs or another seed."

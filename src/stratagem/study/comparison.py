@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.accuracy import ERROR, Users
 from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
-from stratagem.number import number_text, user_counts
+from stratagem.bounds.meaning import SCOPE
+from stratagem.file.toml import nearest
+from stratagem.number import number_text, user_counts, users_text
 from stratagem.objective import Average, Objective
 from stratagem.prior import check_prior
 from stratagem.solvers import Auto, Callback, Solver
@@ -34,9 +37,14 @@ COMPARED = 2048
 """User types up to which a comparison sets up every published mechanism: minutes."""
 DETAILED = 4096
 """User types up to which the bound for given data is computed: a minute."""
-HEADINGS = ("mechanism", "parameters", "objective", "over bound", "worst case", "users needed", "report")
-ON_DATA = ("mechanism", "parameters", "error", "of users", "over bound", "users needed", "report")
+USERS = ("users needed", "least accurate")
+HEADINGS = ("mechanism", "parameters", "objective", "over bound", *USERS, "report")
+ON_DATA = ("mechanism", "parameters", "error", "of users", "over bound", *USERS, "report")
 """Headings of a comparison on data."""
+NEEDED = (
+    "users needed: for a standard error of 1 % of the users, root mean square over the queries;\n"
+    "least accurate: for every single answer; both if everybody had the least favourable type"
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class Row:
     worst_case_variance: float
     """Total variance added by one user of the least favourable type."""
     sample_complexity: float
-    """Users needed for worst-case normalised variance 0.01."""
+    """Users needed for worst-case normalised variance 0.01, the measure of the literature."""
     epsilon: float
     """Measured from the probabilities."""
     outputs: int | None
@@ -77,7 +85,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Mechanisms on one workload and epsilon, least objective first, with the bounds nobody can beat.
+    """Mechanisms on one workload and epsilon, least objective first, with the lower bounds on unbiased ones.
 
     On data they come with the error that is expected there, the least of it first.
     """
@@ -87,7 +95,7 @@ class Comparison:
     rows: tuple[Row, ...]
     bounds: Bounds
     fewest_users: float
-    """No epsilon-LDP strategy (delta = 0) needs fewer users for worst-case normalised variance 0.01."""
+    """No unbiased epsilon-LDP strategy (delta = 0) needs fewer users for worst-case normalised variance 0.01."""
     compared: Mapping[str, Solution | Contender] = field(repr=False)
     """What the rows are about, by mechanism."""
     users: int | None = None
@@ -133,7 +141,7 @@ class Comparison:
         x = `data` (n,) counts the users of each type. The error of an answer is (sum_u x_u t_u / p)^(1/2), the
         root mean square over the p queries and over all that chance may do, in users: exact, nothing is drawn.
         The strategies stay as they are. With N users, L_x and V the objective and Gram matrix under the prior
-        x/N, no strategy adds less than L_x/n - sum_u x_u V_uu/N a user; the bounds on L_x bound the error.
+        x/N, no unbiased strategy adds less than L_x/n - sum_u x_u V_uu/N a user; the bounds on L_x bound the error.
 
         Raises:
             ValueError: as `check_data`.
@@ -153,6 +161,18 @@ class Comparison:
         added = there.added(lower_bounds(self.workload, self.epsilon, x).best)
         return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
 
+    def users_for(self, mechanism: str, error: float = ERROR) -> Users:
+        """Return the users that a mechanism of the comparison needs for a standard error, as `Solution.users_for`.
+
+        Raises:
+            ValueError: for a name that is not in the comparison.
+        """
+        if mechanism not in self.compared:
+            raise ValueError(
+                f"{mechanism!r} is not in the comparison: {nearest(str(mechanism), self.compared)}"
+            )
+        return self.compared[mechanism].users_for(error)
+
     @property
     def least(self) -> float:
         """The best lower bound on the values of the rows."""
@@ -164,9 +184,13 @@ class Comparison:
         return HEADINGS if self.users is None else ON_DATA
 
     def records(self) -> list[dict[str, object]]:
-        """Return every mechanism as named values, the fields of `Row` that have one."""
+        """Return every mechanism as named values, the fields of `Row` that have one and the users for 1 %."""
         without = {"error"} if self.users is None else set()
-        return [{k: v for k, v in asdict(row).items() if k not in without} for row in self.rows]
+        return [
+            {k: v for k, v in asdict(row).items() if k not in without}
+            | {"users_for_one_percent": self.users_for(row.mechanism)._asdict()}
+            for row in self.rows
+        ]
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return the table's cells as text, one tuple a mechanism, in the order of the headings."""
@@ -175,16 +199,16 @@ class Comparison:
                 row.mechanism,
                 row.parameters,
                 *self._numbers(row),
-                number_text(row.sample_complexity),
+                *map(users_text, self.users_for(row.mechanism)),
                 row.report,
             )
             for row in self.rows
         ]
 
-    def _numbers(self, row: Row) -> tuple[str, str, str]:
+    def _numbers(self, row: Row) -> tuple[str, ...]:
         over = f"{100 * excess(row.value, self.least):+.1f} %"
         if row.error is None or self.users is None:
-            return number_text(row.objective), over, number_text(row.worst_case_variance)
+            return number_text(row.objective), over
         return number_text(row.error), f"{100 * row.error / self.users:.3g} %", over
 
     def footer(self) -> str:
@@ -199,11 +223,11 @@ class Comparison:
             f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
             for name, value in known
         )
-        return f"lower bounds: {bounds}"
+        return f"lower bounds on {SCOPE}: {bounds}"
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        return "\n".join([*aligned([self.headings, *self.cells()], words=2), self.footer()])
+        return "\n".join([*aligned([self.headings, *self.cells()], words=2), self.footer(), NEEDED])
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stratagem.accuracy import Users, users_needed
 from stratagem.file.target import check_target, written_atomically
-from stratagem.number import number_text, ratio
+from stratagem.number import ratio, users_text
 from stratagem.objective import Average
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
-from stratagem.study.comparison import OPTIMISED, Comparison, Row
+from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison, Row
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.workloads import Workload
 
@@ -43,24 +44,43 @@ class Sweep:
         """The value on the axis of every comparison."""
         return tuple(place(self.axis, one.workload, one.epsilon) for one in self.comparisons)
 
-    def users_needed(self) -> dict[str, list[float | None]]:
+    def users_needed(self, *, least_accurate: bool = False) -> dict[str, list[int | None]]:
         """Return the users that every mechanism needs along the axis, None where it does not apply.
 
-        For worst-case normalised variance 0.01 (McKenna et al., VLDB 2020, Corollary 5.3). The strategy found
-        comes first, the others by their objective at the last place where they apply, the bound last.
+        For a standard error of 1 % of the users, root mean square over the queries or for every single answer, if
+        everybody had the least favourable type. The strategy found comes first, the others by their objective at
+        the last place where they apply, the bound last.
         """
-        return self._lines(lambda row, bound: row.sample_complexity, lambda one: one.fewest_users)
+        return {
+            name: [None if variance is None else users_needed(variance) for variance in line]
+            for name, line in self.variances(least_accurate=least_accurate).items()
+        }
+
+    def variances(self, *, least_accurate: bool = False) -> dict[str, list[float | None]]:
+        """Return what one user of the least favourable type adds to the variance of an answer, as `users_needed`.
+
+        In the mean over the queries, or for the least accurate answer: the bound is the same for both.
+        """
+        if least_accurate:
+            return self._lines(lambda one, row: one.compared[row.mechanism].largest_variance, _least)
+        return self._lines(lambda one, row: row.worst_case_variance / one.workload.queries, _least)
+
+    def sample_complexity(self) -> dict[str, list[float | None]]:
+        """Return the users for worst-case normalised variance 0.01, in the order of `users_needed`.
+
+        Reference:
+            McKenna et al., VLDB 2020, Corollary 5.3.
+        """
+        return self._lines(lambda one, row: row.sample_complexity, lambda one: one.fewest_users)
 
     def over_bound(self) -> dict[str, list[float | None]]:
         """Return every mechanism's objective over the best lower bound, in the order of `users_needed`."""
-        return self._lines(lambda row, bound: ratio(row.objective, bound), lambda one: 1.0)
+        return self._lines(lambda one, row: ratio(row.objective, one.bounds.best), lambda one: 1.0)
 
     def _lines(
-        self, of_row: Callable[[Row, float], float | None], of_bound: Callable[[Comparison], float]
+        self, of_row: Callable[[Comparison, Row], float | None], of_bound: Callable[[Comparison], float]
     ) -> dict[str, list[float | None]]:
-        by_place = [
-            {row.mechanism: of_row(row, one.bounds.best) for row in one.rows} for one in self.comparisons
-        ]
+        by_place = [{row.mechanism: of_row(one, row) for row in one.rows} for one in self.comparisons]
         names = {name: None for place in reversed(by_place) for name in place if name != OPTIMISED}
         lines: dict[str, list[float | None]] = {
             name: [place.get(name) for place in by_place] for name in (OPTIMISED, *names)
@@ -85,6 +105,7 @@ class Sweep:
                     "parameters": one.bounds.name,
                     "objective": one.bounds.best,
                     "sample_complexity": one.fewest_users,
+                    "users_for_one_percent": Users(*[users_needed(_least(one))] * 2)._asdict(),
                 }
             )
         return lines
@@ -100,33 +121,38 @@ class Sweep:
             text = json.dumps({"axis": self.axis, "records": records}, indent=1, allow_nan=False) + "\n"
         else:
             page = io.StringIO()
-            writer = csv.DictWriter(page, list(records[0]), restval="", lineterminator="\n")
+            flat = [_flat(record) for record in records]
+            writer = csv.DictWriter(page, list(flat[0]), restval="", lineterminator="\n")
             writer.writeheader()
-            writer.writerows(records)
+            writer.writerows(flat)
             text = page.getvalue()
         with written_atomically(target) as file:
             file.write(text.encode("utf-8"))
         return target
 
-    def headings(self) -> tuple[str, ...]:
-        """Return the headings of the table."""
-        return (f"users needed, {self.axis} =", *(f"{place:g}" for place in self.places))
+    def headings(self, *, least_accurate: bool = False) -> tuple[str, ...]:
+        """Return the headings of the table of users needed."""
+        which = USERS[least_accurate]
+        return (f"{which}, {self.axis} =", *(f"{place:g}" for place in self.places))
 
-    def cells(self) -> list[tuple[str, ...]]:
+    def cells(self, *, least_accurate: bool = False) -> list[tuple[str, ...]]:
         """Return the table's cells as text, one tuple a mechanism, in the order of `headings`."""
         return [
-            (name, *("" if value is None else number_text(value) for value in line))
-            for name, line in self.users_needed().items()
+            (name, *("" if value is None else users_text(value) for value in line))
+            for name, line in self.users_needed(least_accurate=least_accurate).items()
         ]
 
     def __str__(self) -> str:
-        """Lay the users needed out as an aligned table."""
-        return "\n".join(aligned([self.headings(), *self.cells()]))
+        """Lay the users needed out as two aligned tables."""
+        tables = ([self.headings(least_accurate=k), *self.cells(least_accurate=k)] for k in (False, True))
+        return "\n\n".join(["\n".join(aligned(table)) for table in tables] + [NEEDED])
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
     ) -> Figure:
-        """Draw "users needed" or "over bound" along the axis; write an .svg, .png or .pdf if a path is given.
+        """Draw "users needed", those for the "least accurate" answer or "over bound" along the axis.
+
+        An .svg, .png or .pdf file is written if a path is given.
 
         `width` in inches, that of the style by default.
 
@@ -136,6 +162,21 @@ class Sweep:
         from stratagem.plots import plot_sweep
 
         return plot_sweep(self, path, width, measure=measure)
+
+
+def _least(comparison: Comparison) -> float:
+    """Return the least variance of an answer that the bound leaves; no least accurate answer has less."""
+    return comparison.fewest_users * ALPHA
+
+
+def _flat(record: dict[str, object]) -> dict[str, object]:
+    """Return a record with the values of an inner one beside the others."""
+    flat = {}
+    for name, value in record.items():
+        flat |= (
+            {f"{name}_{key}": one for key, one in value.items()} if isinstance(value, dict) else {name: value}
+        )
+    return flat
 
 
 def sweep(
@@ -157,8 +198,8 @@ def sweep(
     Example:
         >>> import stratagem as st
         >>> line = sweep(st.prefix(8), [0.5, 1.0])
-        >>> line.axis, [round(users) for users in line.users_needed()["lower bound"]]
-        ('epsilon', [1274, 288])
+        >>> line.axis, [users for users in line.users_needed()["lower bound"]]
+        ('epsilon', [127348, 28801])
     """
     axis, places = along(workload, epsilon)
     done = []

@@ -8,7 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
+from stratagem.accuracy import (
+    ERROR,
+    Accuracy,
+    UnsupportedWorkloadError,
+    Users,
+    both_needed,
+    evaluate,
+    largest_variance,
+)
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.objective import Average, Objective
 from stratagem.solvers.junta.published_junta import published_juntas
@@ -39,6 +47,16 @@ class Contender:
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
         return evaluate(self.workload, self.strategy, self.prior)
+
+    @cached_property
+    def largest_variance(self) -> float | None:
+        """The largest variance that one user of any type adds to any answer; None for too many queries."""
+        return largest_variance(self.workload, self.strategy, self.prior)
+
+    def users_for(self, error: float = ERROR) -> Users:
+        """Return the users needed for a standard error, as `Solution.users_for`."""
+        mean = self.accuracy.worst_case_variance / self.workload.queries
+        return both_needed(mean, self.largest_variance, error)
 
     def __str__(self) -> str:
         """Name the mechanism with its parameters."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratagem.accuracy import Accuracy
+from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, largest_variance
 from stratagem.bounds import Bounds
 from stratagem.number import count_text
 from stratagem.objective import Average, Objective
@@ -75,22 +76,48 @@ class Solution:
 
     @property
     def lower_bound(self) -> float:
-        """The largest known lower bound on the objective of every epsilon-LDP strategy."""
+        """The largest known lower bound on the objective of every unbiased epsilon-LDP strategy (see `Bounds`)."""
         return self.bounds.best
 
     @property
     def gap(self) -> float:
-        """objective / lower bound - 1: the strategy is at most this far from the best possible one."""
+        """objective / lower bound - 1: the strategy is at most this far from the best possible unbiased one."""
         return excess(self.objective, self.lower_bound)
 
     @property
     def least_variance(self) -> float:
-        """A lower bound on the total variance that one user adds to the answers under any epsilon-LDP strategy."""
+        """A lower bound on the total variance that one user adds to unbiased answers under any epsilon-LDP strategy."""
         return least_variance(self.aim, self.lower_bound)
 
     def samples_for(self, alpha: float) -> float:
-        """Return the users needed for worst-case normalised variance alpha (see `Accuracy.samples_for`)."""
+        """Return the users needed for worst-case normalised variance alpha, the measure of the literature.
+
+        alpha is a squared standard error, averaged over the queries (see `Accuracy.samples_for`): samples_for(e**2)
+        rounded up is users_for(e).root_mean_square.
+        """
         return self.accuracy.samples_for(alpha)
+
+    @cached_property
+    def largest_variance(self) -> float | None:
+        """The largest variance that one user of any type adds to any answer; None for too many queries."""
+        return largest_variance(self.workload, self.strategy, self.prior)
+
+    def users_for(self, error: float = ERROR) -> Users:
+        """Return the users needed for a standard error, as a share of the users, if all had the worst type.
+
+        First for the root mean square over the queries, then for every single answer; None in place of the second
+        where the queries are too many to be looked at one by one.
+
+        Raises:
+            ValueError: if the error is not a positive number.
+
+        Example:
+            >>> import stratagem as st
+            >>> st.optimise(st.histogram(8), epsilon=1.0).users_for(0.01)
+            Users(root_mean_square=27171, least_accurate=37595)
+        """
+        mean = self.accuracy.worst_case_variance / self.workload.queries
+        return both_needed(mean, self.largest_variance, error)
 
     def mechanism(
         self,

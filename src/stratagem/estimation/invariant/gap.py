@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from stratagem.accuracy.score import Scores
 from stratagem.accuracy.window import Window
 from stratagem.estimation.invariant.evidence import Evidence
-from stratagem.estimation.invariant.score import Scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from itertools import combinations, product
 
 import numpy as np
 
+from stratagem.accuracy.score import Labels, Scores, orders
 from stratagem.estimation.invariant.evidence import Evidence, Placed
-from stratagem.estimation.invariant.score import Labels, Scores, orders
 from stratagem.number import entries
 from stratagem.workloads.tensor import translates
 

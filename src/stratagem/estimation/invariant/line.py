@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.accuracy.score import Scores
 from stratagem.estimation.invariant.evidence import Evidence
-from stratagem.estimation.invariant.score import Scores
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.prefix import Prefix

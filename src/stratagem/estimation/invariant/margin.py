@@ -10,9 +10,9 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import check_support
+from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.invariant.evidence import Evidence, Placed
-from stratagem.estimation.invariant.score import SEEN, Labels, Scores
 from stratagem.numeric.linalg import PseudoInverse, factor
 from stratagem.workloads import Workload
 from stratagem.workloads.tensor import translates

@@ -11,13 +11,13 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import UnsupportedWorkloadError
+from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.collection.tally import Counts
 from stratagem.estimation.invariant.evidence import Evidence, check_sizes
 from stratagem.estimation.invariant.gap import Gap
 from stratagem.estimation.invariant.interaction import Interactions
 from stratagem.estimation.invariant.line import Line
 from stratagem.estimation.invariant.margin import TableReconstruction
-from stratagem.estimation.invariant.score import SEEN, Labels, Scores
 from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
 from stratagem.number import count_text, entries
 from stratagem.strategies import InvariantStrategy, OrbitStrategy

@@ -1,0 +1,161 @@
+"""The largest variance of every answer over the user types, table by table, on domains of any size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from stratagem.accuracy.junta import check_sizes
+from stratagem.accuracy.score import Labels, Scores
+from stratagem.strategies import InvariantStrategy, OrbitStrategy
+from stratagem.workloads import Workload
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.weighted import Weighted
+
+ENTRIES = 1 << 20
+"""Queries of a table x its cells at most."""
+PLACEMENTS = 1 << 12
+"""Ways to lie on a table, or beside it, that are tried at most."""
+
+Slots = tuple[int, ...]
+"""The axis of a pattern that lies on each attribute of a table, -1 for none."""
+
+
+def largest_by_table(workload: Workload, strategy: InvariantStrategy) -> np.ndarray:
+    """Return max_u Var(w_i R e_y | u) (p,) under translates whose information matrix has the characters.
+
+    A report that covers the attributes C of a table of some cells gives its query w the answer
+    a(g) = sum_c w(c) K(c_C - g)/cells, K as in `Scores`, and comes from u with the chance x_C(u_C - g): two
+    convolutions give sum_g x_C(u_C - g) a(g)^2 for all u. The mean over reports less w(u)^2 is the variance.
+
+    Raises:
+        ValueError: if the domains differ, for windows of longer cycles, or tables that are too large.
+    """
+    check_sizes(workload, strategy)
+    window = isinstance(strategy, OrbitStrategy) and strategy.window
+    if window and not (isinstance(_unweighted(workload)[1], Identity) and len(strategy.sizes) == 1):
+        raise ValueError(
+            "the domain is a window of longer cycles, where the variance of every query is known for histograms "
+            "alone: use evaluate for their sum"
+        )
+    owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
+    moments, known = _Moments(strategy), dict[Labels, float]()
+    placed = [(tuple(owner[i] for i in margin.attributes), margin) for margin in workload.margins()]
+    for labels in {labels for labels, _ in placed}:
+        _check_ways(moments, labels)
+    largest = np.empty(workload.queries)
+    for labels, margin in placed:
+        weight, queries = _unweighted(margin.workload)
+        if not isinstance(queries, Identity):
+            found = _variances(moments, labels, _rows(queries)).reshape(queries.queries, -1)
+            largest[margin.places] = weight**2 * found.max(axis=1)
+            continue
+        if labels not in known:
+            known[labels] = _largest_of_cell(moments, labels, queries.domain.sizes)
+        largest[margin.places] = weight**2 * known[labels]
+    return np.maximum(largest, 0.0)
+
+
+def _check_ways(moments: _Moments, labels: Labels) -> None:
+    for axes in moments.kinds:
+        if math.prod(1 + axes.count(group) for group in labels) > PLACEMENTS:
+            raise ValueError(
+                f"patterns of {len(axes)} axes lie on a table of {len(labels)} attributes in too many ways for the "
+                "variance of every query: use evaluate for their sum"
+            )
+
+
+def _unweighted(workload: Workload) -> tuple[float, Workload]:
+    weight = 1.0
+    while isinstance(workload, Weighted):
+        weight, workload = weight * workload.weight, workload.workload
+    return weight, workload
+
+
+def _rows(queries: Workload) -> np.ndarray:
+    """Return the queries of a table, (k, sizes of its attributes)."""
+    if queries.queries * queries.domain_size > ENTRIES:
+        raise ValueError(
+            f"a table of {queries.domain_size} cells and {queries.queries} queries is too large for the variance of "
+            "every query: use evaluate for their sum"
+        )
+    return queries.matrix().reshape(queries.queries, *queries.domain.sizes)
+
+
+def _largest_of_cell(moments: _Moments, labels: Labels, sizes: tuple[int, ...]) -> float:
+    """Return the largest variance of a cell of a table, the first of the cycles, which stands for all of them."""
+    cell = np.zeros((1, *moments.scores.sizes(labels)))
+    cell.flat[0] = 1.0
+    found = _variances(moments, labels, cell)[0]
+    for axis, (size, cycle) in enumerate(zip(sizes, found.shape, strict=True)):
+        apart = np.arange(cycle)
+        found = found.compress((apart < size) | (apart > cycle - size), axis)
+    return float(found.max())
+
+
+def _variances(moments: _Moments, labels: Labels, rows: np.ndarray) -> np.ndarray:
+    """Return the variance of the queries (k, sizes) of a table by the cell that a user is in, (k, sizes)."""
+    second, cells = np.zeros_like(rows), math.prod(rows.shape[1:])
+    for axes in moments.kinds:
+        for slots, chance in _placements(moments.strategy, axes, labels):
+            order = tuple(t for t in slots if t >= 0)
+            away = tuple(i for i, t in enumerate(slots, 1) if t < 0)
+            part = moments.second(axes, order, rows.sum(axis=away))
+            shape = [size if t >= 0 else 1 for t, size in zip(slots, rows.shape[1:], strict=True)]
+            second += chance / cells**2 * part.reshape(len(rows), *shape)
+    return second - np.square(rows)
+
+
+def _placements(
+    strategy: InvariantStrategy, axes: tuple[int, ...], labels: Labels
+) -> Iterator[tuple[Slots, float]]:
+    """Yield the ways in which the axes of a pattern can lie on a table, and the chance of each."""
+    options = [[-1, *(t for t, axis in enumerate(axes) if axis == group)] for group in labels]
+    for slots in product(*options):
+        on = [t for t in slots if t >= 0]
+        if len(set(on)) < len(on):
+            continue
+        chance = 1.0
+        for group in set(axes):
+            many, inside = axes.count(group), sum(axes[t] == group for t in on)
+            size = len(strategy.groups[group])
+            chance *= math.perm(size - labels.count(group), many - inside) / math.perm(size, many)
+        if chance > 0:
+            yield slots, chance
+
+
+class _Moments:
+    """sum_b w_b sum_g x_C(u_C - g) a_b(g)^2 over the patterns b of the same axes, for all u_C."""
+
+    def __init__(self, strategy: InvariantStrategy) -> None:
+        """Sort the patterns that occur by their axes."""
+        self.strategy, self.scores = strategy, Scores(strategy)
+        self.kinds: dict[tuple[int, ...], list[int]] = {}
+        for b in np.flatnonzero(strategy.weights):
+            self.kinds.setdefault(strategy.patterns[b].axes, []).append(int(b))
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...], bytes], np.ndarray] = {}
+
+    def second(self, axes: tuple[int, ...], order: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
+        """Return it (k, sizes) for queries (k, sizes) of the table that the axes in that order cover."""
+        if len(rows) > 1:
+            return self._second(axes, order, rows)
+        key = (axes, order, rows.tobytes())  # the first cell comes again in every table of these axes
+        if key not in self._known:
+            self._known[key] = self._second(axes, order, rows)
+        return self._known[key]
+
+    def _second(self, axes: tuple[int, ...], order: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
+        along, labels = tuple(range(1, rows.ndim)), tuple(axes[t] for t in order)
+        asked, total = np.fft.fftn(rows, axes=along), np.zeros_like(rows)
+        for b in self.kinds[axes]:
+            transform = self.scores.transform(b)
+            K = np.fft.fftn(self.scores.density(transform, order, labels))
+            answers = np.fft.ifftn(asked * np.conj(K), axes=along).real
+            chances = transform[tuple(slice(None) if t in order else 0 for t in range(transform.ndim))]
+            chances = chances.transpose(np.argsort(np.argsort(order)))
+            squares = np.fft.fftn(np.square(answers), axes=along)
+            total += self.strategy.weights[b] * np.fft.ifftn(squares * chances, axes=along).real
+        return total

@@ -1,0 +1,63 @@
+"""How many users an accuracy takes, for the root mean square over the queries and for the least accurate answer."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from stratagem.number import positive, users_text
+
+ERROR = 0.01
+"""Standard error of an answer, as a share of the users, at which the users needed are stated."""
+NOISE = 1e-12
+"""Relative error of double precision, which must not round 80,000.000000001 users up to one more."""
+
+
+class Users(NamedTuple):
+    """Users needed for a standard error, whole numbers, even if everybody had the least favourable type."""
+
+    root_mean_square: int
+    """For the root mean square of the standard errors over all queries."""
+    least_accurate: int | None
+    """For every single answer; None where the queries are too many to be looked at one by one."""
+
+    def __str__(self) -> str:
+        """Say it in one sentence about the standard error at which users needed are stated."""
+        mean, single = users_text(self.root_mean_square), users_text(self.least_accurate)
+        are = "user is" if self.root_mean_square == 1 else "users are"
+        if self.least_accurate is None:
+            rest = " (single answers may take more, but are too many to be looked at one by one)"
+        else:
+            rest = f", {single} for every single answer"
+        return (
+            f"{mean} {are} enough for a standard error of {100 * ERROR:g} % of all users, root mean square over the "
+            f"queries{rest}, even if everybody had the least favourable type"
+        )
+
+
+def users_needed(variance: float, error: float = ERROR) -> int:
+    """Return the least N with (N variance)^(1/2)/N <= error, at least one.
+
+    N users of one type add N times the variance of one to the variance of a count; the standard error of the
+    answer as a share of the users is (variance/N)^(1/2).
+
+    Raises:
+        ValueError: for an error that is no positive number.
+
+    Example:
+        >>> users_needed(2.5), users_needed(2.5, 0.1)
+        (25000, 250)
+    """
+    error = positive(error, "the standard error, a share of the users,")
+    users = variance / error**2
+    return max(1, round(users) if abs(users - round(users)) <= NOISE * users else math.ceil(users))
+
+
+def both_needed(root_mean_square: float, least_accurate: float | None, error: float = ERROR) -> Users:
+    """Return the users needed from the variance that one user adds to an answer, in the mean and at most.
+
+    Raises:
+        ValueError: as `users_needed`.
+    """
+    single = None if least_accurate is None else users_needed(least_accurate, error)
+    return Users(users_needed(root_mean_square, error), single)
