@@ -149,7 +149,9 @@ def test_bound_of_a_domain_that_nobody_can_count(capsys):
     assert data["per_type"] is True
     assert data["best"] / data["closed"] == pytest.approx(1.0228, abs=1e-4)
     status, out, err = run(capsys, *command)
-    assert (status, len(out.splitlines())) == (0, 4)
+    *lines, blank, scope = out.splitlines()
+    assert (status, len(lines), blank) == (0, 4, "")
+    assert "unbiased estimates from one report per user" in scope
     assert "per user type" in err
 
 
@@ -188,6 +190,7 @@ def test_compare_json_and_plot(capsys, tmp_path):
         "objective",
         "worst_case_variance",
         "sample_complexity",
+        "users_for_one_percent",
         "epsilon",
         "delta",
         "outputs",

@@ -186,11 +186,11 @@ class Comparison:
     def records(self) -> list[dict[str, object]]:
         """Return every mechanism as named values, the fields of `Row` that have one and the users for 1 %."""
         without = {"error"} if self.users is None else set()
-        return [
-            {k: v for k, v in asdict(row).items() if k not in without}
-            | {"users_for_one_percent": self.users_for(row.mechanism)._asdict()}
-            for row in self.rows
-        ]
+        records: list[dict[str, object]] = []
+        for row in self.rows:
+            named = {k: v for k, v in asdict(row).items() if k not in without}
+            records.append(named | {"users_for_one_percent": self.users_for(row.mechanism)._asdict()})
+        return records
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return the table's cells as text, one tuple a mechanism, in the order of the headings."""

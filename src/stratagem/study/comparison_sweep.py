@@ -198,8 +198,8 @@ def sweep(
     Example:
         >>> import stratagem as st
         >>> line = sweep(st.prefix(8), [0.5, 1.0])
-        >>> line.axis, [users for users in line.users_needed()["lower bound"]]
-        ('epsilon', [127348, 28801])
+        >>> line.axis, [round(users, -3) for users in line.users_needed()["lower bound"]]
+        ('epsilon', [127000, 29000])
     """
     axis, places = along(workload, epsilon)
     done = []
