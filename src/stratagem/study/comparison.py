@@ -188,8 +188,9 @@ class Comparison:
         without = {"error"} if self.users is None else set()
         records: list[dict[str, object]] = []
         for row in self.rows:
-            named = {k: v for k, v in asdict(row).items() if k not in without}
-            records.append(named | {"users_for_one_percent": self.users_for(row.mechanism)._asdict()})
+            record: dict[str, object] = {k: v for k, v in asdict(row).items() if k not in without}
+            record["users_for_one_percent"] = self.users_for(row.mechanism)._asdict()
+            records.append(record)
         return records
 
     def cells(self) -> list[tuple[str, ...]]:
