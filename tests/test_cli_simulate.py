@@ -1,5 +1,6 @@
 """The commands `simulate` and `export`: saved strategies at work, and files that do not fit."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,11 @@ def test_simulate_reads_several_attributes(capsys, tmp_path, delays):
     assert status == 0
     assert "4 of 7 rows counted" in out
     assert "observed / predicted" in out
+    root, least = (
+        float(re.search(words + r".*?: ([\d,.]+) users", out)[1])
+        for words in (r"\(root mean square\)", "least accurate")
+    )
+    assert least > root > 0
 
 
 def test_export_writes_the_other_formats(capsys, saved, tmp_path):

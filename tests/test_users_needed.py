@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import largest_variances, users_needed
+from stratagem.accuracy import Users, largest_variance, largest_variances, users_needed
 from stratagem.accuracy.largest_by_table import largest_by_table
 from stratagem.baselines import BASELINES
 from tables import WORKLOADS, random_ldp_matrix, setting
@@ -120,3 +120,29 @@ def test_users_are_whole_and_noise_is_none(variance, error, needed):
 def test_an_error_is_a_positive_number(error):
     with pytest.raises(ValueError, match="standard error"):
         users_needed(1.0, error)
+
+
+def test_a_solution_on_2_to_the_100_user_types_says_both():
+    """All pairs of a hundred attributes: cells of pairs are the least accurate, a little above the mean."""
+    solution = st.optimise(st.marginals("2^100", 2), 1.0, st.Junta(max_steps=1))
+    mean, single = solution.users_for(0.01)
+    assert mean == math.ceil(solution.samples_for(0.01**2))
+    assert mean < single < 1.1 * mean
+    assert solution.users_for(0.1).least_accurate == math.ceil(solution.largest_variance / 0.01)
+
+
+def test_the_control_the_mean_is_not_enough_for_the_least_accurate_answer():
+    """What was said of an answer before held for the root mean square alone."""
+    solution = st.optimise(st.prefix(6), 1.0)
+    users = solution.users_for()
+    assert solution.largest_variance / users.root_mean_square > 1.2 * 0.01**2
+    assert solution.largest_variance / users.least_accurate <= 0.01**2 * (1 + 1e-9)
+    assert f"{users.least_accurate:,} for every single answer" in str(users)
+
+
+def test_where_single_answers_are_too_many_it_is_said():
+    assert largest_variance(st.all_range(2000), st.randomised_response(2000, 1.0)) is None
+    assert "single answers may take more" in str(Users(10, None))
+    assert str(Users(1, 1)).startswith("1 user is enough")
+    with pytest.raises(st.UnsupportedWorkloadError):
+        largest_variance(st.histogram(3), st.MatrixStrategy(np.full((2, 3), 0.5)))
