@@ -101,6 +101,8 @@ from .workloads import explicit as explicit
 from .workloads import histogram as histogram
 from .workloads import kron as kron
 from .workloads import marginals as marginals
+from .workloads import mean as mean
+from .workloads import moments as moments
 from .workloads import parity as parity
 from .workloads import prefix as prefix
 from .workloads import stack as stack

@@ -1,10 +1,11 @@
 """The catalogues of workloads and solvers: one short TOML file an entry."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stratagem.catalogue.recipe import FamilyRecipe, QueryRecipe, Request, refuse_options
+from stratagem.catalogue.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Request, refuse_options
 from stratagem.file.toml import build, naming, nearest, read_table
 from stratagem.workloads import Domain, DomainLike, Workload, explicit
 from stratagem.workloads.matrix_file import read_matrix
@@ -67,11 +68,13 @@ def load(
     domain: DomainLike | None = None,
     order: int | None = None,
     width: int | None = None,
+    numbers: Iterable[float] | None = None,
 ) -> Workload:
     """Return a workload from its name in the catalogue, or from the path of a .toml, .npy or .csv file.
 
-    An entry that names a family needs a domain and may take an order or a width; one that fixes its
-    domain takes none of them, nor does a matrix of queries (except a domain that names its columns).
+    An entry that names a family needs a domain and may take an order, a width, or the numbers that the values
+    of its attribute stand for (mean and moments; by default 0, 1, 2, ...). One that fixes its domain takes none
+    of them, nor does a matrix of queries (except a domain that names its columns).
 
     >>> load("marginals", domain="2^6", order=3).queries
     160
@@ -79,7 +82,8 @@ def load(
     Raises:
         ValueError: for an unknown name, with the nearest ones, an unreadable file, or what does not fit.
     """
-    request = Request(None if domain is None else Domain.of(domain), order, width)
+    stood = None if numbers is None else tuple(numbers)
+    request = Request(None if domain is None else Domain.of(domain), order, width, stood)
     found = _entry_of(name)
     if found is not None:
         return _from_entry(found, request)
@@ -100,6 +104,17 @@ def leaves_domain(name: str | Path) -> bool:
     """
     found = _entry_of(name)
     return found is not None and "family" in found.settings
+
+
+def takes_numbers(name: str | Path) -> bool:
+    """Return whether a workload asks about the numbers that the values of an attribute stand for.
+
+    >>> takes_numbers("mean"), takes_numbers("prefix")
+    (True, False)
+    """
+    found = _entry_of(name)
+    family = None if found is None else FAMILIES.get(str(found.settings.get("family")))
+    return family is not None and "numbers" in family.options
 
 
 def _entry_of(name: str | Path) -> Entry | None:

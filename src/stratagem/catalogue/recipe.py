@@ -1,6 +1,6 @@
 """The fields of a workload's TOML file, and the workload they make."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +13,8 @@ from stratagem.workloads import (
     histogram,
     kron,
     marginals,
+    mean,
+    moments,
     parity,
     prefix,
     stack,
@@ -26,6 +28,27 @@ PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
     "prefix": prefix,
     "all-range": all_range,
 }
+
+
+def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]:
+    """Return the numbers that the values of one attribute stand for, by default 0, 1, 2, ...
+
+    Raises:
+        ValueError: for a domain of several attributes.
+    """
+    if len(domain.sizes) > 1:
+        raise ValueError(
+            f"the domain {domain} has {len(domain.sizes)} attributes: name the one that is a number"
+        )
+    return range(domain.size) if numbers is None else numbers
+
+
+def _mean(domain: Domain, numbers: Sequence[float] | None = None) -> Workload:
+    return mean(_numbers(domain, numbers), domain)
+
+
+def _moments(domain: Domain, order: int, numbers: Sequence[float] | None = None) -> Workload:
+    return moments(_numbers(domain, numbers), order, domain)
 
 
 class Family(NamedTuple):
@@ -43,6 +66,8 @@ FAMILIES: dict[str, Family] = {
     "all-marginals": Family(all_marginals),
     "marginals": Family(marginals, ("order",)),
     "parity": Family(parity, ("order",)),
+    "mean": Family(_mean, ("numbers",)),
+    "moments": Family(_moments, ("order", "numbers")),
 }
 
 
@@ -53,10 +78,13 @@ class Request:
     domain: Domain | None = None
     order: int | None = None
     width: int | None = None
+    numbers: tuple[float, ...] | None = None
+    """What the values of an attribute stand for."""
 
-    def options(self) -> dict[str, int]:
+    def options(self) -> dict[str, Any]:
         """Return the options that were given."""
-        return {k: v for k, v in (("order", self.order), ("width", self.width)) if v is not None}
+        given = {"order": self.order, "width": self.width, "numbers": self.numbers}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -145,7 +173,7 @@ class QueryRecipe:
         return parts[0] if len(parts) == 1 else stack(parts)
 
 
-def refuse_options(given: Mapping[str, int], taken: tuple[str, ...], source: str) -> None:
+def refuse_options(given: Mapping[str, Any], taken: tuple[str, ...], source: str) -> None:
     """Refuse options that a workload does not take.
 
     Raises:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,6 +97,19 @@ def read_workload(name: str, domain: Domain | str | None, order: int | None, wid
     from stratagem.catalogue.catalogue import load
 
     return load(name, domain=domain, order=order, width=width)
+
+
+def about_numbers(
+    name: str, asked: Workload, order: int | None, edges: Mapping[str, tuple[float, ...]]
+) -> Workload:
+    """Return the workload; if it asks about numbers and its attribute has edges, about the middles of the bins."""
+    from stratagem.catalogue.catalogue import load, takes_numbers
+
+    found = edges.get(asked.domain.attributes[0])
+    if found is None or not takes_numbers(name):
+        return asked
+    middles = [(low + high) / 2 for low, high in pairwise(found)]
+    return load(name, domain=asked.domain, order=order, numbers=middles)
 
 
 def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:

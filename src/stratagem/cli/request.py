@@ -30,6 +30,7 @@ from stratagem.cli.option import (
     WORKLOAD,
     WORKLOAD_EPSILON,
     WORKLOAD_OR_FILE,
+    about_numbers,
     read_prior,
     read_workload,
 )
@@ -185,6 +186,7 @@ def _request(
     )
     asked = read_workload(workload, described.domain if described else domain, order, width)
     values = described.values if described else read_values(asked.domain, edges, labels, unit)
+    asked = about_numbers(workload, asked, order, values["edges"])
     chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
     belief = read_prior(prior, asked)
     named_objective(objective, asked, belief)

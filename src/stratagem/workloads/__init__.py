@@ -12,6 +12,7 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.moment import power_queries
 from stratagem.workloads.parity import Parity
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import Product
@@ -86,6 +87,36 @@ def explicit(rows: ArrayLike, domain: DomainLike | None = None) -> Workload:
     return Explicit.of(rows, None if domain is None else Domain.of(domain))
 
 
+def mean(values: ArrayLike, domain: DomainLike | None = None) -> Workload:
+    """Ask the sum of one number a user, in the units of the values: over the number of users it is their mean.
+
+    `values` (n,) are finite numbers, the one of each user type; a constant added to all of them changes no
+    variance. The domain names the types; by default it is one attribute `value`.
+
+    >>> mean([18.0, 35.0, 60.0]).answer([1, 0, 1]).tolist()
+    [78.0]
+
+    Raises:
+        ValueError: for values that are not finite numbers, one for each user type, or all zero.
+    """
+    return moments(values, 1, domain)
+
+
+def moments(values: ArrayLike, order: int, domain: DomainLike | None = None) -> Workload:
+    """Ask the sums of the first `order` powers of one number a user, each in the units of the values.
+
+    Query j is sum_u x_u v_u^j/M^(j - 1) with M = max |v|: every power is divided by powers of the largest value,
+    so that none outweighs the others. The mean of v^j is the answer times M^(j - 1) over the number of users.
+
+    >>> moments([1.0, 2.0, 4.0], 2).matrix().tolist()
+    [[1.0, 2.0, 4.0], [0.25, 1.0, 4.0]]
+
+    Raises:
+        ValueError: as `mean`, and for an order that is no whole number from 1 to 8.
+    """
+    return power_queries(values, order, None if domain is None else Domain.of(domain))
+
+
 def kron(factors: Iterable[Workload]) -> Workload:
     """Ask every combination of one query from each factor, over the factors' attributes together.
 
@@ -115,6 +146,8 @@ __all__ = [
     "histogram",
     "kron",
     "marginals",
+    "mean",
+    "moments",
     "parity",
     "prefix",
     "stack",
