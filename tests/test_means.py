@@ -85,7 +85,7 @@ def test_reports_have_the_stated_mean_and_covariance(name, rng):
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_the_piecewise_client_keeps_its_budget(epsilon, rng):
-    """The ratios of counts in 16 bins, for t = 1 and -1: none is above E by more than 6 standard deviations, false alarm 2e-8."""
+    """Counts in 16 bins, t = 1 over t = -1: no ratio is above E by 6 standard deviations, false alarm 2e-8."""
     law, E, N = st.piecewise([0, 1], epsilon).law, math.exp(epsilon), 1_000_000
     edges = np.linspace(-law.reach, law.reach, 17)
     low, high = (np.histogram(law.draw(np.full(N, t), rng), edges)[0] for t in (-1.0, 1.0))
