@@ -48,7 +48,7 @@ CASES = {
     "tree of a number": (lambda: st.chow_liu(3), "made of an estimate or of marginal tables"),
     "tree of numbers": (lambda: st.chow_liu([3]), "made of an estimate or of marginal tables"),
     "workloads as numbers": (lambda: st.bound_sweep([3, 4], 1.0), "3 was given among the workloads"),
-    "solver by name": (lambda: st.optimise(W, 1.0, "auto"), "st.load_solver"),
+    "solver by a number": (lambda: st.optimise(W, 1.0, 3), r"st.Auto\(\) or .quick"),
     "plot on a number": (lambda: st.trade_off(W, 1.0, [8]).plot(5), "5 was given to write"),
     "marginal repeated": (lambda: estimated().marginal("b", "b"), "'b' was given 2 times"),
     "marginal unknown": (lambda: estimated().marginal("c"), "domain has a, b"),

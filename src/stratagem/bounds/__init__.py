@@ -23,9 +23,10 @@ from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
 from stratagem.bounds.tightening import tighten
 from stratagem.bounds.weighted import weighted
+from stratagem.catalogue.coercion import WorkloadLike, workload_of
 from stratagem.prior import check_prior
 from stratagem.privacy import check
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import COUNTED
@@ -104,14 +105,20 @@ class Bounds:
 
 
 def lower_bounds(
-    workload: Workload, epsilon: float, prior: ArrayLike | None = None, duals: Duals | None = None
+    workload: WorkloadLike,
+    epsilon: float,
+    prior: ArrayLike | None = None,
+    duals: Duals | None = None,
+    *,
+    domain: DomainLike | None = None,
 ) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
     Under a prior over the user types, those that know it: all but svd, integer and delsarte. See `tighten`
     for the others; one that fails numerically is left out. Whoever has dual solutions already passes them on.
     Beyond 4096 user types no Gram matrix is built for marginals, parities and ranges; beyond 2^53 the bounds
-    are on L/n, per user type.
+    are on L/n, per user type. A name with a `domain`, a file or a matrix of queries may stand for the workload
+    (see `workload_of`).
 
     Raises:
         ValueError: if epsilon is out of range, the prior is none (see `check_prior`), the domain is too large
@@ -122,6 +129,7 @@ def lower_bounds(
         >>> round(lower_bounds(st.histogram(8), 1.0).best, 3)
         181.891
     """
+    workload = workload_of(workload, domain)
     epsilon, n = check(epsilon), workload.domain.size
     p = None if prior is None else check_prior(prior, n)
     bounds = _of_all_sizes(workload, epsilon, p)

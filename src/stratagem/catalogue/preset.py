@@ -40,6 +40,36 @@ def load_solver(name: str, **overrides: Any) -> Solver | Auto:
         return _overridden(solver, given)
 
 
+def solver_of(
+    solver: Solver | Auto | str | None,
+    *,
+    gap: float | None = None,
+    seconds: float | None = None,
+    **others: Any,
+) -> Solver | Auto:
+    """Return the solver itself, the one of a name or, with limits alone, `Auto`; limits that are None change nothing.
+
+    `gap` is how close to the bound is close enough, 0.01 for 1 %, `seconds` the longest search; `others` are
+    further fields of the solver.
+
+    >>> solver_of("quick", seconds=2.0).max_seconds, solver_of(None, gap=0.01).gap
+    (2.0, 0.01)
+
+    Raises:
+        ValueError: for what is no solver, and as `load_solver`.
+    """
+    given = {"gap": gap, "max_seconds": seconds, **others}
+    if isinstance(solver, str):
+        return load_solver(solver, **given)
+    if not isinstance(solver, Solver | Auto | None):
+        raise ValueError(
+            f"{type(solver).__name__} was given as the solver, but it is an object or a name: give st.Auto() or 'quick'"
+        )
+    chosen = Auto() if solver is None else solver
+    given = {name: value for name, value in given.items() if value is not None}
+    return _overridden(chosen, given) if given else chosen
+
+
 def _overridden(solver: Solver | Auto, given: dict[str, Any]) -> Solver | Auto:
     """Return the solver with some fields replaced."""
     known = [field.name for field in fields(solver)]

@@ -84,20 +84,15 @@ def check_out(out: Path | None, *, plain: bool, force: bool) -> None:
 
 def save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
     """Write a solution to the file asked for, if any."""
-    from stratagem.export.saved import write_saved
-    from stratagem.export.strategy_file import StoredStrategy, holds_interruption
+    from stratagem.export.strategy_file import holds_interruption
     from stratagem.mechanism.mechanism import SUFFIX
 
     if out is None:
         return
-    if out.name.lower().endswith(SUFFIX):
-        write_saved(out, solution.mechanism(name=name, **values))
-    else:
-        matrix = solution.strategy.dense()
-        asked = (solution.epsilon, solution.workload, name, solution.prior)
-        write_saved(out, StoredStrategy(matrix, *asked, interrupted=solution.interrupted))
-        if solution.interrupted and not holds_interruption(out):
-            note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
+    bundled = out.name.lower().endswith(SUFFIX)
+    solution.save(out, name=name, **(values if bundled else {}))
+    if solution.interrupted and not (bundled or holds_interruption(out)):
+        note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
 
 
 def data(solution: Solution, name: str, prior: Path | None, out: Path | None) -> dict[str, object]:

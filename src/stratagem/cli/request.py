@@ -170,7 +170,7 @@ def _request(
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
-    from stratagem.catalogue.preset import load_solver
+    from stratagem.catalogue.preset import solver_of
     from stratagem.cli.layout import derive, named_columns
     from stratagem.data.data import read
     from stratagem.objective import named_objective
@@ -187,7 +187,7 @@ def _request(
     asked = read_workload(workload, described.domain if described else domain, order, width)
     values = described.values if described else read_values(asked.domain, edges, labels, unit)
     asked = about_numbers(workload, asked, order, values["edges"])
-    chosen = load_solver(solver, outputs=outputs, restarts=restarts, seed=seed, gap=gap, max_seconds=seconds)
+    chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
     belief = read_prior(prior, asked)
     named_objective(objective, asked, belief)
     users = None

@@ -143,7 +143,8 @@ class TwoLevelStrategy(Strategy):
         """
         if self.outputs * self.size > DENSE:
             raise ValueError(
-                f"A matrix of {self.outputs} x {self.size} probabilities is too large; use the patterns."
+                f"a matrix of {self.outputs} outputs x {self.size} user types is too large: "
+                "save it as a bundle, *.ldp.json"
             )
         return MatrixStrategy(self.forward(np.eye(self.size)))
 

@@ -15,6 +15,8 @@ from stratagem.accuracy import ERROR, Users
 from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
 from stratagem.bounds.meaning import SCOPE
+from stratagem.catalogue.coercion import WorkloadLike, workload_of
+from stratagem.catalogue.preset import solver_of
 from stratagem.file.toml import nearest
 from stratagem.number import number_text, user_counts, users_text
 from stratagem.objective import Average, Objective
@@ -26,7 +28,7 @@ from stratagem.study.alignment import aligned
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import OPTIMISED, RANKED, Contender, rank_affordable, rank_also, rank_baselines
 from stratagem.study.solution import Solution, least_variance
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -244,18 +246,22 @@ class Comparison:
 
 
 def compare(
-    workload: Workload,
+    workload: WorkloadLike,
     epsilon: float,
-    solver: Solver | Auto | None = None,
+    solver: Solver | Auto | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
+    domain: DomainLike | None = None,
+    gap: float | None = None,
+    seconds: float | None = None,
     also: Iterable[Baseline] = (),
 ) -> Comparison:
     """Optimise a strategy and set it beside every baseline, each tuned to its best, and every bound.
 
-    `objective` and `prior` as in `optimise`: the baselines are tuned and the bounds computed for them too.
+    What may stand for a workload or a solver, and the options, are as in `optimise`: for `objective` and `prior`
+    the baselines are tuned and the bounds computed too.
     A baseline that cannot answer the workload is left out; beyond 2048 user types all are whose tables grow
     with the domain. `also` are more of them, made elsewhere.
 
@@ -268,6 +274,7 @@ def compare(
         >>> comparison.rows[0].mechanism
         'optimised'
     """
+    workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
     solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
     if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, InvariantStrategy):
         solution = replace(solution, baselines=rank_baselines(workload, solution.epsilon, solution.aim))

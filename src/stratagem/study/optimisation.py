@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
+from stratagem.catalogue.coercion import WorkloadLike, workload_of
+from stratagem.catalogue.preset import solver_of
 from stratagem.objective import Average, Minimax, Near, Objective, named_objective
 from stratagem.prior import uniform
 from stratagem.privacy import check
@@ -36,7 +38,7 @@ from stratagem.solvers.solver import excess
 from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike
 
 ROUNDING = 1e-9
 """Room between an objective and a bound that rounding may use up, relative to the bound or to tr V/n."""
@@ -57,13 +59,16 @@ FINAL = (*ENDED_BY_HAND, Status.SETTLED)
 
 
 def optimise(
-    workload: Workload,
+    workload: WorkloadLike,
     epsilon: float,
-    solver: Solver | Auto | None = None,
+    solver: Solver | Auto | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
+    domain: DomainLike | None = None,
+    gap: float | None = None,
+    seconds: float | None = None,
 ) -> Solution:
     """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published strategy.
 
@@ -75,6 +80,9 @@ def optimise(
     "worst-case" is the variance per user of the least favourable type, "worst-query" that of the least
     accurate query. `on_step` receives a record after every step and may return True to stop; Ctrl-C keeps
     the best so far.
+
+    The workload may be given by its name with a `domain`, as a file or as a matrix (p x n) of queries (see
+    `workload_of`), the solver by its name; `gap` and `seconds` limit the search (see `solver_of`).
 
     Guarantee:
         The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no
@@ -93,6 +101,7 @@ def optimise(
         True
     """
     epsilon, began = check(epsilon), time.perf_counter()
+    workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
     aim = named_objective(objective, workload, prior)
     _check_solver(solver, aim)
     duals = aim.duals(epsilon)
@@ -153,12 +162,7 @@ class _Fallback(NamedTuple):
 
 
 def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
-    """Refuse what is no solver, and one that knows the average over user types alone where more is asked for."""
-    if not isinstance(solver, Solver | Auto | None):
-        raise ValueError(
-            f"{solver!r} was given as the solver, but it is an object: give st.Auto(), or st.load_solver('quick') "
-            "for one by its name"
-        )
+    """Refuse a solver that knows the average over user types alone where more is asked for."""
     if not (aim.plain or isinstance(solver, Auto | Certified | OneQuery | None)):
         asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
         raise ValueError(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -141,6 +141,38 @@ class Solution:
         return Mechanism.of(
             self.strategy, self.workload, self.epsilon, interrupted=self.interrupted, **options
         )
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Q (m x n), Q[y, u] = Pr(report y | user type u).
+
+        Raises:
+            ValueError: if it is too large to be written out; `mechanism` needs no matrix.
+        """
+        return self.strategy.dense().matrix
+
+    def save(self, path: str | Path, *, name: str = "workload", **values: Any) -> Path:
+        """Write the solution and return the path; the suffix decides what is kept.
+
+        .ldp.json is the bundle of `mechanism`, with its labels, edges and units in `values`; .npz holds the matrix
+        in doubles with workload, epsilon and prior; .mat, .csv and .parquet hold the matrix.
+
+        Raises:
+            ValueError: for another suffix, a path that cannot be written, a matrix that is too large, or what the
+                format cannot hold; and as `mechanism`.
+        """
+        from stratagem.export.saved import write_saved
+        from stratagem.export.strategy_file import WRITERS, StoredStrategy
+        from stratagem.file.target import check_target
+        from stratagem.mechanism.mechanism import SUFFIX
+
+        path = check_target(path, (*WRITERS, SUFFIX))
+        if path.name.lower().endswith(SUFFIX):
+            return write_saved(path, self.mechanism(name=name, **values))
+        if kept := [key for key, value in values.items() if value]:
+            raise ValueError(f"{kept[0]} were given, but {path} cannot hold them: name a bundle, *{SUFFIX}")
+        asked = (self.epsilon, self.workload, name, self.prior)
+        return write_saved(path, StoredStrategy(self.strategy.dense(), *asked, interrupted=self.interrupted))
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query; write an .svg, .png or .pdf if a path is given.
