@@ -49,7 +49,9 @@ def test_a_file_stands_for_its_queries(tmp_path):
 @pytest.mark.parametrize("name", names("solvers"))
 def test_a_name_is_the_solver_of_the_catalogue(name):
     assert solver_of(name) == load_solver(name)
-    assert solver_of(name, gap=0.5, seconds=3) == load_solver(name, gap=0.5, max_seconds=3)
+    assert solver_of(name, gap=0.5) == load_solver(name, gap=0.5)
+    if name != "one-query":  # which takes no time to speak of
+        assert solver_of(name, seconds=3) == load_solver(name, max_seconds=3)
 
 
 def test_limits_are_those_of_the_command_line(capsys):

@@ -38,7 +38,7 @@ from stratagem.solvers.solver import excess
 from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
-from stratagem.workloads import DomainLike
+from stratagem.workloads import DomainLike, Workload
 
 ROUNDING = 1e-9
 """Room between an objective and a bound that rounding may use up, relative to the bound or to tr V/n."""
