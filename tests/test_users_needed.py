@@ -116,7 +116,7 @@ def test_users_are_whole_and_noise_is_none(variance, error, needed):
     assert users_needed(variance, error) == needed
 
 
-@pytest.mark.parametrize("error", [0, -1, math.nan, math.inf, "1 %", None])
+@pytest.mark.parametrize("error", [0, -1, 1e-300, 1e300, math.nan, math.inf, "1 %", None, True])
 def test_an_error_is_a_positive_number(error):
     with pytest.raises(ValueError, match="standard error"):
         users_needed(1.0, error)

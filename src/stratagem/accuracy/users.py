@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stratagem.number import positive, users_text
+from stratagem.number import real, users_text
 
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""
+SMALLEST = 1e-9
+"""Smallest standard error that users are counted for, its inverse the largest."""
 NOISE = 1e-12
 """Relative error of double precision, which must not round 80,000.000000001 users up to one more."""
 
@@ -42,14 +44,19 @@ def users_needed(variance: float, error: float = ERROR) -> int:
     answer as a share of the users is (variance/N)^(1/2).
 
     Raises:
-        ValueError: for an error that is no positive number.
+        ValueError: for an error that is no number from 1e-9 to 1e9.
 
     Example:
         >>> users_needed(2.5), users_needed(2.5, 0.1)
         (25000, 250)
     """
-    error = positive(error, "the standard error, a share of the users,")
-    users = variance / error**2
+    share = real(error)
+    if not SMALLEST <= share <= 1 / SMALLEST:
+        raise ValueError(
+            f"the standard error is {error!r}, but must be a share of the users from {SMALLEST:g} on: give for "
+            "example 0.01"
+        )
+    users = variance / share**2
     return max(1, round(users) if abs(users - round(users)) <= NOISE * users else math.ceil(users))
 
 
