@@ -21,7 +21,7 @@ WORKLOADS = {
     "total": st.total(12),
     "one value": st.histogram(1),
 }
-MARGINAL = {"marginal-response", "marginal-hadamard", "marginal-encoding", "covering"}
+MARGINAL = {"marginal-response", "marginal-hadamard", "marginal-encoding", "marginal-selection", "covering"}
 RANGE = {"hierarchical", "tree-encoding"}
 APPLICABLE = {
     "binary pairs": MARGINAL | RANGE | {"fourier", "haar", "independent-response"},

@@ -23,6 +23,7 @@ from .baselines import local_spherical as local_spherical
 from .baselines import marginal_encoding as marginal_encoding
 from .baselines import marginal_hadamard as marginal_hadamard
 from .baselines import marginal_response as marginal_response
+from .baselines import marginal_selection as marginal_selection
 from .baselines import optimised_unary_encoding as optimised_unary_encoding
 from .baselines import piecewise as piecewise
 from .baselines import projective_geometry_response as projective_geometry_response

@@ -21,7 +21,7 @@ from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.orbit import orbit_accuracy, orbit_objective
 from stratagem.accuracy.query import query_variances
 from stratagem.accuracy.users import ERROR, Users, both_needed, users_needed
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Randomiser
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Randomiser, TableSampling
 from stratagem.workloads import Workload
 
 __all__ = [
@@ -47,7 +47,9 @@ __all__ = [
 
 
 def evaluate(
-    workload: Workload, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None = None
+    workload: Workload,
+    strategy: Randomiser | InvariantStrategy | TableSampling,
+    prior: np.ndarray | None = None,
 ) -> Accuracy:
     """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
 
@@ -66,7 +68,7 @@ def evaluate(
         >>> round(accuracy.objective, 4)
         224.9176
     """
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, InvariantStrategy | TableSampling):
         return _invariant_accuracy(workload, strategy, prior)
     return dense_accuracy(workload, strategy, prior)
 
@@ -92,7 +94,7 @@ def objective(
 
 
 def _invariant_accuracy(
-    workload: Workload, strategy: InvariantStrategy, prior: np.ndarray | None
+    workload: Workload, strategy: InvariantStrategy | TableSampling, prior: np.ndarray | None
 ) -> Accuracy:
     """Return the accuracy by characters, refusing a prior, which breaks the symmetry of the estimator."""
     if prior is not None:
@@ -102,5 +104,5 @@ def _invariant_accuracy(
         )
     if isinstance(strategy, OrbitStrategy):
         return orbit_accuracy(workload, strategy)
-    assert isinstance(strategy, JuntaStrategy), "orbits and juntas are all there are"
+    assert isinstance(strategy, JuntaStrategy | TableSampling), "orbits are the only others"
     return junta_accuracy(workload, strategy)

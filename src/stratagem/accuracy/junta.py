@@ -11,13 +11,13 @@ import numpy as np
 
 from stratagem.accuracy.dense import dense_accuracy
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, TableSampling
 from stratagem.workloads import Workload
 from stratagem.workloads.spectrum import Spectrum, Type, common
 
 
-def junta_accuracy(workload: Workload, strategy: JuntaStrategy) -> Accuracy:
-    """Return the exact accuracy of a junta strategy under the optimal reconstruction.
+def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
+    """Return the exact accuracy of juntas, or of table sampling, under the optimal reconstruction.
 
     With v and m the eigenvalues of V/n and M at the characters chi of the domain, L(Q)/n = sum_chi v/m and
     t_u = sum_chi v (1/m - 1) for every user type u. A workload that knows an order of values has another
@@ -25,7 +25,7 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy) -> Accuracy:
 
     Raises:
         UnsupportedWorkloadError: if a query needs a character at which M is zero, naming its attributes.
-        ValueError: if the domains differ, or the workload knows an order and the matrix would be too large.
+        ValueError: if the domains differ, or the workload knows an order and there is no matrix of the strategy.
 
     Example:
         >>> import stratagem as st
@@ -37,6 +37,8 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy) -> Accuracy:
     check_sizes(workload, strategy)
     spectrum = workload.spectrum
     if spectrum is None:
+        if isinstance(strategy, TableSampling):
+            raise ValueError("queries that know an order were given for table sampling: ask about tables alone")
         return dense_accuracy(workload, strategy.dense(), None)
     share = variance = 0.0
     for v, m in _by_type(workload, spectrum, strategy):
@@ -69,7 +71,7 @@ def cell_variance(strategy: InvariantStrategy, attributes: Sequence[int]) -> flo
     return max(total, 0.0) / math.prod(strategy.sizes[i] for i in chosen) ** 2
 
 
-def check_sizes(workload: Workload, strategy: InvariantStrategy) -> None:
+def check_sizes(workload: Workload, strategy: InvariantStrategy | TableSampling) -> None:
     """Refuse a workload and a strategy over different attributes.
 
     Raises:
@@ -83,7 +85,7 @@ def check_sizes(workload: Workload, strategy: InvariantStrategy) -> None:
 
 
 def _by_type(
-    workload: Workload, spectrum: Spectrum, strategy: JuntaStrategy
+    workload: Workload, spectrum: Spectrum, strategy: JuntaStrategy | TableSampling
 ) -> Iterator[tuple[float | np.ndarray, np.ndarray]]:
     """Yield the eigenvalues of V/n, summed over equals, with those of M, for the types of the strategy."""
     fine = spectrum.refined(common([spectrum.groups, strategy.groups]))
@@ -116,7 +118,7 @@ def eigenvalues_at(strategy: InvariantStrategy, touched: Sequence[int]) -> np.nd
     return strategy.eigenvalues[place]
 
 
-def _type(strategy: JuntaStrategy, touched: Sequence[int]) -> Type:
+def _type(strategy: JuntaStrategy | TableSampling, touched: Sequence[int]) -> Type:
     return tuple(len(set(group) & set(touched)) for group in strategy.groups)
 
 

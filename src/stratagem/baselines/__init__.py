@@ -26,6 +26,7 @@ from stratagem.baselines.independent import INDEPENDENT, independent_response
 from stratagem.baselines.local_hashing import BINARY_LOCAL_HASHING, OPTIMISED_LOCAL_HASHING, local_hashing
 from stratagem.baselines.marginal import MARGINAL, MARGINAL_HADAMARD, marginal_hadamard, marginal_response
 from stratagem.baselines.marginal_encoding import MARGINAL_ENCODING, marginal_encoding
+from stratagem.baselines.marginal_selection import MARGINAL_SELECTION, marginal_selection
 from stratagem.baselines.matrix_mechanism import (
     GAUSSIAN_MATRIX_MECHANISM,
     L1_MATRIX_MECHANISM,
@@ -75,6 +76,7 @@ BASELINES: tuple[Baseline, ...] = (
     MARGINAL,
     MARGINAL_HADAMARD,
     MARGINAL_ENCODING,
+    MARGINAL_SELECTION,
     COVERING,
     INDEPENDENT,
     *MEANS,
@@ -108,6 +110,7 @@ __all__ = [
     "marginal_encoding",
     "marginal_hadamard",
     "marginal_response",
+    "marginal_selection",
     "optimised_unary_encoding",
     "piecewise",
     "projective_geometry_response",

@@ -15,6 +15,7 @@ from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle
+from stratagem.strategies.table_sampling import TableSampling
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_encoding import UnaryEncoding
 from stratagem.strategies.views import View, Views
@@ -44,6 +45,7 @@ __all__ = [
     "Strategy",
     "SubsetSelection",
     "SupportOracle",
+    "TableSampling",
     "TwoEnds",
     "TwoLevelStrategy",
     "UnaryEncoding",

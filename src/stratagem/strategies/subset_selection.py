@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from stratagem.number import integer, real
+from stratagem.privacy import probability, ratio
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle
@@ -57,6 +58,20 @@ class SubsetSelection(SupportOracle):
             raise ValueError(f"The own value is in the set with probability {self.p!r}; give k/n < p < 1.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "k", k)
+
+    @staticmethod
+    def best(values: int, epsilon: float) -> SubsetSelection:
+        """Return the oracle over so many values whose information has the largest eigenvalue: k near n/(1 + E)."""
+        E = ratio(epsilon)
+        near = {min(max(1, math.floor(values / (1 + E)) + more), values - 1) for more in (0, 1)}
+        made = [SubsetSelection(values, k, probability(E * k / (values - k))) for k in near]
+        return max(made, key=lambda oracle: oracle.eigenvalue)
+
+    @property
+    def eigenvalue(self) -> float:
+        """Return c^2 k (n - k)/((n + c k)^2 (n - 1)), c = E - 1: that of Q^T D^-1 Q on vectors of sum zero."""
+        n, k, c = self.n, self.k, math.expm1(self.epsilon)
+        return c**2 * k * (n - k) / ((n + c * k) ** 2 * (n - 1))
 
     @property
     def domain_size(self) -> int:

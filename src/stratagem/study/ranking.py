@@ -18,9 +18,11 @@ from stratagem.accuracy import (
     largest_variance,
 )
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
+from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
 from stratagem.objective import Average, Objective
 from stratagem.solvers.junta.published_junta import published_juntas
-from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.solvers.junta.sampled_table import sampled_tables
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, Randomiser, TableSampling
 from stratagem.workloads import Workload
 
 OPTIMISED = "optimised"
@@ -37,7 +39,7 @@ class Contender:
     mechanism: str
     parameters: str
     """The tuned parameters in words, empty where there are none."""
-    strategy: Randomiser | InvariantStrategy
+    strategy: Randomiser | InvariantStrategy | TableSampling
     objective: float
     workload: Workload
     prior: np.ndarray | None = None
@@ -50,7 +52,9 @@ class Contender:
 
     @cached_property
     def largest_variance(self) -> float | None:
-        """The largest variance that one user of any type adds to any answer; None for too many queries."""
+        """The largest variance that one user of any type adds to any answer; None where it is not computed."""
+        if isinstance(self.strategy, TableSampling):
+            return None
         return largest_variance(self.workload, self.strategy, self.prior)
 
     def users_for(self, error: float = ERROR) -> Users:
@@ -138,11 +142,16 @@ def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = N
         return rank_baselines(workload, epsilon, aim)
     aim = Average(workload) if aim is None else aim
     spectrum = workload.spectrum
-    published = {} if spectrum is None else published_juntas(spectrum, epsilon)
+    published: dict[str, JuntaStrategy | TableSampling] = {}
+    if spectrum is not None:
+        sampled = sampled_tables(spectrum, epsilon)
+        published = {**published_juntas(spectrum, epsilon)}
+        published |= {f"{MARGINAL_SELECTION.name}, {shares}": one for shares, one in sampled.items()}
     best: dict[str, Contender] = {}
     for title, strategy in published.items():
         name, _, parameters = title.partition(", ")
-        found = Contender(name, parameters, strategy, aim.value(strategy, aim.prior), workload)
+        value = evaluate(workload, strategy, aim.prior).objective
+        found = Contender(name, parameters, strategy, value, workload)
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
     return tuple(sorted(best.values(), key=lambda contender: contender.objective))
 

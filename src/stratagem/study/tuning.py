@@ -11,7 +11,7 @@ from stratagem.file.toml import nearest
 from stratagem.objective import Average, Objective, named_objective
 from stratagem.privacy import check
 from stratagem.solvers import Status
-from stratagem.strategies import Strategy
+from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.optimisation import certify
 from stratagem.study.ranking import Contender, tuned
 from stratagem.study.solution import Solution
@@ -80,6 +80,7 @@ def _finite(contender: Contender, aim: Objective) -> tuple[Strategy, Contender]:
     """Return the contender as a strategy, written out if it is a protocol."""
     if isinstance(contender.strategy, Strategy):
         return contender.strategy, contender
+    assert not isinstance(contender.strategy, TableSampling), "baselines of a Gram matrix are randomisers"
     matrix = contender.strategy.dense()
     value = aim.value(matrix, aim.prior)
     return matrix, Contender(

@@ -36,10 +36,10 @@ def published_juntas(spectrum: Spectrum, epsilon: float) -> dict[str, JuntaStrat
         Cormode, Kulkarni, Srivastava, "Marginal release under local differential privacy", SIGMOD 2018.
     """
     kinds = [kind for kind in spectrum.types if any(kind) and spectrum.multiplicity(kind)]
-    tables = {kind: _sets(spectrum, kind) for kind in maximal(kinds)}
+    tables = {kind: sets_of(spectrum, kind) for kind in maximal(kinds)}
     shares = {CELL: tables}
     if all(spectrum.sizes[spectrum.groups[g][0]] == 2 for kind in kinds for g in axes_of(kind)):
-        shares["fourier"] = {kind: _sets(spectrum, kind) for kind in kinds}
+        shares["fourier"] = {kind: sets_of(spectrum, kind) for kind in kinds}
         optimal = {kind: many * math.sqrt(spectrum.value(kind)) for kind, many in shares["fourier"].items()}
         shares["fourier, optimal shares"] = optimal
         shares["marginal-hadamard"] = {
@@ -70,7 +70,7 @@ def maximal(kinds: Sequence[Type]) -> list[Type]:
     return [kind for kind in kinds if kind not in below]
 
 
-def _sets(spectrum: Spectrum, kind: Type) -> float:
+def sets_of(spectrum: Spectrum, kind: Type) -> float:
     """Return how many sets of attributes have a type."""
     return float(prod(comb(len(group), count) for group, count in zip(spectrum.groups, kind, strict=True)))
 

@@ -1,0 +1,92 @@
+"""Marginals one at a time by subset selection, each table as often as its cost asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.marginal import Tables, check_tables, tables_of
+from stratagem.baselines.setting import Setting
+from stratagem.baselines.table import table_cells
+from stratagem.strategies.subset_selection import SubsetSelection
+from stratagem.strategies.views import View, Views
+
+
+def marginal_selection(
+    sizes: Sequence[int], epsilon: float, tables: Tables, shares: Sequence[float] | None = None
+) -> Views:
+    """Draw one of the tables, report the user's cell of it by subset selection.
+
+    The estimate is the least-squares one, so that tables agree on what they share.
+
+    Args:
+        sizes: numbers of values of the attributes.
+        epsilon: the budget.
+        tables: attribute sets to draw from, each of at least two cells.
+        shares: probabilities of the tables, of sum one; all equal by default.
+
+    Guarantee:
+        epsilon-LDP: the table is drawn without a look at the value, the oracle is epsilon-LDP.
+
+    Raises:
+        ValueError: for no tables, a table with a repeated or unknown attribute or a single cell, or shares
+            that are no probabilities.
+
+    Reference:
+        Zhang et al., CALM, CCS 2018 (tables); Ye, Barg, IEEE Trans. Inf. Theory 2018 (subset selection).
+
+    Example:
+        >>> views = marginal_selection((2, 2, 3), 1.0, tables=[(0, 1), (1, 2)], shares=[0.4, 0.6])
+        >>> [view.oracle.report for view in views.views]
+        ['1 of 4 values', '2 of 6 values']
+    """
+    check_tables(sizes, tables)
+    chances = np.full(len(tables), 1 / len(tables)) if shares is None else np.asarray(shares, dtype=float)
+    if chances.shape != (len(tables),):
+        raise ValueError(f"{chances.size} shares were given for {len(tables)} tables: give each table one")
+    views = []
+    for attributes, chance in zip(tables, chances, strict=True):
+        cells = prod(sizes[i] for i in attributes)
+        oracle = SubsetSelection.best(cells, epsilon)
+        weight = float(chance) * oracle.eigenvalue * cells  # the table's part of Q^T D^-1 Q
+        views.append(View(table_cells(sizes, attributes), oracle, float(chance), weight))
+    return Views(tuple(views), total_known=True)
+
+
+def shares_by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarray:
+    """Return shares in proportion to the square root of what each table costs (T,).
+
+    A character costs v over the eigenvalue of the table's information; tables that share one share its cost.
+    """
+    members = [frozenset(table) for table in tables]
+    costs = np.zeros(len(tables))
+    for touched in np.ndindex(setting.energies.shape):
+        needed = frozenset(np.flatnonzero(touched).tolist())
+        holding = [t for t, table in enumerate(members) if needed <= table]
+        if needed and holding:
+            costs[holding] += max(0.0, float(setting.energies[touched])) / len(holding)
+    strengths = [
+        SubsetSelection.best(prod(setting.sizes[i] for i in table), epsilon).eigenvalue for table in tables
+    ]
+    roots = np.sqrt(costs / strengths)
+    return roots / roots.sum()
+
+
+def _candidates(setting: Setting, epsilon: float) -> Candidates:
+    tables = [table for table in tables_of(setting) if prod(setting.sizes[i] for i in table) > 1]
+    if tables and setting.domain_size <= LARGE:
+        yield "equal shares", marginal_selection(setting.sizes, epsilon, tables)
+        shares = shares_by_cost(setting, epsilon, tables)
+        if len(tables) > 1 and (shares > 0).all():
+            yield "shares by cost", marginal_selection(setting.sizes, epsilon, tables, shares.tolist())
+
+
+MARGINAL_SELECTION = Baseline(
+    "marginal-selection",
+    "a set of cells of a random table that likes to hold the own one",
+    "@zhang2018calm (tables); @ye2018optimal (subset selection)",
+    _candidates,
+)

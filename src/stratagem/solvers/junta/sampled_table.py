@@ -1,0 +1,57 @@
+"""Table sampling with subset selection for a spectrum: what every search for juntas must improve on."""
+
+from __future__ import annotations
+
+import math
+from math import comb, prod
+
+import numpy as np
+
+from stratagem.solvers.junta.published_junta import CELLS, maximal, sets_of
+from stratagem.strategies import SubsetSelection, TableSampling
+from stratagem.workloads.spectrum import Spectrum, Type
+
+
+def sampled_tables(spectrum: Spectrum, epsilon: float) -> dict[str, TableSampling]:
+    """Return table sampling with "equal shares" and with "shares by cost"; empty where tables are too large.
+
+    A table t is drawn in proportion to the square root of its cost, the sum over its characters of v over the
+    eigenvalue of its oracle's information; tables that share a character share its cost.
+
+    Reference:
+        Zhang et al., CALM, CCS 2018 (tables); Ye, Barg, IEEE Trans. Inf. Theory 2018 (subset selection).
+    """
+    kinds = [kind for kind in spectrum.types if any(kind) and spectrum.multiplicity(kind)]
+    tables = maximal(kinds)
+    lengths = [spectrum.sizes[group[0]] for group in spectrum.groups]
+    cells = [prod(a**own for a, own in zip(lengths, table, strict=True)) for table in tables]
+    if not tables or max(cells) > CELLS:
+        return {}
+    oracles = tuple(SubsetSelection.best(many, epsilon) for many in cells)
+    sets = np.array([sets_of(spectrum, table) for table in tables])
+    costs = np.zeros(len(tables))
+    for kind in kinds:
+        held = np.array([_holding(spectrum, table, kind) for table in tables])
+        costs += held / sets * spectrum.value(kind) * spectrum.multiplicity(kind) / held.sum()
+    roots = np.sqrt(costs / [oracle.eigenvalue for oracle in oracles])
+    shares = {"equal shares": sets, "shares by cost": sets * roots}
+    return {
+        name: TableSampling(
+            sizes=spectrum.sizes,
+            groups=spectrum.groups,
+            tables=tuple(tables),
+            oracles=oracles,
+            shares=share / share.sum(),
+        )
+        for name, share in shares.items()
+    }
+
+
+def _holding(spectrum: Spectrum, table: Type, kind: Type) -> float:
+    """Return how many tables of a type hold a given set of attributes of another."""
+    return float(
+        math.prod(
+            comb(len(group) - touched, own - touched) if own >= touched else 0
+            for group, own, touched in zip(spectrum.groups, table, kind, strict=True)
+        )
+    )
