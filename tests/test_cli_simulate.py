@@ -34,6 +34,8 @@ def test_simulate_json(capsys, saved, delays):
     assert data["users"] == 4
     assert data["outside"] == {"delay below 0": 1, "delay 40 or above": 1, "delay missing": 1}
     assert [row["true"] for row in data["answers"]] == [2, 3, 3, 4]
+    assert [row["label"] for row in data["answers"]] == [f"value below {edge}" for edge in (10, 20, 30, 40)]
+    assert "value below 20" in run(capsys, "simulate", saved, *options)[1]
     assert data["ratio"] == pytest.approx(data["observed"] / data["predicted"])
     again = run_json(capsys, "simulate", saved, *options)
     assert again == data

@@ -175,6 +175,41 @@ def test_a_request_would_be_seen_and_none_reaches_another_place(show, tmp_path):
     assert any("Content Security Policy" in complaint for complaint in page.complaints)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint", "typed", "own", "another"),
+    [
+        (
+            "unit",
+            "a number of minutes from -30 to below 1000000",
+            "59.5",
+            "0.5 to below 60 minutes",
+            "-30 to below 0",
+        ),
+        ("labels", None, "nein", "nein", "weiß nicht ☂"),
+        (
+            "several-attributes",
+            "a number from 0 to below 130",
+            "64",
+            "18 to below 65, m",
+            "65 to below 130, f",
+        ),
+    ],
+)
+def test_answers_are_shown_by_their_labels_edges_and_units(name, hint, typed, own, another, show):
+    page = show(mechanism(name))
+    if hint is not None:
+        assert page.locator(".hint").inner_text() == hint
+        page.locator("input[type=number]").fill(typed)
+    if name != "unit":
+        page.get_by_label("m" if hint else typed, exact=True).check()
+    made_report(page)
+    assert page.locator("#likelihood").inner_text().startswith(f"Your answer ({own}) makes")
+    titles = [bar.get_attribute("title") for bar in page.locator("#bars span").all()]
+    assert len(titles) == mechanism(name).domain.size
+    assert any(title.startswith(another) for title in titles)
+    assert page.complaints == []
+
+
 def test_every_report_is_new(show):
     page = show(mechanism("labels"))
     answer_labels(page)

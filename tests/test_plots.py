@@ -10,6 +10,7 @@ import pytest
 import stratagem as st
 from figures import COLOURS, assert_readable, assert_sound, contrast, drawn_texts
 from stratagem import counts
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.plots import STYLE, plot_counts, plot_strategy
 from stratagem.plots.figure import GREY, PALETTE, page
 from tools import take_away
@@ -40,6 +41,40 @@ def drawn(workload, strategy) -> Callable:
     return partial(plot_strategy, workload, strategy)
 
 
+SCHOOLS = ["none", "primary school", "secondary school", "bachelor", "doctorate, or what is equivalent to it"]
+WORDED = {
+    "minutes below": (st.prefix({"delay": 64}), {"edges": range(-30, 291, 5), "units": "minutes"}),
+    "bins of hours": (st.histogram({"delay": 12}), {"edges": range(0, 1201, 100), "units": "hours"}),
+    "labels": (st.histogram({"school": 5}), {"labels": SCHOOLS}),
+    "ranges": (st.all_range({"age": 12}), {"edges": range(0, 121, 10), "units": "years"}),
+    "tables": (
+        st.marginals({"age": 5, "sex": 2, "married": 2}, 2),
+        {"edges": {"age": range(0, 101, 20)}, "labels": {"sex": ["F", "M"]}, "units": {"age": "years"}},
+    ),
+    "many cells": (
+        st.histogram({"age": 30, "sex": 2}),
+        {"edges": {"age": range(0, 91, 3)}, "labels": {"sex": ["F", "M"]}},
+    ),
+}
+"""Attributes in their owner's words."""
+
+
+@cache
+def mechanism(kind: str) -> Mechanism:
+    workload, values = WORDED[kind]
+    return Mechanism.of(st.randomised_response(workload.domain_size, 3.0), workload, 3.0, **values)
+
+
+def answered(kind: str) -> Callable:
+    found, x = mechanism(kind), users(mechanism(kind).domain.size)
+    counts = found.strategy.histogram(x, np.random.default_rng(7))
+    return partial(found.estimate(counts).plot, truth=found.workload.answer(x))
+
+
+def worded(kind: str) -> Callable:
+    return mechanism(kind).plot
+
+
 @cache
 def line() -> st.Sweep:
     return st.sweep(st.prefix(6), [0.5, 2.0], QUICK)
@@ -57,6 +92,8 @@ KINDS = {
     "a protocol": lambda: drawn(st.histogram(16), st.optimised_unary_encoding(16, 1.0)),
     "more reports than pixels": lambda: drawn(st.prefix(500), st.randomised_response(500, 2.0)),
     "no privacy": lambda: drawn(st.prefix(4), st.MatrixStrategy(np.eye(4))),
+    **{f"answers by {kind}": partial(answered, kind) for kind in WORDED},
+    **{f"a mechanism by {kind}": partial(worded, kind) for kind in WORDED},
     "a mechanism": lambda: st.optimise(st.histogram(4), 1.0).mechanism().plot,
     "a comparison": lambda: line().comparisons[0].plot,
     "a sweep": lambda: line().plot,
@@ -94,6 +131,46 @@ def test_a_count_mechanism_is_readable(size, alpha, monkeypatch):
     assert_readable(counts.geometric(size, alpha).plot(), monkeypatch, on_white=False)
     two = plot_counts([counts.geometric(size, alpha), counts.uniform(size, alpha)])
     assert_readable(two, monkeypatch, on_white=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "across", "up"),
+    [
+        ("minutes below", "delay below (minutes)", "users"),
+        ("bins of hours", "delay (hours)", "users"),
+        ("labels", "users", "school"),
+        ("ranges", "age (years)", "users"),
+    ],
+)
+def test_answers_stand_along_the_users_own_axis(kind, across, up):
+    axes = plot(f"answers by {kind}")().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (across, up)
+
+
+def test_places_and_names_are_the_users_own():
+    line = plot("answers by minutes below")().axes[0].lines[0]
+    assert line.get_xdata().tolist() == list(range(-25, 291, 5)), (
+        "a prefix stands at the edge that it counts up to"
+    )
+    dots = plot("answers by bins of hours")().axes[0].lines[0]
+    assert dots.get_xdata().tolist() == list(range(50, 1200, 100)), "a bin stands at its middle"
+    rows = [text.get_text() for text in plot("answers by tables")().axes[0].get_yticklabels()]
+    assert rows[0] == "age = 0 to below 20 years, sex = F"
+    assert rows[-1] == "sex = M, married = 1"
+    reports, errors = plot("a mechanism by labels")().axes
+    assert (reports.get_xlabel().splitlines()[0], errors.get_xlabel()) == ("school", "school")
+    assert [text.get_text() for text in errors.get_xticklabels()][1] == "primary school"
+    edges = plot("a mechanism by minutes below")().axes[0]
+    assert next(text.get_text() for text in edges.get_xticklabels()) == "-30"
+
+
+@pytest.mark.parametrize(("simultaneous", "words"), [(True, "all together"), (False, "each on its own")])
+@pytest.mark.parametrize("workload", [st.prefix(4), st.total(4)])
+def test_a_figure_says_what_its_intervals_promise(workload, simultaneous, words):
+    strategy = st.randomised_response(4, 1.0)
+    figure = st.estimate(strategy, [9, 8, 7, 6], workload, simultaneous=simultaneous).plot()
+    title = figure.axes[0].get_title(loc="left") or figure.get_suptitle()
+    assert title == f"30 reports\n95 % intervals, {words}"
 
 
 def test_the_checks_of_a_figure_find_what_is_wrong(monkeypatch):

@@ -58,7 +58,8 @@ def test_its_commands_run_in_order_and_say_what_it_promises(tmp_path, monkeypatc
     subprocess.run([sys.executable, *shlex.split(data)[1:]], check=True)
     printed = "".join(said(capsys, command) for command in work)
     assert "336,776" in printed
-    assert "quantile 0.5: -5 to below 0" in printed
+    assert "quantile 0.5: -5 to below 0 minutes" in printed
+    assert "delay below -25 minutes" in Path("answers.csv").read_text()
     assert tests.split(" && ")[-1] == ".venv-test/bin/pytest"
 
 

@@ -97,6 +97,18 @@ def hostile():
     return Mechanism.of(st.randomised_response(3, 1.0), W, 1.0, name=ATTACK, labels=labels)
 
 
+def test_queries_and_attributes_are_in_the_users_words(capsys, tmp_path, monkeypatch):
+    words = read(mechanism("unit").report(tmp_path / "report.html")).text
+    assert "delay below 0.5 minutes" in words
+    assert "-30 – 0 – 0.5 – 60 – 1000000 minutes" in words
+    assert "delay below (minutes)" in words, "the axis of the figure"
+    assert "the least accurate is number" not in words
+    monkeypatch.chdir(tmp_path)
+    asked = ["prefix", "--epsilon", "1", "--edges", "age=0,18,65,130", "--unit", "years", "--quick"]
+    assert run(capsys, "report", *asked, "-o", "age.html")[0] == 0
+    assert "age below 65 years" in read(tmp_path / "age.html").text
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_a_page_loads_nothing_and_runs_nothing_but_its_own(name, tmp_path):
     """Two scripts, one of them data; no handlers, no style attributes, and a policy that names both by hash."""

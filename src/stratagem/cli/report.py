@@ -87,6 +87,7 @@ def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapp
 def _write_found(
     out: Path, request: Request, budgets: list[float] | None, own: Mapping[str, Any], *, quick: bool
 ) -> None:
+    from stratagem.mechanism.attribute import described_attributes
     from stratagem.report import Subject, along, write_page
     from stratagem.study.optimisation import optimise
 
@@ -104,7 +105,8 @@ def _write_found(
     if not line.sweep.complete:
         note("ended by hand: the budgets that were reached are here, the others are not")
     with keeping():
-        write_page(out, Subject(solution, request.name, line, _origin(request, own)))
+        stated = described_attributes(request.workload.domain, **request.values)
+    write_page(out, Subject(solution, request.name, line, _origin(request, own), stated=stated))
 
 
 def _hurried(solver: Solver | Auto) -> Solver | Auto:

@@ -10,13 +10,14 @@ import typer
 from stratagem.cli.option import EDGES, JSON, LABELS, STRATEGY_FILE
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
-from stratagem.cli.source import read_sources, read_values
+from stratagem.cli.source import Values, read_sources, read_values
 
 if TYPE_CHECKING:
     from stratagem.data.data import Data
     from stratagem.estimation.simulation import Simulation
     from stratagem.export.strategy_file import StoredStrategy
     from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.workloads.naming import Naming
 
 
 def simulate(
@@ -53,20 +54,21 @@ def simulate(
             result = try_out(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
         else:
             result = run(stored.workload, stored.strategy, users.x, **runs, prior=stored.prior)
-    shown = spread(len(result.truth), queries)
+    shown, naming = spread(len(result.truth), queries), _naming(stored, values)
     if json:
-        write_json(_data(stored, users, result, shown))
+        write_json(_data(stored, users, result, shown, naming))
     else:
-        _describe(stored, users, result, shown)
+        _describe(stored, users, result, shown, naming)
 
 
 def _data(
-    stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]
+    stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int], naming: Naming
 ) -> dict[str, object]:
     errors = result.standard_errors
     answers = [
         {
             "query": int(i),
+            "label": naming.label(i),
             "true": float(result.truth[i]),
             "estimate": float(result.estimates[i]),
             "standard_error": None if errors is None else float(errors[i]),
@@ -90,11 +92,14 @@ def _data(
     }
 
 
-def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
+def _describe(
+    stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int], naming: Naming
+) -> None:
     write(f"{stored.name} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
     write(f"{users}\n")
     write_table(
-        ("query", "true", "estimate", "off by", "predicted standard error"), _rows(result, shown), words=0
+        ("query", "true", "estimate", "off by", "predicted standard error"),
+        _rows(naming, result, shown),
     )
     write(
         f"\n{len(shown)} of {len(result.truth):,} queries shown, from repetition 1 of {len(result.observed)}"
@@ -117,11 +122,22 @@ def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulatio
     write(f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)")
 
 
-def _rows(result: Simulation, shown: list[int]) -> list[tuple[str, ...]]:
+def _naming(stored: Mechanism | StoredStrategy, values: Values) -> Naming:
+    """Return the names of the queries, in the words of the options where they say something."""
+    from stratagem.mechanism.attribute import described_attributes
+    from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.workloads.naming import Naming
+
+    if isinstance(stored, Mechanism) and not any(values.values()):
+        return Naming.of(stored.workload, stored.attributes)
+    return Naming.of(stored.workload, described_attributes(stored.workload.domain, **values))
+
+
+def _rows(naming: Naming, result: Simulation, shown: list[int]) -> list[tuple[str, ...]]:
     errors = result.standard_errors
     return [
         (
-            str(i),
+            naming.label(i),
             f"{result.truth[i]:,.6g}",
             f"{result.estimates[i]:,.1f}",
             f"{result.estimates[i] - result.truth[i]:+,.1f}",

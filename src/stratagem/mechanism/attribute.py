@@ -8,6 +8,7 @@ from typing import Any
 from stratagem.data.binning import Binning, Codes, Edges, Labels
 from stratagem.mechanism.client import reader
 from stratagem.workloads import Domain
+from stratagem.workloads.attribute import Attribute
 
 
 def described(
@@ -32,6 +33,17 @@ def described(
         size = domain.sizes[domain.attributes.index(name)]
         reader({"name": name, "size": size} | entry)
     return found
+
+
+def described_attributes(domain: Domain, **values: Any) -> tuple[Attribute, ...]:
+    """Return every attribute of a domain, with the labels, edges and units that `described` takes.
+
+    Raises:
+        ValueError: as `described`.
+    """
+    found = described(domain, **values)
+    pairs = zip(domain.attributes, domain.sizes, strict=True)
+    return tuple(Attribute.of({"name": name, "size": size} | found.get(name, {})) for name, size in pairs)
 
 
 def parsed(attribute: Mapping[str, Any], text: str) -> str | int | float:

@@ -214,7 +214,8 @@ class Mechanism:
         """
         from stratagem.plots import plot_strategy
 
-        return plot_strategy(self.workload, self.strategy, path, width, prior=self.prior)
+        options = {"prior": self.prior, "attributes": self.attributes}
+        return plot_strategy(self.workload, self.strategy, path, width, **options)
 
     def save(self, path: str | Path) -> Path:
         """Write the bundle, *.ldp.json; the file appears complete or not at all.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.number import finite, spread
 from stratagem.plots.figure import VERMILION, page
+from stratagem.plots.query_axis import NAMES, QueryAxis, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +22,10 @@ SINGLE = 48
 """Answers up to which each has a dot and whiskers; more have a line in a band."""
 SHOWN = 1000
 """Answers that are drawn: of more, evenly spread ones."""
+HEIGHT, ROW = 2.6, 0.15
+"""Inches of the figure, and of each answer that has a row of its own."""
+LETTERS = 9
+"""Letters of a name for each inch that the figure is wide."""
 
 
 def plot_estimate(
@@ -32,29 +37,39 @@ def plot_estimate(
 ) -> Figure:
     """Draw the answers in order with their intervals, as dots with whiskers or a line in a band; the truth in black.
 
-    Intervals surround the unbiased answers, whatever the post-processing.
+    They stand along the numbers that one attribute has, else below each other beside their names, or in a band
+    where some are named. Intervals surround the unbiased answers, whatever the post-processing.
 
     Raises:
         ValueError: as `page`, or for a truth that is not one finite number for each query.
     """
     shown = np.array(spread(len(estimate.answers), SHOWN))
     true = None if truth is None else _checked(truth, len(estimate.answers))[shown]
-    with page(path, 2.6, width) as figure:
+    along = QueryAxis.of(estimate.naming, shown.tolist())
+    single, rows = len(shown) <= SINGLE, len(shown) <= SINGLE and bool(along.names)
+    height = max(HEIGHT, 1 + ROW * len(shown)) if rows else HEIGHT + NAMES * along.upright
+    with page(path, height, width) as figure:
         axes = figure.subplots()
-        draw = _draw_dots if len(shown) <= SINGLE else _draw_band
-        draw(axes, shown, estimate.answers[shown], estimate.low[shown], estimate.high[shown])
+        draw = _draw_rows if rows else _draw_dots if single else _draw_band
+        places = np.arange(len(shown)) if rows else along.places
+        draw(axes, places, estimate.answers[shown], estimate.low[shown], estimate.high[shown])
         if true is not None:
-            axes.plot(
-                shown,
-                true,
-                "_" if len(shown) <= SINGLE else "-",
-                color="black",
-                linewidth=0.7,
-                label="truth",
-                zorder=3,
-            )
-        _label(axes, estimate, len(shown))
+            marks: dict[str, Any] = {"marker": "|" if rows else "_", "linestyle": ""} if single else {}
+            pair = (true, places) if rows else (places, true)
+            axes.plot(*pair, color="black", linewidth=0.7, label="truth", zorder=3, **marks)
+        if rows:
+            _name_rows(axes, along, round(LETTERS * figure.get_figwidth()))
+        else:
+            along.write_below(axes)
+        _label(axes, estimate, len(shown), across=rows)
     return figure
+
+
+def _draw_rows(
+    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> None:
+    axes.hlines(places, low, high, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
+    axes.plot(answers, places, "o", color=VERMILION, markersize=3, label="estimate")
 
 
 def _draw_dots(
@@ -71,22 +86,30 @@ def _draw_band(
     axes.plot(places, answers, color=VERMILION, linewidth=0.9, label="estimate")
 
 
-def _label(axes: Axes, estimate: Estimate, shown: int) -> None:
+def _name_rows(axes: Axes, along: QueryAxis, letters: int) -> None:
+    axes.set_yticks(range(len(along.names)), [shortened(name, letters) for name in along.names])
+    axes.set_ylim(len(along.names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel(along.title)
+
+
+def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool) -> None:
+    """Say what the answers count, how many are drawn and what the intervals promise."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
-    many, domain = len(estimate.answers), estimate.workload.domain
-    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
-    some = f" ({shown:,} of {many:,} drawn)" if shown < many else ""
-    axes.set_xlabel(
-        ("query" if many != domain.size or len(domain.sizes) > 1 else domain.attributes[0]) + some
-    )
-    axes.set_ylabel("users")
-    kind = "simultaneous " if estimate.simultaneous else ""
-    axes.set_title(
-        f"{estimate.users:,} reports, {kind}intervals at {100 * estimate.confidence:g} %", loc="left"
-    )
-    axes.figure.legend(loc="outside upper right", ncols=3)
+    many = len(estimate.answers)
+    some = f"{shown:,} of {many:,} answers drawn; " if shown < many else ""
+    users = axes.xaxis if across else axes.yaxis
+    users.set_major_formatter(EngFormatter(sep=""))
+    if across:
+        users.set_major_locator(MaxNLocator(nbins=5))
+    users.set_label_text("users")
+    words = f"{some}{estimate.users:,} reports\n{estimate.intervals}"
+    if across:  # the names take the left of the figure, and the words need all of its width
+        axes.figure.suptitle(words, x=0.01, horizontalalignment="left")
+    else:
+        axes.set_title(words, loc="left")
+    axes.figure.legend(loc="outside lower right" if across else "outside upper right", ncols=3)
 
 
 def _checked(truth: ArrayLike, queries: int) -> np.ndarray:

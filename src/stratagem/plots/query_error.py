@@ -9,6 +9,7 @@ import numpy as np
 
 from stratagem.accuracy import UnsupportedWorkloadError, evaluate, query_variances
 from stratagem.plots.figure import GREY, VERMILION
+from stratagem.plots.query_axis import QueryAxis
 from stratagem.workloads.total import Total
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from stratagem.strategies import InvariantStrategy, Randomiser
     from stratagem.workloads import Workload
+    from stratagem.workloads.naming import Naming
 
 ORDERED = 256
 """Queries of one kind up to which each has its place; of more the errors are sorted."""
@@ -33,7 +35,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def draw_errors(
     figure: FigureBase,
-    workload: Workload,
+    naming: Naming,
     strategy: Randomiser | InvariantStrategy,
     prior: np.ndarray | None,
     bound: float | None,
@@ -44,7 +46,7 @@ def draw_errors(
     errors in order for other large workloads. Where they cannot be told query by query, the root mean square
     over queries is drawn for every user type. `bound` is a lower bound on the root mean square of them all.
     """
-    axes = figure.subplots()
+    axes, workload = figure.subplots(), naming.workload
     try:
         variances = query_variances(workload, strategy, prior)
         errors = np.sqrt(np.where(variances > ROUNDING, variances, 0.0))
@@ -54,7 +56,7 @@ def draw_errors(
         errors = _draw_types(axes, workload, strategy, prior)
     else:
         kinds = _kinds(workload)
-        _draw_queries(axes, errors) if kinds is None else _draw_kinds(axes, errors, kinds)
+        _draw_queries(axes, errors, naming) if kinds is None else _draw_kinds(axes, errors, kinds)
     axes.set_ylim(0, 1.08 * max(float(errors.max()), bound or 0.0) or 1.0)
     axes.set_ylabel("standard deviation per user")
     if bound is not None:
@@ -62,16 +64,19 @@ def draw_errors(
         figure.legend([line], ["bound on the root mean square"], loc="outside lower center")
 
 
-def _draw_queries(axes: Axes, errors: np.ndarray) -> None:
-    from matplotlib.ticker import MaxNLocator
+def upright(naming: Naming) -> bool:
+    """Return whether names stand upright below the errors of the queries."""
+    many = naming.workload.queries
+    return many <= ORDERED and _kinds(naming.workload) is None and QueryAxis.of(naming, range(many)).upright
 
+
+def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> None:
     many = len(errors)
     if many <= ORDERED:
         marks = {"marker": "o", "markersize": 2.5} if many <= SINGLE else {}
-        axes.plot(np.arange(many), errors, color=VERMILION, linewidth=0.8, **marks)
-        axes.set_xlim(-0.5, many - 0.5)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
-        axes.set_xlabel("query")
+        along = QueryAxis.of(naming, range(many))
+        axes.plot(along.places, errors, color=VERMILION, linewidth=0.8, **marks)
+        along.write_below(axes)
     else:
         axes.plot((np.arange(many) + 0.5) / many * 100, np.sort(errors), color=VERMILION)
         axes.set_xlabel(f"share of {many:,} queries, %")

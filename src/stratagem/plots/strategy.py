@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,18 @@ import numpy as np
 from stratagem.number import real
 from stratagem.plots.figure import page
 from stratagem.plots.pattern import draw_patterns
-from stratagem.plots.query_error import draw_errors
+from stratagem.plots.query_axis import NAMES
+from stratagem.plots.query_error import draw_errors, upright
 from stratagem.plots.table import draw_table
 from stratagem.strategies import InvariantStrategy, Protocol
+from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
     from stratagem.strategies import Randomiser
     from stratagem.workloads import Workload
+    from stratagem.workloads.attribute import Attribute
 
 HEIGHT = 2.6
 """Inches of a panel."""
@@ -34,34 +38,40 @@ def plot_strategy(
     width: float | None = None,
     *,
     prior: np.ndarray | None = None,
+    attributes: Sequence[Attribute] = (),
     bound: float | None = None,
 ) -> Figure:
     """Draw a strategy, whatever form it has, beside the error of every query that it is to answer.
 
     Reports down and user types across for a table; the patterns for translates; one sentence for a protocol.
-    `bound` is the least root mean square of the errors that any mechanism could have, per user.
+    `attributes` say what values are called; `bound` is the least root mean square of the errors that any mechanism
+    could have, per user.
 
     Raises:
         UnsupportedWorkloadError: if the strategy cannot answer the workload.
         ValueError: as `page`, and if the domains differ.
     """
     beside = width is None or real(width) >= BESIDE
-    with page(path, HEIGHT * (1 if beside else 2), width) as figure:
+    naming = Naming.of(workload, attributes)
+    height = HEIGHT + NAMES * upright(naming)
+    with page(path, height * (1 if beside else 2), width) as figure:
         rows, columns = (1, 2) if beside else (2, 1)
         left, right = np.ravel(figure.subfigures(rows, columns))  # type: ignore[arg-type]
-        draw_strategy(left, strategy)
-        draw_errors(right, workload, strategy, prior, bound)
+        draw_strategy(left, strategy, naming.attributes)
+        draw_errors(right, naming, strategy, prior, bound)
     return figure
 
 
-def draw_strategy(figure: FigureBase, strategy: Randomiser | InvariantStrategy) -> None:
+def draw_strategy(
+    figure: FigureBase, strategy: Randomiser | InvariantStrategy, attributes: Sequence[Attribute]
+) -> None:
     """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol."""
     if isinstance(strategy, InvariantStrategy):
         draw_patterns(figure, strategy)
     elif isinstance(strategy, Protocol):
         _write_protocol(figure, strategy)
     else:
-        draw_table(figure.subplots(), strategy)
+        draw_table(figure.subplots(), strategy, attributes)
 
 
 def _write_protocol(figure: FigureBase, protocol: Protocol) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stratagem.number import spread
 from stratagem.plots.figure import ratio_text
+from stratagem.plots.query_axis import TICKS, name_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from stratagem.strategies import Strategy
+    from stratagem.workloads.attribute import Attribute
 
 ROWS = 1 << 14
 """Reports that are looked at: of more, those at even steps of the probability of all."""
@@ -23,7 +26,7 @@ PIXELS, SAMPLES = 480, 4
 """Pixels of the picture in each direction, and places in each: what shares a pixel is averaged."""
 
 
-def draw_table(axes: Axes, strategy: Strategy) -> None:
+def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) -> None:
     """Draw every report as a band as high as it is likely, dark for the user types that it speaks for.
 
     Shades are log(Q[y, u]/min_u Q[y, u])/epsilon: two in most optimal strategies.
@@ -36,7 +39,18 @@ def draw_table(axes: Axes, strategy: Strategy) -> None:
     chosen = "" if strategy.outputs <= ROWS else f"{len(rows):,} of "
     axes.set_title(f"{chosen}{strategy.outputs:,} reports")
     axes.set_ylabel("reports, as high as likely")
-    axes.set_xlabel(f"user type (dark: {ratio_text(strategy.epsilon)} × as likely)")
+    _name_types(axes, attributes)
+    dark = f"(dark: {ratio_text(strategy.epsilon)} × as likely)"
+    axes.set_xlabel(f"{attributes[0].title() if len(attributes) == 1 else 'user type'}\n{dark}")
+
+
+def _name_types(axes: Axes, attributes: Sequence[Attribute]) -> None:
+    """Name the user types of one attribute: the edges between its bins, or some of its labels."""
+    if len(attributes) == 1 and attributes[0].edges:
+        places = spread(attributes[0].size + 1, TICKS)
+        axes.set_xticks([k - 0.5 for k in places], [attributes[0].edges[k] for k in places])
+    elif len(attributes) == 1 and attributes[0].labels:
+        name_places(axes, [(k, attributes[0].labels[k]) for k in spread(attributes[0].size, TICKS)])
 
 
 def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int) -> None:

@@ -10,7 +10,8 @@ from stratagem.accuracy import largest_variances, users_needed
 from stratagem.bounds.meaning import SCOPE
 from stratagem.number import spread, users_text
 from stratagem.plots.figure import page
-from stratagem.plots.query_error import draw_errors
+from stratagem.plots.query_axis import NAMES
+from stratagem.plots.query_error import draw_errors, upright
 from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
@@ -28,8 +29,8 @@ def answers(subject: Subject) -> Markup:
     solution = subject.solution
     workload, strategy, prior = solution.workload, solution.strategy, solution.prior
     least = math.sqrt(solution.least_variance / workload.queries)
-    with page(None, HEIGHT, WIDTH) as drawn:
-        draw_errors(drawn, workload, strategy, prior, least)
+    with page(None, HEIGHT + NAMES * upright(subject.naming), WIDTH) as drawn:
+        draw_errors(drawn, subject.naming, strategy, prior, least)
     mean = math.sqrt(solution.accuracy.average_variance / workload.queries)
     words = (
         f"One user of random type adds {mean:.3g} to the standard deviation of an answer (root mean square over "
@@ -46,12 +47,12 @@ def _numbers(subject: Subject) -> Markup:
     except ValueError as error:
         return element("p", f"Query by query they are not told: {error}.")
     rows = [
-        (count(i), f"{math.sqrt(variances[i]):.4g}", users_text(users_needed(variances[i])))
+        (subject.naming.label(i), f"{math.sqrt(variances[i]):.4g}", users_text(users_needed(variances[i])))
         for i in spread(len(variances), SHOWN)
     ]
     worst = int(np.argmax(variances))
     caption = (
         f"{len(rows)} of {count(len(variances))} queries, evenly spread, for users of the type that is worst for each; "
-        f"the least accurate is number {worst:,}: {users_text(users_needed(variances[worst]))} users"
+        f"the least accurate, {subject.naming.label(worst)}, needs {users_text(users_needed(variances[worst]))} users"
     )
     return table(caption, HEADINGS, rows)

@@ -22,7 +22,7 @@ def drawing(subject: Subject) -> Markup:
     """Return the picture of the strategy with a sentence on how to read it, and its likeliest parts."""
     strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
-        draw_strategy(drawn, strategy)
+        draw_strategy(drawn, strategy, subject.attributes)
     if isinstance(strategy, InvariantStrategy):
         reading = (
             "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "

@@ -9,6 +9,7 @@ from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.subject import Subject
 from stratagem.report.wording import BEST, above, at_most, count, counted, odds
 from stratagem.solvers import Status
+from stratagem.workloads.attribute import Attribute
 
 SHOWN = 12
 """Attributes, and values of one, that are written out."""
@@ -39,7 +40,7 @@ def summary(subject: Subject) -> Markup:
 def domain(subject: Subject) -> Markup:
     """Return the table of attributes."""
     attributes = subject.attributes
-    rows = [(one["name"], count(one["size"]), _values(one)) for one in attributes[:SHOWN]]
+    rows = [(one.name, count(one.size), _values(one)) for one in attributes[:SHOWN]]
     more = len(attributes) - len(rows)
     if more:
         rows.append((f"and {more:,} more", "", ""))
@@ -49,15 +50,13 @@ def domain(subject: Subject) -> Markup:
 HEADINGS = ("attribute", "values", "what they are")
 
 
-def _values(attribute: object) -> str:
-    assert isinstance(attribute, dict)
-    if "labels" in attribute:
-        shown, words = attribute["labels"], ", "
-    elif "edges" in attribute:
-        shown, words = attribute["edges"], " – "
-    else:
-        return f"0 to {count(attribute['size'] - 1)}"
-    return words.join(shown) if len(shown) <= SHOWN else words.join([*shown[: SHOWN - 1], "…", shown[-1]])
+def _values(attribute: Attribute) -> str:
+    unit = f" {attribute.unit}" if attribute.unit else ""
+    shown, words = attribute.edges or attribute.labels, " – " if attribute.edges else ", "
+    if not shown:
+        return f"0 to {count(attribute.size - 1)}{unit}"
+    some = shown if len(shown) <= SHOWN else [*shown[: SHOWN - 1], "…", shown[-1]]
+    return words.join(some) + unit
 
 
 def _facts(subject: Subject) -> Markup:

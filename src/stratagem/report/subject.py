@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 from stratagem.accuracy import evaluate
 from stratagem.export.strategy_file import StoredStrategy
@@ -18,6 +17,8 @@ from stratagem.study.comparison import Comparison
 from stratagem.study.optimisation import CERTIFIED, certify
 from stratagem.study.ranking import rank_affordable
 from stratagem.study.solution import Solution
+from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.naming import Naming
 
 SECONDS = 20.0
 """How long a tighter bound for a saved strategy may take."""
@@ -47,6 +48,8 @@ class Subject:
     origin: Origin
     mechanism: Mechanism | None = None
     """The strategy in whole numbers, where it is saved so."""
+    stated: tuple[Attribute, ...] = ()
+    """What values are called, where no mechanism says so and somebody does."""
 
     @property
     def comparison(self) -> Comparison:
@@ -55,13 +58,15 @@ class Subject:
         return next(one for one in comparisons if one.epsilon == self.solution.epsilon)
 
     @property
-    def attributes(self) -> list[Mapping[str, Any]]:
-        """Name, size and labels or edges of every attribute."""
-        if self.mechanism is not None:
-            return self.mechanism.bundle["domain"]
-        domain = self.solution.workload.domain
-        pairs = zip(domain.attributes, domain.sizes, strict=True)
-        return [{"name": name, "size": size} for name, size in pairs]
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What the values of every attribute are called."""
+        return self.naming.attributes
+
+    @cached_property
+    def naming(self) -> Naming:
+        """The names of the queries."""
+        stated = self.stated if self.mechanism is None else self.mechanism.attributes
+        return Naming.of(self.solution.workload, stated)
 
 
 def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> Solution:

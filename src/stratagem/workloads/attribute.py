@@ -50,9 +50,18 @@ class Attribute:
             return Bin(float(self.edges[place]), float(self.edges[place + 1]))
         return place
 
+    def title(self, *, prefixes: bool = False) -> str:
+        """Return the name of an axis along the values, or along their prefixes: the attribute and its unit."""
+        words = [self.name, self._relation(None, 0)[0]] if prefixes else [self.name]
+        return " ".join([*words, f"({self.unit})"] if self.unit else words)
+
+    def words(self, low: int | None, high: int) -> str:
+        """Return the values from `low` to `high`, without their unit; without a `low` the last of them."""
+        return self._relation(low, high)[1]
+
     def values_text(self, low: int | None, high: int) -> str:
         """Return the values from `low` to `high` in words; without a `low` those up to `high`."""
-        return self._relation(low, high)[1] + self._unit
+        return self.words(low, high) + self._unit
 
     def text(self, low: int | None, high: int) -> str:
         """Return a condition in words: the attribute has a value from `low` to `high`, or up to `high`."""

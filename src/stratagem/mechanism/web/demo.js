@@ -56,7 +56,7 @@ function tell(epsilon) {
 
 /** Return an attribute's element, its controls and how to read them (undefined where nothing is answered). */
 function question(attribute, k) {
-  const { name, size, labels, edges } = attribute, id = `answer-${k}`;
+  const { name, size, labels, edges, unit } = attribute, of = unit ? ` of ${unit}` : "", id = `answer-${k}`;
   if (labels && labels.length <= RADIOS) {
     const controls = labels.map(() => make("input", { type: "radio", name: id }));
     const options = controls.map((control, i) => make("label", control, labels[i]));
@@ -70,8 +70,8 @@ function question(attribute, k) {
     return { element: field(name, id, control), controls: [control], read };
   }
   const [min, max, hint] = edges
-    ? [edges[0], edges[size], `a number from ${edges[0]} to below ${edges[size]}`]
-    : [0, size - 1, `a whole number from 0 to ${size - 1}`];
+    ? [edges[0], edges[size], `a number${of} from ${edges[0]} to below ${edges[size]}`]
+    : [0, size - 1, `a whole number${of} from 0 to ${size - 1}`];
   const control = make("input", { id, type: "number", min, max, step: edges ? "any" : 1 });
   control.setAttribute("aria-describedby", `${id}-hint error`);
   const element = field(name, id, control, make("p", { id: `${id}-hint`, className: "hint" }, hint));
@@ -122,6 +122,16 @@ function coordinates(number) {
   return values;
 }
 
+/** Return an answer as its owner calls it: labels, bins with their unit, or whole numbers. */
+function words(own) {
+  const named = ({ labels, edges, unit }, place) => {
+    if (labels) return labels[place];
+    const value = edges ? `${edges[place]} to below ${edges[place + 1]}` : String(place);
+    return unit ? `${value} ${unit}` : value;
+  };
+  return client.attributes.map((attribute, k) => named(attribute, own[k])).join(", ");
+}
+
 /** Show the report, and how likely every answer was to make it; `own` are the coordinates of the one given. */
 function show(report, own) {
   $("report").textContent = JSON.stringify(report, null, 2);
@@ -133,12 +143,13 @@ function show(report, own) {
   const others = chances.filter((_, cell) => cell !== yours);
   const low = others.reduce((a, b) => Math.min(a, b), 1), high = others.reduce((a, b) => Math.max(a, b), 0);
   const range = percent(low) === percent(high) ? percent(low) : `${percent(low)} to ${percent(high)}`;
-  $("likelihood").textContent = `Your answer makes this very output with probability ${percent(mine)}`
+  $("likelihood").textContent = `Your answer (${words(own)}) makes this very output with probability ${percent(mine)}`
     + (n > 1 ? `, every other answer with ${range}.` : ".")
     + (n <= BARS ? " One bar for each possible answer; yours is coloured, on this screen only." : "");
   $("bars").hidden = n > BARS;
   $("bars").replaceChildren(...(n > BARS ? [] : chances.map((height, cell) => {
-    const bar = make("span", cell === yours ? { className: "yours" } : {});
+    const title = `${words(coordinates(cell))}: ${percent(height)}`;
+    const bar = make("span", { title }, cell === yours ? { className: "yours" } : {});
     bar.style.height = `${(100 * height) / Math.max(high, mine)}%`;
     return bar;
   })));
