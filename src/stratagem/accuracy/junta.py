@@ -38,7 +38,9 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
     spectrum = workload.spectrum
     if spectrum is None:
         if isinstance(strategy, TableSampling):
-            raise ValueError("queries that know an order were given for table sampling: ask about tables alone")
+            raise ValueError(
+                "queries that know an order were given for table sampling: ask about tables alone"
+            )
         return dense_accuracy(workload, strategy.dense(), None)
     share = variance = 0.0
     for v, m in _by_type(workload, spectrum, strategy):
