@@ -1,0 +1,127 @@
+"""The conditioning bound: against every pattern of small domains, optima, and the Adult table's attributes."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.bounds import delsarte, exact
+from stratagem.bounds.conditioning import Prices, Slicing, conditioning, max_plus_power
+from stratagem.bounds.delsarte import Dual
+
+ADULT = (7, 16, 7, 14, 6, 5, 2, 41, 2)
+"""Sizes of the nine categorical attributes of the Adult table."""
+
+EPSILONS = (0.01, 1.0, 2.0, 6.0)
+
+
+def tables(sizes, order=1):
+    return st.marginals({f"a{i}": a for i, a in enumerate(sizes)}, order)
+
+
+def energies(sizes) -> tuple[np.ndarray, np.ndarray]:
+    """Shares f (t,) of all patterns but the empty and the full one, and E_i (t x d), from the definition."""
+    n = math.prod(sizes)
+    patterns = (np.arange(1, 2**n - 1)[:, None] >> np.arange(n) & 1).astype(float).reshape(-1, *sizes)
+    axes = range(1, len(sizes) + 1)
+    means = (patterns.mean(axis=tuple(k for k in axes if k != i)) for i in axes)
+    return patterns.mean(axis=tuple(axes)), np.stack([mean.var(axis=1) for mean in means], axis=1)
+
+
+def sliced(slicing, sizes, prices, start):
+    ratios = np.full(slicing.cells, start)
+    for size, price in zip(sizes, prices, strict=True):
+        ratios = slicing.step(ratios, size, price)
+    return ratios
+
+
+@pytest.mark.parametrize("grid", [(20, 5), (100, 14)])
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2, 2), (2, 2, 2, 2), (4, 3), (2, 7), (2, 2, 3), (8,)])
+def test_no_pattern_has_more_energy(sizes, grid):
+    (f, energy), rng = energies(sizes), np.random.default_rng(3)
+    slicing = Slicing(*grid)
+    for trial in range(6):
+        prices = rng.exponential(size=len(sizes)) ** trial
+        whole = trial % 2 if len(sizes) > 1 else 0  # how many attributes are not sliced
+        ratios = sliced(slicing, sizes[whole:], prices[whole:].tolist(), prices[0] if whole else 0.0)
+        used = energy @ prices
+        for side in (-1e-12, 1e-12):  # a share between two cells belongs to both
+            cells = np.clip(((f + side) * slicing.cells).astype(int), 0, slicing.cells - 1)
+            assert (used <= ratios[cells] * f * (1 - f) * (1 + 1e-12)).all()
+
+
+def test_the_energy_allowed_is_nearly_attained():
+    """Less of it by 3 % would exclude a pattern: the inequality above can fail."""
+    f, energy = energies((2, 2, 3))
+    ratios = sliced(Slicing(400, 40), (3, 2, 2), (1.0, 1.0, 1.0), 0.0)
+    share = energy.sum(axis=1) / (ratios[(f * 400).astype(int)] * f * (1 - f))
+    assert 0.97 < share.max() <= 1
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("sizes", [(2, 3), (2, 2, 2), (3, 3), (2, 4)])
+def test_it_is_never_above_the_optimum(sizes, epsilon):
+    workload = tables(sizes)
+    spectrum, n = workload.spectrum, workload.domain_size
+    best = exact(workload, epsilon) * (1 + 2e-7) / n
+    level = spectrum.value((0,) * len(spectrum.groups))
+    assert level + conditioning(spectrum, epsilon) <= best
+    groups = tuple((spectrum.sizes[g[0]], len(g), float(v)) for g, v in _queried(spectrum))
+    rng, search = np.random.default_rng(7), Prices(groups, 0.0, math.expm1(epsilon))
+    for _ in range(5):
+        assert level + search.value(rng.normal(size=len(groups)), 60, 10) <= best
+
+
+def _queried(spectrum):
+    for kind, value in zip(spectrum.types, spectrum.values, strict=True):
+        yield from ((spectrum.groups[g], value) for g in np.flatnonzero(kind))
+
+
+def attained(sizes, epsilon) -> float:
+    """L/n of the best shares of patterns {x_i in S}, and of one cell of four for pairs of binary attributes."""
+    c, spectrum = math.expm1(epsilon), tables(sizes).spectrum
+
+    def energy(a):
+        alone = max(k / a * (1 - k / a) / (1 + c * k / a) ** 2 for k in range(1, a))
+        return c**2 * max(alone, 0.125 / (1 + c / 4) ** 2 if a == 2 and sizes.count(2) > 1 else 0.0)
+
+    level = spectrum.value((0,) * len(spectrum.groups))
+    return level + sum((a - 1) / math.sqrt(a * energy(a)) for a in sizes) ** 2
+
+
+@pytest.mark.parametrize(("epsilon", "gap", "gap_before"), [(1.0, 0.021, 0.0215), (2.0, 0.03, 0.053)])
+def test_attributes_of_unequal_size_are_certified(epsilon, gap, gap_before):
+    """Patterns of the best share f = 1/(1 + E) would hold no whole number of the values of small attributes."""
+    spectrum, best = tables(ADULT).spectrum, attained(ADULT, epsilon)
+    level = spectrum.value((0,) * len(spectrum.groups))
+    assert gap_before < best / (level + Dual.of(spectrum, epsilon).best()) - 1
+    assert 0 <= best / delsarte(spectrum, epsilon) - 1 < gap
+
+
+def test_it_is_silent_where_it_says_nothing():
+    assert conditioning(tables((20, 30)).spectrum, 1.0) == 0.0
+    assert conditioning(tables((2, 3), order=2).spectrum, 1.0) == 0.0
+    assert conditioning(st.parity("2^30", 1).spectrum, 1.0) == 0.0
+    assert conditioning(st.total("2^6").spectrum, 1.0) == 0.0
+    assert conditioning(tables((1, 1)).spectrum, 1.0) == 0.0
+    assert conditioning(tables((7, 1)).spectrum, 1.0) == 0.0
+
+
+def test_a_search_without_hope_ends_early(monkeypatch):
+    spectrum, calls = tables((3, 2)).spectrum, []
+    found = conditioning(spectrum, 1.0)
+    monkeypatch.setattr(Slicing, "height", lambda *_: calls.append(1) or 1.0)
+    conditioning(spectrum, 1.0, known=100 * found)
+    assert len(calls) == 1
+
+
+def test_max_plus_powers_are_those_of_all_tuples():
+    row = np.random.default_rng(1).normal(size=(2, 6))
+    for exponent in (1, 2, 3, 5):
+        power = max_plus_power(row, exponent, 20)
+        wanted = np.full((2, min(20, 5 * exponent + 1)), -np.inf)
+        for places in np.ndindex(*[6] * exponent):
+            if sum(places) < wanted.shape[1]:
+                wanted[:, sum(places)] = np.maximum(wanted[:, sum(places)], row[:, list(places)].sum(axis=1))
+        assert power[..., : wanted.shape[1]] == pytest.approx(wanted)
