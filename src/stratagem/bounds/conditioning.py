@@ -125,7 +125,7 @@ class Slicing:
     """
 
     cells: int
-    """M."""
+    """M, an even number."""
     levels: int
 
     def step(self, ratios: np.ndarray, size: int, price: float) -> np.ndarray:
