@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.screen import brief
+
 
 class UnsupportedWorkloadError(ValueError):
     """The workload is not in the row space of the strategy: no unbiased estimate of it exists."""
@@ -20,6 +22,8 @@ class Accuracy:
     answers, R = M^+ Q^T D^-1 (McKenna et al., VLDB 2020, Theorem 3.4, with R as in Theorem 3.10). R, M and D
     are those of a prior p over the user types: D = diag(n Q p), M = Q^T D^-1 Q; p = 1/n unless one is given.
     """
+
+    __repr__ = brief
 
     objective: float
     """L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), with p = 1/n Theorem 3.11's average case; per user type,

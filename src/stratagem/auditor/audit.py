@@ -15,6 +15,7 @@ from stratagem.auditor.plan import Plan, planned
 from stratagem.auditor.runner import Draw, Reports, python_client
 from stratagem.auditor.stranger import Recheck, recheck
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.screen import brief
 
 SAMPLES, TYPES, FALSE_ALARM = 200_000, 8, 1e-6
 EXCESS = 0.05
@@ -64,6 +65,8 @@ class Evidence:
 @dataclass(frozen=True, eq=False)
 class Audit:
     """The outcome of an audit; a correct client passes with probability at least 1 - false_alarm."""
+
+    __repr__ = brief
 
     identifier: str
     epsilon: Fraction

@@ -26,6 +26,7 @@ from stratagem.bounds.weighted import weighted
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
 from stratagem.prior import check_prior
 from stratagem.privacy import check
+from stratagem.screen import brief, html_table
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.spectrum import Spectrum
@@ -91,6 +92,20 @@ class Bounds:
     def known(self) -> dict[str, float]:
         """Return the bounds that were computed, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+    __repr__ = brief
+
+    def __str__(self) -> str:
+        """Say every bound that was computed, the best of them marked."""
+        return "\n".join(f"{name:<10} {value}" for name, value in self._rows())
+
+    def _repr_html_(self) -> str:
+        """Return the bounds as a table for a notebook."""
+        return html_table("lower bounds", ("bound", "value"), self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        known = self.known().items()
+        return [(name, f"{value:.6g}{' (best)' if name == self.name else ''}") for name, value in known]
 
     @property
     def best(self) -> float:

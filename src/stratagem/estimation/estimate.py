@@ -17,6 +17,7 @@ from stratagem.estimation.interval import quantile_index, quantile_range, standa
 from stratagem.estimation.postprocessing import METHODS, Method
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.number import integer, real
+from stratagem.screen import ROWS, brief, html_table
 from stratagem.workloads import Workload, histogram, prefix
 from stratagem.workloads.along import along
 from stratagem.workloads.attribute import Attribute
@@ -33,6 +34,8 @@ class Estimate:
     Standard errors, covariance and intervals are those of the unbiased answers, whatever the post-processing:
     a biased answer may lie outside its interval. `unbiased` and `bias` say which answers these are.
     """
+
+    __repr__ = brief
 
     workload: Workload
     reconstruction: Reconstruction
@@ -118,6 +121,25 @@ class Estimate:
     def impossible(self) -> Impossible:
         """How many answers no data vector of these users has, and the method that mends them."""
         return impossible(self)
+
+    def _repr_html_(self) -> str:
+        """Return the first answers as a table for a notebook."""
+        shown = self.table(range(min(ROWS, self.workload.queries)))
+        rows = [
+            (one.label, *(f"{number:,.1f}" for number in (one.answer, one.standard_error, one.low, one.high)))
+            for one in shown
+        ]
+        caption = (
+            f"{self.users:,} users, {len(shown):,} of {self.workload.queries:,} answers, {self.intervals}"
+        )
+        return html_table(caption, ("query", "answer", "standard error", "low", "high"), rows)
+
+    def __str__(self) -> str:
+        """Say how many users answered what, and the first answers."""
+        lines = [f"{self.users:,} users, {self.workload.queries:,} answers, {self.method.name}"]
+        for one in self.table(range(min(ROWS, self.workload.queries))):
+            lines.append(f"{one.label[:60]:<20} {one.answer:>14,.1f} ± {one.standard_error:,.1f}")
+        return "\n".join(lines)
 
     def table(self, queries: Iterable[int] | None = None) -> list[Answer]:
         """Return the answers of some queries, by default of all, each with its label and its interval.

@@ -14,6 +14,7 @@ from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
 from stratagem.number import user_counts
 from stratagem.numeric.linalg import factor
 from stratagem.prior import check_prior
+from stratagem.screen import brief
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
@@ -32,6 +33,8 @@ PER_QUERY_LIMIT = 1 << 30
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """Repeated collections of reports from the same users, held against the exact prediction."""
+
+    __repr__ = brief
 
     users: int
     """Number N of users."""

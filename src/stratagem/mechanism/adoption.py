@@ -13,6 +13,7 @@ from stratagem.accuracy import objective
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.repair import repaired
 from stratagem.privacy import check
+from stratagem.screen import brief
 from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Workload
 
@@ -24,6 +25,8 @@ count as the rounding of doubles, which whole numbers settle on the private side
 @dataclass(frozen=True, eq=False)
 class Adoption:
     """A mechanism made from a foreign matrix, and what that did to the matrix."""
+
+    __repr__ = brief
 
     mechanism: Mechanism
     moved: float

@@ -38,6 +38,7 @@ from stratagem.mechanism.translates import TranslatesTable
 from stratagem.number import count_text
 from stratagem.prior import check_prior
 from stratagem.privacy import check
+from stratagem.screen import brief
 from stratagem.strategies import InvariantStrategy
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.attribute import Attribute
@@ -64,6 +65,8 @@ class Mechanism:
         >>> 0 <= mechanism.client.randomise(3)["output"] < mechanism.outputs
         True
     """
+
+    __repr__ = brief
 
     table: Table
     epsilon: Fraction

@@ -10,6 +10,7 @@ import numpy as np
 
 from stratagem.number import numbers
 from stratagem.numeric.linalg import PseudoInverse, RegularInverse, centre, inverse
+from stratagem.screen import brief
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.noise import Noise
 from stratagem.strategies.protocol import Protocol
@@ -36,6 +37,8 @@ class AdditiveNoise(Protocol):
     Reference:
         Edmonds, Nikolov, Ullman, STOC 2020, factorisation mechanisms in the local model; Li et al. 2010.
     """
+
+    __repr__ = brief
 
     queries: np.ndarray
     """A (k x n)."""

@@ -11,6 +11,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from stratagem.numeric.linalg import PseudoInverse, pseudo_inverse
+from stratagem.screen import brief
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.protocol import Protocol
@@ -40,6 +41,8 @@ class BloomFilters(Protocol):
     Reference:
         Erlingsson, Pihur, Korolova, CCS 2014 (RAPPOR).
     """
+
+    __repr__ = brief
 
     filters: np.ndarray
     """f_c(u), boolean (C x n x b)."""

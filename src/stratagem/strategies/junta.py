@@ -10,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.screen import brief
 from stratagem.strategies.invariant import InvariantStrategy, checked
 from stratagem.strategies.pattern import Pattern
 
@@ -29,6 +30,8 @@ class JuntaStrategy(InvariantStrategy):
     Reference:
         Marginal Hadamard mechanisms (Cormode, Kulkarni, Srivastava, SIGMOD 2018) are the case of one character.
     """
+
+    __repr__ = brief
 
     sizes: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...]

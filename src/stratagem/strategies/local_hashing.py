@@ -9,6 +9,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from stratagem.number import integer, real
+from stratagem.screen import brief
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 
@@ -42,6 +43,8 @@ class LocalHashing(SupportOracle):
         >>> round(LocalHashing(1000, 4, 0.5).epsilon, 6)  # log 3
         1.098612
     """
+
+    __repr__ = brief
 
     n: int
     """User types."""

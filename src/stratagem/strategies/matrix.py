@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from stratagem.number import numbers
+from stratagem.screen import brief
 from stratagem.strategies.strategy import Strategy, weighted_row_sums
 
 BLOCK = 1 << 22
@@ -29,6 +30,8 @@ class MatrixStrategy(Strategy):
         >>> round(coin.epsilon, 6)  # log 3
         1.098612
     """
+
+    __repr__ = brief
 
     matrix: np.ndarray
 

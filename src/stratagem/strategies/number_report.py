@@ -8,6 +8,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from stratagem.number import numbers
+from stratagem.screen import brief
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.number_law import NumberLaw
 from stratagem.strategies.protocol import Protocol
@@ -32,6 +33,8 @@ class NumberReport(Protocol):
     Raises:
         ValueError: unless the numbers lie in [-1, 1] and are not all equal.
     """
+
+    __repr__ = brief
 
     numbers: np.ndarray
     """t (n,)."""

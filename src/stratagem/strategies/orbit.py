@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.screen import brief
 from stratagem.strategies.invariant import InvariantStrategy, checked
 from stratagem.strategies.pattern import Pattern
 
@@ -24,6 +25,8 @@ class OrbitStrategy(InvariantStrategy):
     Raises:
         ValueError: as `checked`.
     """
+
+    __repr__ = brief
 
     sizes: tuple[int, ...]
     cycles: tuple[int, ...]

@@ -8,6 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from stratagem.screen import brief
+
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
@@ -16,6 +18,8 @@ class Pattern:
     Raises:
         ValueError: if the shapes disagree, or the set is empty or full.
     """
+
+    __repr__ = brief
 
     axes: tuple[int, ...]
     """The number of the group of attributes that each axis takes its own from."""

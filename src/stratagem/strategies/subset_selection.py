@@ -11,6 +11,7 @@ import numpy as np
 
 from stratagem.number import integer, real
 from stratagem.privacy import probability, ratio
+from stratagem.screen import brief
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle
@@ -42,6 +43,8 @@ class SubsetSelection(SupportOracle):
         >>> round(SubsetSelection(4, 1, 0.5).epsilon, 6)  # randomised response, log 3
         1.098612
     """
+
+    __repr__ = brief
 
     n: int
     """User types."""

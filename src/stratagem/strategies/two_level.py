@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.prior import uniform
+from stratagem.screen import brief
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, users_by_type
 from stratagem.strategies.strategy import Strategy
 
@@ -33,6 +34,8 @@ class TwoLevelStrategy(Strategy):
     Raises:
         ValueError: if shapes disagree, E < 1, a weight is negative or a column does not sum to one.
     """
+
+    __repr__ = brief
 
     patterns: np.ndarray
     """Sets T_y, bit-packed as by `numpy.packbits` (m x ceil(n/8)), uint8."""

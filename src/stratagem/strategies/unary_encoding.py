@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from stratagem.number import integer, real
+from stratagem.screen import brief
 from stratagem.strategies.bits import all_sets, bernoulli, check_packed, column_sums, put
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
@@ -39,6 +40,8 @@ class UnaryEncoding(SupportOracle):
         >>> round(UnaryEncoding(8, 0.75, 0.25).epsilon, 6)  # log 9
         2.197225
     """
+
+    __repr__ = brief
 
     n: int
     """User types."""

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from stratagem.numeric.linalg import PseudoInverse, centre, pseudo_inverse
+from stratagem.screen import brief
 from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.two_level import DENSE
@@ -21,6 +22,8 @@ NUMBER = np.dtype("<u4")
 @dataclass(frozen=True, eq=False)
 class View:
     """A coarser question: which group a user's type falls into, asked through an oracle."""
+
+    __repr__ = brief
 
     groups: np.ndarray
     """Group of every user type, (n,), integers below the oracle's domain size."""
@@ -66,6 +69,8 @@ class Views(Protocol):
         >>> tree.report
         '1 of 2 views, then at most 4 bits'
     """
+
+    __repr__ = brief
 
     views: tuple[View, ...]
     total_known: bool = True

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.number import number_text, ratio, real
 from stratagem.objective import Average, Near, named_objective
+from stratagem.screen import brief
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
 from stratagem.workloads import Workload
@@ -46,6 +47,8 @@ class BoundPoint:
 @dataclass(frozen=True)
 class BoundSweep:
     """Lower bounds on the same queries, for each budget or each domain."""
+
+    __repr__ = brief
 
     axis: str
     """What changes from one place to the next: epsilon or domain size."""

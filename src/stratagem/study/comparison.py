@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from stratagem.file.toml import nearest
 from stratagem.number import number_text, user_counts, users_text
 from stratagem.objective import Average, Objective
 from stratagem.prior import check_prior
+from stratagem.screen import WIDTH, brief, html_table
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.solver import excess
 from stratagem.strategies import InvariantStrategy
@@ -91,6 +93,8 @@ class Comparison:
 
     On data they come with the error that is expected there, the least of it first.
     """
+
+    __repr__ = brief
 
     workload: Workload
     epsilon: float
@@ -230,7 +234,12 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        return "\n".join([*aligned([self.headings, *self.cells()], words=2), self.footer(), NEEDED])
+        below = [line for text in (self.footer(), NEEDED) for line in wrap(text, WIDTH)]
+        return "\n".join([*aligned([self.headings, *self.cells()], words=2, most=16), *below])
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return html_table(f"epsilon {self.epsilon:g}; {self.footer()}", self.headings, self.cells(), words=2)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds
 from stratagem.numeric.linalg import factor
+from stratagem.screen import brief
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.parameter import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
@@ -48,6 +49,8 @@ class TradePoint:
 @dataclass(frozen=True)
 class TradeOff:
     """Gap against number of outputs, fewest outputs first; the gap never grows with them."""
+
+    __repr__ = brief
 
     points: tuple[TradePoint, ...]
     lower_bound: float

@@ -15,6 +15,7 @@ from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, largest_vari
 from stratagem.bounds import Bounds
 from stratagem.number import count_text
 from stratagem.objective import Average, Objective
+from stratagem.screen import brief, html_table
 from stratagem.solvers.solver import Status, Step, excess
 from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.study.ranking import Contender
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Solution:
     """A strategy for a workload and epsilon, its exact accuracy and the bounds that certify it."""
+
+    __repr__ = brief
 
     aim: Objective
     """What was asked for: the workload and how the variances of its answers add up."""
@@ -200,6 +203,17 @@ class Solution:
         from stratagem.report import report_solution
 
         return report_solution(path, self, name=name, others=others)
+
+    def _repr_html_(self) -> str:
+        """Return the certificate as a table for a notebook."""
+        rows = [
+            ("objective", f"{self.objective:.6g}"),
+            (f"lower bound ({self.bounds.name})", f"{self.lower_bound:.6g}"),
+            ("gap", f"{100 * self.gap:.2f} %"),
+            ("measured epsilon", f"{self.strategy.epsilon:.6g}"),
+            ("reports", count_text(self.strategy.outputs)),
+        ]
+        return html_table(f"{self.solver}: {self.status}", ("strategy", "value"), rows)
 
     def __str__(self) -> str:
         """Say in a few lines what was found and how good it is."""

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from stratagem.number import integer
+from stratagem.screen import brief
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
@@ -35,6 +36,8 @@ class AllRange(Workload):
     Raises:
         ValueError: for a domain of several attributes, or a width outside 1, ..., n.
     """
+
+    __repr__ = brief
 
     domain: Domain
     width: int

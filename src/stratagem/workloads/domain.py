@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stratagem.number import integer
+from stratagem.screen import brief
 
 MAX_SIZE = 2**53  # whole numbers up to here are exact in float64
 MAX_ATTRIBUTES = 100_000
@@ -66,6 +67,8 @@ class Domain:
     def part(self, places: Sequence[int]) -> "Domain":
         """Return the domain of some of the attributes, by their places."""
         return Domain(tuple(self.attributes[i] for i in places), tuple(self.sizes[i] for i in places))
+
+    __repr__ = brief
 
     def __str__(self) -> str:
         """The shortest text that `Domain.of` reads back."""

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.query import Query, Row
@@ -25,6 +26,8 @@ class Explicit(Workload):
     Raises:
         ValueError: for rows that are not two-dimensional, real, finite and nonzero, or do not fit.
     """
+
+    __repr__ = brief
 
     rows: Array
     domain: Domain

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from stratagem.number import as_float
+from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms
@@ -19,6 +20,8 @@ from stratagem.workloads.workload import Array, Workload
 @dataclass(frozen=True)
 class Identity(Workload):
     """Count the users in every cell: W = I, V = I, p = n."""
+
+    __repr__ = brief
 
     domain: Domain
 

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from stratagem.number import as_float
+from stratagem.screen import brief
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
@@ -36,6 +37,8 @@ class Marginals(Workload):
 
     Reference: Cormode, Kulkarni, Srivastava, Marginal release under local differential privacy, SIGMOD 2018.
     """
+
+    __repr__ = brief
 
     domain: Domain
     orders: tuple[int, ...]

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from stratagem.number import as_float
+from stratagem.screen import brief
 from stratagem.workloads import check, fourier
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
@@ -44,6 +45,8 @@ class Parity(Workload):
 
     Reference: McKenna, Maity, Mazumdar, Miklau, VLDB 2020, section 6 (binary attributes).
     """
+
+    __repr__ = brief
 
     domain: Domain
     order: int

@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.screen import brief
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
@@ -25,6 +26,8 @@ class Prefix(Workload):
     Raises:
         ValueError: for a domain of several attributes.
     """
+
+    __repr__ = brief
 
     domain: Domain
 

@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.margin import Margin
@@ -31,6 +32,8 @@ class Product(Workload):
     Raises:
         ValueError: for no factors, or a factor that is not a workload.
     """
+
+    __repr__ = brief
 
     factors: tuple[Workload, ...]
     domain: Domain = field(init=False, repr=False)

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
@@ -25,6 +26,8 @@ class Stack(Workload):
     Raises:
         ValueError: for no parts, a part that is not a workload, or parts over different domains.
     """
+
+    __repr__ = brief
 
     parts: tuple[Workload, ...]
     domain: Domain = field(init=False, repr=False)

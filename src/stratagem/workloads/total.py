@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from stratagem.number import as_float
+from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
@@ -19,6 +20,8 @@ from stratagem.workloads.workload import Array, Workload
 @dataclass(frozen=True)
 class Total(Workload):
     """Count all users: W = 1^T, V = 1 1^T, p = 1."""
+
+    __repr__ = brief
 
     domain: Domain
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import final
 
+from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
@@ -25,6 +26,8 @@ class Weighted(Workload):
     Raises:
         ValueError: for a weight that is zero, not finite, or outside 1e-75..1e75 in absolute value.
     """
+
+    __repr__ = brief
 
     workload: Workload
     weight: float

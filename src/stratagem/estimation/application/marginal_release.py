@@ -13,6 +13,7 @@ from stratagem.estimation.consistency.nonnegativity import ripple
 from stratagem.estimation.consistency.table import MarginalTable
 from stratagem.estimation.estimate import Estimate
 from stratagem.number import integer
+from stratagem.screen import brief
 from stratagem.workloads import marginals
 
 ROUNDS = 20
@@ -28,6 +29,8 @@ class Release:
     Tables agree on all attributes they share, have no negative cell and sum to the number of users. Biased where
     cells are rare; standard errors are those of the unbiased estimates that they were made from.
     """
+
+    __repr__ = brief
 
     estimate: Estimate
     """The unbiased estimates of all tables."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.number import finite, positive
+from stratagem.screen import brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,8 @@ class MarginalTable:
         ValueError: for repeated attributes, another number of axes than attributes, numbers that are not finite,
             or a variance that is not positive.
     """
+
+    __repr__ = brief
 
     attributes: tuple[str, ...]
     """Names of the axes; none for a table that holds just a total."""

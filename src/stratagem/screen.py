@@ -1,0 +1,44 @@
+"""What objects say of themselves at a prompt and in a notebook: never more than a screen holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+WIDTH = 100
+"""Columns of the longest line."""
+LONGEST = 32
+"""Characters of the longest value."""
+ROWS = 16
+"""Rows of the longest table."""
+
+
+def brief(self: Any) -> str:
+    """Return the class and the fields of a dataclass in one line; arrays and collections by their size."""
+    text, left = f"{type(self).__name__}(", ""
+    for part in (f"{field.name}={_value(getattr(self, field.name))}" for field in fields(self) if field.repr):
+        if len(text) + len(left) + len(part) > WIDTH - 7:
+            return f"{text}, ...)"
+        text, left = text + left + part, ", "
+    return f"{text})"
+
+
+def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
+    """Return a table as HTML for a notebook, every text escaped, the colours those of the page around it."""
+    from stratagem.report.markup import table
+
+    shown = list(rows)
+    left = f" (the first {ROWS} of {len(shown):,})" if len(shown) > ROWS else ""
+    return table(f"{caption}{left}", headings, shown[:ROWS], words)
+
+
+def _value(value: Any) -> str:
+    if getattr(value, "shape", None) is not None:
+        return f"array {value.shape}"
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return f"{len(value)} of {type(value).__name__}"
+    if is_dataclass(value):
+        return type(value).__name__
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

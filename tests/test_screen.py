@@ -1,0 +1,97 @@
+"""What public objects say of themselves fits a screen, at a prompt and in a notebook."""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from mechanisms import mechanism
+from stratagem.screen import brief
+
+HOSTILE = "<script>alert('x')</script>"
+SHORT = {"Auto", "Certified", "Junta", "OneQuery", "Orbit", "ProjectedGradient", "Step"}
+"""Solvers and steps, whose fields are few numbers: their own representation makes them again."""
+PUBLIC = [name for name in st.__all__ if dataclasses.is_dataclass(getattr(st, name))]
+
+
+def subclasses(base):
+    return [one for leaf in base.__subclasses__() for one in (leaf, *subclasses(leaf))]
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in SHORT])
+def test_no_public_result_dumps_its_fields(name):
+    assert getattr(st, name).__repr__ is brief
+
+
+@pytest.mark.parametrize("base", [st.Workload, st.Strategy, st.InvariantStrategy, st.Protocol])
+def test_no_workload_or_strategy_dumps_its_fields(base):
+    leaves = [
+        one for one in subclasses(base) if dataclasses.is_dataclass(one) and not inspect.isabstract(one)
+    ]
+    assert leaves
+    assert [one.__name__ for one in leaves if one.__repr__ is not brief] == []
+
+
+@pytest.fixture(scope="module")
+def objects():
+    found = mechanism("several-attributes")
+    solution = st.optimise(st.prefix(64), 1.0, st.Certified(max_steps=2), seconds=2)
+    counts = found.strategy.histogram(np.full(6, 500), np.random.default_rng(0))
+    estimate = found.estimate(counts)
+    large = mechanism("binary-juntas")
+    return [
+        solution,
+        solution.strategy,
+        solution.accuracy,
+        solution.bounds,
+        st.Comparison.of(solution),
+        st.sweep(st.prefix(4), [0.5, 1.0, 2.0], "quick"),
+        st.bound_sweep(st.prefix(4), [0.5, 1.0]),
+        st.trade_off(st.prefix(4), 1.0, [8]),
+        st.simulate(st.prefix(64), solution.strategy, np.full(64, 9), repetitions=3),
+        st.adopt(st.randomised_response(40, 1.0).matrix, st.prefix(40), 1.0),
+        found,
+        found.aggregator(),
+        large,
+        large.strategy,
+        large.workload,
+        estimate,
+        estimate.marginal("age"),
+        st.association(estimate, "age", "sex"),
+        st.audit(found, samples=200),
+        st.marginals("2^100", 2).domain,
+        st.explicit(np.eye(200)),
+        st.kron([st.prefix(30), st.histogram(40)]),
+        st.MatrixStrategy(np.full((50, 40), 0.02)),
+    ]
+
+
+@pytest.mark.parametrize("show", [repr, str])
+def test_each_fits_a_screen(objects, show):
+    for one in objects:
+        text = show(one)
+        lines = text.splitlines()
+        assert len(lines) <= 24, type(one)
+        assert max(map(len, lines)) <= 100, text
+        assert "[" not in text, text
+        assert show is str or type(one).__name__ in text
+
+
+def test_tables_for_notebooks_are_whole_and_escaped(objects):
+    strategy = st.randomised_response(3, 1.0)
+    hostile = st.Solution.mechanism(
+        st.optimise(st.histogram({HOSTILE: 3}), 1.0), labels=[HOSTILE, "b", "c"], name=HOSTILE
+    )
+    estimate = hostile.estimate(np.full(hostile.outputs, 50))
+    shown = [one for one in [*objects, estimate] if hasattr(one, "_repr_html_")]
+    assert {type(one) for one in shown} == {st.Solution, st.Comparison, st.Bounds, st.Estimate}
+    for one in shown:
+        page = one._repr_html_()
+        assert page.count("<table>") == page.count("</table>") == 1
+        assert page.count("<tr>") <= 18
+        assert "<script>" not in page
+        assert "color" not in page  # that of the page around it, dark or light
+    assert "&lt;script&gt;" in estimate._repr_html_()
+    assert strategy.epsilon <= 1
