@@ -67,7 +67,7 @@ def test_a_wrong_value_is_one_sentence(capsys, bundles, case, options, sentence)
 def test_rows_outside_the_domain_are_left_out_and_counted(capsys, bundles, tmp_path):
     data, out = tmp_path / "delays.csv", tmp_path / "reports.jsonl"
     data.write_text(DELAYS)
-    options = ["--data", data, "--column", "delay", "-o", out]
+    options = ["--data", data, "--column", "delay", "--invalid", "drop", "-o", out]
     status, _, err = run(capsys, "randomise", bundles("edges"), *options)
     assert status == 0
     assert "6 reports of 7 rows; left out: delay missing 1" in err

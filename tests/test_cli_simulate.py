@@ -29,7 +29,17 @@ def saved(tmp_path) -> Path:
 
 
 def test_simulate_json(capsys, saved, delays):
-    options = ["--data", delays, "--column", "delay", "--edges=0:40:10", "--repetitions", "5"]
+    options = [
+        "--data",
+        delays,
+        "--column",
+        "delay",
+        "--edges=0:40:10",
+        "--invalid",
+        "drop",
+        "--repetitions",
+        "5",
+    ]
     data = run_json(capsys, "simulate", saved, *options)
     assert data["users"] == 4
     assert data["outside"] == {"delay below 0": 1, "delay 40 or above": 1, "delay missing": 1}
@@ -62,6 +72,8 @@ def test_simulate_reads_several_attributes(capsys, tmp_path, delays):
         "delay=0:40:20",
         "--labels",
         "day=mon,tue",
+        "--invalid",
+        "drop",
     ]
     status, out, _ = run(capsys, "simulate", file, "--data", delays, *options)
     assert status == 0
@@ -87,7 +99,7 @@ DATA_MISTAKES = {
     "edges out of order": (["--column", "delay", "--edges=4,3,2,1,0"], "increase"),
     "edges and labels": (["--column", "delay", "--edges=0:4:1", "--labels=a,b,c,d"], "both"),
     "two columns": (["--column", "delay", "--column", "day"], "twice"),
-    "nothing inside": (["--column", "delay", "--edges=1000:1004:1"], "no row inside"),
+    "nothing inside": (["--column", "delay", "--edges=1000:1004:1", "--invalid", "drop"], "no row inside"),
     "one repetition": (["--column", "delay", "--repetitions", "1"], "repetitions"),
 }
 

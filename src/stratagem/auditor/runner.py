@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from stratagem.collection.reports import Report, ReportFormat
+from stratagem.mechanism.attribute import edge_value
 from stratagem.mechanism.client import Client
+from stratagem.workloads.attribute import OTHER
 
 WEB = Path(__file__).parents[1] / "mechanism" / "web"
 """The folder of the web client and of its driver."""
@@ -89,7 +91,8 @@ def value_of(attributes: Sequence[Mapping[str, Any]], cell: int) -> Any:
         if "labels" in attribute:
             values[attribute["name"]] = attribute["labels"][k]
         elif "edges" in attribute:
-            values[attribute["name"]] = float(attribute["edges"][k])
+            last = attribute["edges"][k + 1]  # OTHER stands behind the edge that its value follows
+            values[attribute["name"]] = last if last == OTHER else edge_value(attribute["edges"][k])
         else:
             values[attribute["name"]] = k
     return values if len(attributes) > 1 else values[attributes[0]["name"]]

@@ -23,10 +23,12 @@ from stratagem.cli import (
     randomise,
     report,
     simulate,
+    source,
     tune,
 )
 from stratagem.cli.interruption import interrupted, interruptions
 from stratagem.cli.output import fail, write
+from stratagem.data.policy import InvalidValuesError
 from stratagem.file.bare import BareMatrixError
 
 INTERRUPTED = 130
@@ -105,6 +107,8 @@ def _run(arguments: list[str]) -> None:
         fail(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): give another path")
     except BareMatrixError as error:
         fail(f"{error.fact}: {adoption.conversion(error.path)}")
+    except InvalidValuesError as error:
+        fail(f"{error.fact}: {source.invalid_advice(error)}")
     except ValueError as error:
         fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

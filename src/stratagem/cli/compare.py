@@ -160,8 +160,8 @@ def _data(comparison: Comparison) -> dict[str, object]:
 def _users(request: Request, single: Comparison | None) -> dict[str, object]:
     if request.users is None or single is None:
         return {}
-    outside = request.users.outside
-    return {"users": single.users, "outside": outside, "least_error": single.least_error}
+    left = {"outside": request.users.outside, "others": request.users.others}
+    return {"users": single.users, **left, "least_error": single.least_error}
 
 
 def _line_data(line: Sweep) -> dict[str, object]:

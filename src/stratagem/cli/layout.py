@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from stratagem.cli.source import Values, assigned, read_units, refuse_both
 
 if TYPE_CHECKING:
-    from stratagem.data.binning import Edges, Labels
+    from stratagem.data.binning import Labels
+    from stratagem.data.edges import Edges
+    from stratagem.data.policy import Policy
     from stratagem.workloads import Domain
 
 ALONE = "value"
@@ -33,6 +35,7 @@ def derive(
     data: Path | None,
     columns: list[str] | None,
     units: list[str] | None = None,
+    policy: Policy | None = None,
 ) -> Layout | None:
     """Return the layout that the options describe, None if they name no attribute.
 
@@ -42,8 +45,10 @@ def derive(
         ValueError: for edges or labels that are none, a repeated attribute, or a column whose values are
             neither stated nor few.
     """
-    from stratagem.data.binning import Edges, Labels
+    from stratagem.data.binning import Labels
     from stratagem.data.column import found_values
+    from stratagem.data.edges import Edges
+    from stratagem.data.policy import Policy
     from stratagem.workloads import Domain
 
     sources = assigned((), [_named_column(text) for text in columns or []], "--column")
@@ -55,7 +60,9 @@ def derive(
     rules: dict[str, Edges | Labels] = {name: Edges.parse(text) for name, text in by_edges.items()}
     rules |= {name: Labels.parse(text) for name, text in by_labels.items()}
     found = tuple(name for name in sources if name not in rules)
-    rules |= {name: found_values(data, sources[name]) for name in found if data is not None}
+    rules |= {
+        name: found_values(data, sources[name], policy or Policy()) for name in found if data is not None
+    }
     names = tuple(sources) or tuple(rules)
     if not names:
         return None
@@ -75,10 +82,16 @@ def named_columns(columns: list[str] | None) -> list[str]:
 def stated_options(layout: Layout) -> list[str]:
     """Return the options that state what was found, an option and its value each."""
     from stratagem.data.binning import Labels
+    from stratagem.workloads.attribute import OTHER
 
     edges, labels = layout.values["edges"], layout.values["labels"]
+
+    def ends(found: tuple[float | str, ...]) -> str:
+        numbers = [edge for edge in found if isinstance(edge, float | int)]
+        return f"{numbers[0]:.10g}:{numbers[-1]:.10g}:1{f',{OTHER}' if found[-1] == OTHER else ''}"
+
     return [
-        f"--edges={name}={edges[name][0]:.10g}:{edges[name][-1]:.10g}:1"
+        f"--edges={name}={ends(edges[name])}"
         if name in edges
         else f"--labels={name}={Labels(labels[name], len(labels[name]))}"
         for name in layout.found

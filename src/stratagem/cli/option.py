@@ -60,11 +60,17 @@ PRIOR = Annotated[
 EDGES = Annotated[
     list[str] | None,
     typer.Option(
-        help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1).", show_default=False
+        help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1); also 2026-01-01:2027-01-01:1mo and "
+        "00:00:24:00:30min. A last ,other adds a value for the rest.",
+        show_default=False,
     ),
 ]
 LABELS = Annotated[
-    list[str] | None, typer.Option(help="a,b,...: the texts of values 0, 1, ...", show_default=False)
+    list[str] | None,
+    typer.Option(
+        help="a,b,...: the texts of values 0, 1, ...; a last ,other adds a value for the rest.",
+        show_default=False,
+    ),
 ]
 UNIT = Annotated[
     list[str] | None,
@@ -82,6 +88,20 @@ COLUMN = Annotated[
     typer.Option(
         help="The column to read; with several attributes ATTRIBUTE=COLUMN, repeated.", show_default=False
     ),
+]
+INVALID = Annotated[
+    str,
+    typer.Option(
+        help="What becomes of values that are missing or outside the domain: fail counts and refuses them, drop leaves "
+        "their rows out, other reports the attribute's value other."
+    ),
+]
+MISSING = Annotated[
+    list[str] | None,
+    typer.Option(help="A text that stands for no value, like '?'. Repeatable.", show_default=False),
+]
+CLIP = Annotated[
+    bool, typer.Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
 ]
 PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from stratagem.cli.option import BUNDLE, COLUMN, DATA, FORCE, check_free
+from stratagem.cli.option import BUNDLE, CLIP, COLUMN, DATA, FORCE, INVALID, MISSING, check_free
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
+    from stratagem.data.policy import Policy
     from stratagem.mechanism.mechanism import Mechanism
 
 NOBODY = "no value was given: name it as in --value 17, name a file with --data, or write values to the input"
@@ -29,6 +30,9 @@ def randomise(
     ] = None,
     data: DATA = None,
     column: COLUMN = None,
+    invalid: INVALID = "fail",
+    missing: MISSING = None,
+    clip: CLIP = False,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Write the reports there, *.jsonl.", show_default=False),
@@ -37,16 +41,18 @@ def randomise(
 ) -> None:
     """Turn values into reports, one JSON object a line; without --value and --data reads values from the input.
 
-    Randomness comes from the operating system. A value outside the domain ends the command; rows of a file
-    outside the domain are left out and counted.
+    Randomness comes from the operating system. A value outside the domain ends the command, before the first
+    report where it is in a file: its rows can be left out, or report other, as silence tells something of them.
     """
+    from stratagem.cli.source import read_policy
     from stratagem.mechanism.mechanism import load_mechanism
 
+    policy = read_policy(data, invalid, missing, clip)
     check_free(out, force=force)
     mechanism = load_mechanism(file)
     with progress("randomising"), _opened(out) as target:
         if data is not None:
-            _rows(mechanism, data, column or [], target)
+            _rows(mechanism, data, column or [], policy, target)
             return
         texts = value if value else _lines()
         client, count = mechanism.client, 0
@@ -57,23 +63,27 @@ def randomise(
         raise ValueError(NOBODY)
 
 
-def _rows(mechanism: Mechanism, data: Path, columns: list[str], target: TextIO) -> None:
+def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, target: TextIO) -> None:
     """Randomise the rows of a file."""
     from stratagem.cli.source import read_sources
     from stratagem.data.data import stream
+    from stratagem.data.policy import listed
 
-    client, outside, sent = mechanism.client, Counter(), 0
+    client, outside, others, sent = mechanism.client, Counter(), Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)
-    for rows in stream(data, mechanism.domain, sources):
+    for rows in stream(data, mechanism.domain, sources, policy):
         inside = rows.coordinates[rows.inside].tolist()
         reports = (client.report(client.user_type(coordinates)) for coordinates in inside)
         target.writelines(json.dumps(report) + "\n" for report in reports)
         outside.update(why for why in rows.reason if why)
+        others.update(why for _, why in rows.others)
         sent += len(inside)
     if not sent:
         raise ValueError(f"{data} has no row inside the domain: check --column")
-    left = ", ".join(f"{reason} {count:,}" for reason, count in outside.most_common(8))
-    note(f"{sent:,} reports of {sent + sum(outside.values()):,} rows{f'; left out: {left}' if left else ''}")
+    told = "".join(
+        f"; {what}: {listed(kinds)}" for what, kinds in (("as other", others), ("left out", outside)) if kinds
+    )
+    note(f"{sent:,} reports of {sent + outside.total():,} rows{told}")
 
 
 def _value(attributes: list[dict[str, Any]], text: str) -> Any:

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stratagem.cli.option import (
+    CLIP,
     COLUMN,
     DATA,
     DOMAIN,
     EDGES,
     EPSILON,
     GAP,
+    INVALID,
     LABELS,
+    MISSING,
     OBJECTIVE,
     ORDER,
     OUTPUTS,
@@ -34,7 +37,7 @@ from stratagem.cli.option import (
     read_prior,
     read_workload,
 )
-from stratagem.cli.source import Values, read_sources, read_values
+from stratagem.cli.source import Values, read_policy, read_sources, read_values
 from stratagem.file.bare import refuse_bare
 
 if TYPE_CHECKING:
@@ -87,6 +90,10 @@ SUFFIXES = (".json", ".npz", ".mat", ".parquet")
 """What the names of files end in that hold a strategy, never queries."""
 
 
+OF_DATA = ("data", "column", "invalid", "missing", "clip")
+"""The options that concern a file of values."""
+
+
 def requesting(command: Callable[..., None], *, data: bool = False) -> Callable[..., None]:
     """Return the command with the request's arguments and options before its own, in place of the request.
 
@@ -105,7 +112,7 @@ def requesting_or_saved(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _without_data(parameters: Mapping[str, inspect.Parameter]) -> dict[str, inspect.Parameter]:
-    return {name: one for name, one in parameters.items() if name not in ("data", "column")}
+    return {name: one for name, one in parameters.items() if name not in OF_DATA}
 
 
 def _asking(
@@ -167,6 +174,9 @@ def _request(
     edges: EDGES = None,
     labels: LABELS = None,
     unit: UNIT = None,
+    invalid: INVALID = "fail",
+    missing: MISSING = None,
+    clip: CLIP = False,
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
@@ -181,8 +191,11 @@ def _request(
         raise ValueError(
             "--data and --column belong together, but only one was given: name a file and its column"
         )
+    policy = read_policy(data, invalid, missing, clip)
     described = (
-        derive(edges, labels, data, column, unit) if domain is None and leaves_domain(workload) else None
+        derive(edges, labels, data, column, unit, policy)
+        if domain is None and leaves_domain(workload)
+        else None
     )
     asked = read_workload(workload, described.domain if described else domain, order, width)
     values = described.values if described else read_values(asked.domain, edges, labels, unit)
@@ -193,7 +206,7 @@ def _request(
     users = None
     if data is not None and column is not None:
         columns = named_columns(column) if described else column
-        users = read(data, asked.domain, read_sources(asked.domain, columns, values))
+        users = read(data, asked.domain, read_sources(asked.domain, columns, values), policy)
     return Request(
         workload, asked, epsilon, chosen, objective, belief, prior, order, width, values, described, users
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.option import EDGES, JSON, LABELS, STRATEGY_FILE
+from stratagem.cli.option import CLIP, EDGES, INVALID, JSON, LABELS, MISSING, STRATEGY_FILE
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
-from stratagem.cli.source import Values, read_sources, read_values
+from stratagem.cli.source import Values, read_policy, read_sources, read_values
 
 if TYPE_CHECKING:
     from stratagem.data.data import Data
@@ -29,6 +29,9 @@ def simulate(
     ],
     edges: EDGES = None,
     labels: LABELS = None,
+    invalid: INVALID = "fail",
+    missing: MISSING = None,
+    clip: CLIP = False,
     repetitions: Annotated[int, typer.Option(min=2, help="How often all users report.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")] = 0,
     queries: Annotated[int, typer.Option(min=1, help="Answers to show, evenly spread.")] = 10,
@@ -43,12 +46,13 @@ def simulate(
     from stratagem.number import spread
     from stratagem.strategies import InvariantStrategy
 
+    policy = read_policy(data, invalid, missing, clip)
     stored = read_saved(file)
     domain = stored.workload.domain
     stated = stored.client.attributes if isinstance(stored, Mechanism) else ()
     with progress("simulating"):
         values = read_values(domain, edges, labels)
-        users = read(data, domain, read_sources(domain, column, values, stated))
+        users = read(data, domain, read_sources(domain, column, values, stated), policy)
         runs = {"repetitions": repetitions, "seed": seed}
         if isinstance(stored.strategy, InvariantStrategy):
             result = try_out(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
@@ -81,6 +85,7 @@ def _data(
         "epsilon": float(stored.epsilon),
         "users": result.users,
         "outside": users.outside,
+        "others": users.others,
         "queries": len(result.truth),
         "repetitions": len(result.observed),
         "observed": float(result.observed.mean()),

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     from stratagem.data.binning import Binning
     from stratagem.data.data import Source
+    from stratagem.data.policy import InvalidValuesError, Policy
     from stratagem.workloads import Domain
 
 
 class Values(TypedDict):
     """What the values of attributes are and are measured in, by name, as `Mechanism.of` takes it."""
 
-    edges: dict[str, tuple[float, ...]]
+    edges: dict[str, tuple[float | str, ...]]
     labels: dict[str, tuple[str, ...]]
     units: dict[str, str]
 
@@ -28,7 +29,8 @@ def read_values(
     Raises:
         ValueError: for an unknown or repeated attribute, values that do not fit it, or both for one.
     """
-    from stratagem.data.binning import Edges, Labels
+    from stratagem.data.binning import Labels
+    from stratagem.data.edges import Edges
 
     sizes = dict(zip(domain.attributes, domain.sizes, strict=True))
     by_edges = assigned(domain.attributes, edges or [], "--edges")
@@ -87,6 +89,32 @@ def check_values_kept(out: Path | None, values: Values) -> None:
         )
 
 
+def read_policy(data: Path | None, invalid: str, missing: list[str] | None, clip: bool) -> Policy:
+    """Return what becomes of values outside the domain.
+
+    Raises:
+        ValueError: for an unknown word, or a policy without a file.
+    """
+    from stratagem.data.policy import Policy
+
+    policy = Policy(invalid=invalid, missing=tuple(missing or ()), clip=clip)
+    if data is None and policy != Policy():
+        raise ValueError(
+            "--invalid, --missing and --clip say how a file is read, but none was given: add --data and --column"
+        )
+    return policy
+
+
+def invalid_advice(error: InvalidValuesError) -> str:
+    """Return the options that help where a file has rows outside the domain."""
+    beyond = any(kind.endswith(("above", "or above")) or " below " in kind for kind in error.counts)
+    clip = "--clip counts numbers beyond the edges in the nearest bin, " if beyond else ""
+    other = "reports them as the value other"
+    if not error.has_other:
+        other += ", which --edges ...,other or --labels ...,other adds when a mechanism is made"
+    return f"{clip}--invalid drop leaves such rows out, --invalid other {other}"
+
+
 def read_sources(
     domain: Domain,
     columns: list[str],
@@ -100,8 +128,9 @@ def read_sources(
     Raises:
         ValueError: for an unknown or repeated attribute.
     """
-    from stratagem.data.binning import Codes, Edges, Labels
+    from stratagem.data.binning import Codes, Labels
     from stratagem.data.data import Source
+    from stratagem.data.edges import Edges
     from stratagem.mechanism.attribute import binning
 
     rules: dict[str, Binning] = {

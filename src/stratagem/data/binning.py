@@ -6,13 +6,15 @@ import csv
 import io
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.workloads.attribute import OTHER
+
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
-"""What stands for no number, in lower case; labels may be any text, only the empty one is missing."""
-MAX_BINS = 1 << 20
+"""What stands for no number, date or time, in lower case; labels may be any text, only the empty one is missing."""
 
 
 @dataclass(frozen=True)
@@ -28,68 +30,19 @@ class Cells:
 class Binning(ABC):
     """A rule from the text of a value (None where missing) to a cell 0..a-1."""
 
+    @property
     @abstractmethod
-    def cells(self, values: list[str | None], column: str) -> Cells:
-        """Place every value.
+    def other(self) -> int | None:
+        """The value that stands for whatever has no other, None where there is none."""
 
-        Raises:
-            ValueError: if the column does not hold what the rule reads.
-        """
-
-
-@dataclass(frozen=True)
-class Edges(Binning):
-    """Bin k holds the numbers from edge k to below edge k + 1.
-
-    Raises:
-        ValueError: for edges that do not increase, or that do not make `size` bins.
-    """
-
-    edges: tuple[float, ...]
-    size: int
-
-    def __post_init__(self) -> None:
-        """Check the edges."""
-        if not all(map(math.isfinite, self.edges)) or (np.diff(self.edges) <= 0).any():
-            shown = ",".join(f"{edge:g}" for edge in self.edges[:8])
-            raise ValueError(
-                f"the edges {shown} were given, but edges must be finite and increase: put them in order"
-            )
-        bins = max(0, len(self.edges) - 1)
-        if bins != self.size:
-            raise ValueError(
-                f"--edges gives {bins} bins, but the attribute has {self.size} values: "
-                f"give {self.size + 1} edges, or START:STOP:STEP with {self.size} steps"
-            )
-
-    @staticmethod
-    def parse(text: str, size: int | None = None) -> Edges:
-        """Read START:STOP:STEP (STOP is the last edge) or a comma list of edges; without a size any number.
-
-        Raises:
-            ValueError: for any other text.
-        """
-        parts = text.split(":")
-        try:
-            numbers = tuple(float(part) for part in (parts if len(parts) == 3 else text.split(",")))
-        except ValueError:
-            raise ValueError(
-                f"--edges {text!r} is neither START:STOP:STEP nor e0,e1,...: write for example -60:260:5"
-            ) from None
-        edges = _spaced(*numbers) if len(parts) == 3 else numbers
-        return Edges(edges, max(1, len(edges) - 1) if size is None else size)
-
-    def cells(self, values: list[str | None], column: str) -> Cells:
-        """Place numbers by binary search."""
-        numbers = _numbers(values, column)
-        cell = np.searchsorted(self.edges, numbers, side="right") - 1
-        low, high = f"below {self.edges[0]:g}", f"{self.edges[-1]:g} or above"
-        return _placed(cell, numbers, self.size, low, high)
+    @abstractmethod
+    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
+        """Place every value; `clip` puts what lies beyond the ends into the first or the last bin."""
 
 
 @dataclass(frozen=True)
 class Labels(Binning):
-    """Value k is the text labels[k].
+    """Value k is the text labels[k], without the blanks around it.
 
     Raises:
         ValueError: for a repeated label, or another number of labels than `size`.
@@ -121,13 +74,20 @@ class Labels(Binning):
         csv.writer(line, lineterminator="").writerow(self.labels)
         return line.getvalue()
 
-    def cells(self, values: list[str | None], column: str) -> Cells:
-        """Look every text up."""
-        place = {label: k for k, label in enumerate(self.labels)}
-        texts = [value.strip() if value is not None else "" for value in values]
-        cell = np.array([place.get(text, -1) for text in texts], dtype=np.int64)
-        reason = tuple("" if text in place else "unknown label" if text else "missing" for text in texts)
-        return Cells(cell, reason)
+    @property
+    def other(self) -> int | None:
+        """The label "other", None where there is none."""
+        return self.labels.index(OTHER) if OTHER in self.labels else None
+
+    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
+        """Look every text up; labels have no ends to clip to."""
+        exact = {label: k for k, label in enumerate(self.labels)}
+        place = {label.strip(): k for label, k in exact.items()} | exact
+        texts = [value or "" for value in values]
+        found = [exact.get(text, place.get(text.strip(), -1)) for text in texts]
+        pairs = zip(found, texts, strict=True)
+        reason = tuple("" if k >= 0 else "unknown label" if text.strip() else "missing" for k, text in pairs)
+        return Cells(np.array(found, dtype=np.int64), reason)
 
 
 @dataclass(frozen=True)
@@ -136,47 +96,52 @@ class Codes(Binning):
 
     size: int
 
-    def cells(self, values: list[str | None], column: str) -> Cells:
+    @property
+    def other(self) -> int | None:
+        """None: numbers without a meaning name no other."""
+        return None
+
+    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
         """Take every whole number as its cell."""
-        numbers = _numbers(values, column)
-        cell = np.clip(np.nan_to_num(np.floor(numbers), nan=-1), -1, self.size).astype(np.int64)
-        placed = _placed(cell, numbers, self.size, "below 0", f"above {self.size - 1}")
-        fraction = (placed.cell >= 0) & (np.floor(numbers) != numbers)
-        reason = tuple("not a whole number" if f else r for f, r in zip(fraction, placed.reason, strict=True))
-        return Cells(np.where(fraction, -1, placed.cell), reason)
+        numbers = np.array([read_number(value) for value in values], dtype=float)
+        missing = np.array([is_missing(value) for value in values], dtype=bool)
+        unknown = np.isnan(numbers)
+        whole = np.floor(np.where(unknown, 0, numbers))
+        cell = np.clip(whole, -1, self.size).astype(np.int64)
+        kinds = (missing, unknown, ~unknown & (whole != numbers) & (cell >= 0) & (cell < self.size))
+        words = ("missing", "not a number", "not a whole number")
+        return placed(cell, self.size, kinds, words, ("below 0", f"above {self.size - 1}"), clip=clip)
 
 
-def _placed(cell: np.ndarray, numbers: np.ndarray, size: int, low: str, high: str) -> Cells:
-    """Name the reason of every number that fell outside 0..size-1."""
-    missing = np.isnan(numbers)
-    kind = np.select([missing, cell < 0, cell >= size], [1, 2, 3], 0)
-    reason = tuple(("", "missing", low, high)[k] for k in kind)
-    return Cells(np.where(kind == 0, cell, -1), reason)
+def placed(
+    cell: np.ndarray,
+    bins: int,
+    kinds: tuple[np.ndarray, ...],
+    words: tuple[str, ...],
+    ends: tuple[str, str],
+    *,
+    clip: bool,
+) -> Cells:
+    """Return the cells, with the word of the first kind that a value is of, or of the end that it lies beyond."""
+    conditions = [*kinds, cell < 0, cell >= bins]
+    kind = np.select(conditions, range(1, len(conditions) + 1), 0)
+    if clip:
+        beyond = kind > len(kinds)
+        cell, kind = np.where(beyond, np.clip(cell, 0, bins - 1), cell), np.where(beyond, 0, kind)
+    names = ("", *words, *ends)
+    return Cells(np.where(kind == 0, cell, -1), tuple(names[k] for k in kind))
 
 
-def _numbers(values: list[str | None], column: str) -> np.ndarray:
-    """Read texts as numbers, NaN where missing."""
-    return np.array([_number(value, column) for value in values], dtype=float)
+def is_missing(value: str | None) -> bool:
+    """Return whether a value is one of the texts that stand for none."""
+    return value is None or value.strip().lower() in MISSING
 
 
-def _number(value: str | None, column: str) -> float:
-    if value is None or value.strip().lower() in MISSING:
+def read_number(value: str | None) -> float:
+    """Return the number that a text stands for, NaN where it is missing or no number."""
+    if value is None or is_missing(value):
         return math.nan
     try:
         return float(value)
     except ValueError:
-        raise ValueError(
-            f"column {column!r} holds the text {value[:40]!r}, but numbers are needed: "
-            "map texts to values with --labels a,b,..."
-        ) from None
-
-
-def _spaced(start: float, stop: float, step: float) -> tuple[float, ...]:
-    """Return start, start + step, ..., stop."""
-    count = (stop - start) / step if step else math.nan
-    if not (0.5 < count < MAX_BINS and abs(count - round(count)) <= 1e-6):
-        raise ValueError(
-            f"--edges {start:g}:{stop:g}:{step:g} does not lead from START to STOP in whole steps: "
-            "write for example -60:260:5, which has 64 bins"
-        )
-    return tuple(start + k * step for k in range(round(count) + 1))
+        return math.nan

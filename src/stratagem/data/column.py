@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+import shlex
+from collections import Counter
 from pathlib import Path
 
-from stratagem.data.binning import MISSING, Edges, Labels
-from stratagem.data.data import distinct
+from stratagem.data.binning import Labels, is_missing, read_number
+from stratagem.data.data import STRICT, distinct
+from stratagem.data.edges import Edges
+from stratagem.data.policy import Policy, examples
+from stratagem.workloads.attribute import OTHER
 
 MOST = 256
 """Values of a column that are told apart unasked; more are better grouped by somebody who knows them."""
@@ -14,48 +19,58 @@ GROUPS = 20
 """About as many bins as an error proposes."""
 
 
-def found_values(path: str | Path, column: str) -> Edges | Labels:
+def found_values(path: str | Path, column: str, policy: Policy = STRICT) -> Edges | Labels:
     """Return the values of a column: every whole number from the least to the largest, or the texts in order.
 
-    Missing values are left out. A domain is public: where a mechanism is to be run, it must not be read from
-    the data of those who are to be protected, so state the edges or labels there.
+    Missing values are left out; where the policy counts them as other, the last value is "other". A domain is
+    public: where a mechanism is to be run, it must not be read from the data of those who are to be protected,
+    so state the edges or labels there.
 
     Raises:
-        ValueError: for a file that cannot be read, a missing or empty column, numbers with fractions, or
-            more than 256 values.
+        ValueError: for a file that cannot be read, a missing or empty column, numbers with fractions or with
+            texts among them, or more than 256 values.
     """
-    texts = {text.strip() for text in distinct(path, column) if text is not None}
-    texts = sorted(text for text in texts if text.lower() not in MISSING)
-    if not texts:
+    counts: Counter[str] = Counter()
+    for text, count in distinct(path, column).items():
+        if text is not None and not is_missing(policy.read(text)):
+            counts[text.strip()] += count
+    if not counts:
         raise ValueError(f"column {column!r} of {path} holds no values: name another with --column")
-    numbers = _numbers(texts)
-    if numbers is None:
-        return _labels(texts, column)
+    extra = (OTHER,) if policy.invalid == OTHER else ()
+    numbers = [number for text in counts if math.isfinite(number := read_number(text))]
+    if not numbers:
+        texts = _labels(sorted(set(counts) - set(extra)), column)
+        return Labels((*texts, *extra), len(texts) + len(extra))
+    _check_unmixed(counts, column)
     low, high = min(numbers), max(numbers)
     if all(number == math.floor(number) for number in numbers) and high - low < MOST:
-        return Edges(tuple(low + k for k in range(int(high - low) + 2)), int(high - low) + 1)
+        edges = tuple(low + k for k in range(int(high - low) + 2))
+        return Edges((*edges, *extra), len(edges) - 1 + len(extra))
     raise ValueError(
         f"column {column!r} holds {len(numbers):,} numbers from {low:g} to {high:g}, too many to tell apart one by "
         f"one: group them with --edges LOW:HIGH:STEP, for example --edges={_groups(low, high)}"
     )
 
 
-def _labels(texts: list[str], column: str) -> Labels:
+def _check_unmixed(counts: Counter[str], column: str) -> None:
+    """Refuse numbers with texts among them: as texts they would lose their order."""
+    texts = Counter({text: count for text, count in counts.items() if not math.isfinite(read_number(text))})
+    if texts:
+        total, first = sum(texts.values()), texts.most_common(1)[0][0]
+        raise ValueError(
+            f"column {column!r} holds {sum(counts.values()) - total:,} numbers and {total:,} {examples(texts)}: "
+            f"say which texts stand for no value with --missing {shlex.quote(first)}, or name all values with --labels "
+            "a,b,... to count them as texts"
+        )
+
+
+def _labels(texts: list[str], column: str) -> list[str]:
     if len(texts) > MOST:
         raise ValueError(
             f"column {column!r} holds {len(texts):,} different texts, among them {texts[0][:40]!r} and "
             f"{texts[-1][:40]!r}, but at most {MOST} are told apart unasked: name those to count with --labels a,b,..."
         )
-    return Labels(tuple(texts), len(texts))
-
-
-def _numbers(texts: list[str]) -> list[float] | None:
-    """Return the texts as finite numbers, None if one of them is none."""
-    try:
-        numbers = list(map(float, texts))
-    except ValueError:
-        return None
-    return numbers if all(map(math.isfinite, numbers)) else None
+    return texts
 
 
 def _groups(low: float, high: float) -> str:

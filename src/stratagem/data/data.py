@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratagem.data.binning import Binning
+from stratagem.data.policy import FAIL, InvalidValuesError, Policy, listed
 from stratagem.file.toml import nearest
 from stratagem.number import entries
 from stratagem.workloads import Domain
+from stratagem.workloads.attribute import OTHER
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_MAGIC = b"PAR1"
+STRICT = Policy()
+"""The policy where nobody says another: values outside the domain are refused."""
+TEXTS = ("not a number", "unknown label", "like the edges")
+"""What the reasons end in that concern a text."""
 BATCH = 1 << 16
 """Rows fetched together."""
 CELLS = 1 << 27
@@ -46,6 +52,10 @@ class Placed:
     """Value of every attribute in every row (k, d), 0 where it is outside."""
     reason: list[str]
     """Why a row is outside, empty for those inside."""
+    others: list[tuple[int, str]]
+    """Rows with an attribute that has the value "other" by the policy, and why; one entry an attribute."""
+    texts: list[tuple[int, str]]
+    """Rows outside with a text that is no value, and that text."""
 
     @property
     def inside(self) -> np.ndarray:
@@ -64,6 +74,8 @@ class Data:
     """Users of each of them (k,), integers."""
     outside: dict[str, int] = field(default_factory=dict)
     """Users outside the domain by reason, by the first attribute that puts them there."""
+    others: dict[str, int] = field(default_factory=dict)
+    """Values that count as "other" by reason; those users are inside."""
 
     @property
     def users(self) -> int:
@@ -72,11 +84,10 @@ class Data:
 
     def __str__(self) -> str:
         """Say how many rows are inside the domain and why others are not."""
-        outside = ", ".join(f"{reason} {count:,}" for reason, count in self.outside.items())
         total = self.users + sum(self.outside.values())
-        return (
-            f"{self.users:,} of {total:,} rows counted{f'; outside the domain: {outside}' if outside else ''}"
-        )
+        outside = f"; outside the domain: {listed(self.outside)}" if self.outside else ""
+        others = f"; as other: {listed(self.others)}" if self.others else ""
+        return f"{self.users:,} of {total:,} rows counted{outside}{others}"
 
     @property
     def x(self) -> np.ndarray:
@@ -92,16 +103,21 @@ class Data:
         return x
 
 
-def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Data:
+def read(path: str | Path, domain: Domain, sources: Mapping[str, Source], policy: Policy = STRICT) -> Data:
     """Count the rows of a file in the cells of a domain; every row inside or outside is accounted for.
 
     Raises:
+        InvalidValuesError: for values outside the domain, unless the policy says what becomes of them.
         ValueError: for a file that is not CSV or Parquet, a missing column, an attribute without a source,
-            a column that its binning cannot read, or no row inside the domain.
+            one without a value "other" where the policy needs it, or no row inside the domain.
     """
     chosen = _chosen(domain, sources)
     rows = _grouped(Path(path), [source.column for source in chosen])
-    data = _count(rows, domain, chosen)
+    data, texts = _count(rows, domain, chosen, policy)
+    if data.outside and policy.invalid == FAIL:
+        total = data.users + sum(data.outside.values())
+        has_other = all(source.binning.other is not None for source in chosen)
+        raise InvalidValuesError(path, total, data.outside, texts, has_other=has_other)
     if data.users == 0:
         reasons = (
             ", ".join(f"{reason}: {count}" for reason, count in data.outside.items()) or "it has no rows"
@@ -112,24 +128,28 @@ def read(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Dat
     return data
 
 
-def distinct(path: str | Path, column: str) -> list[str | None]:
-    """Return the distinct values of a column as text, NULL as None.
+def distinct(path: str | Path, column: str) -> Counter[str | None]:
+    """Return the distinct values of a column as text, NULL as None, with their numbers.
 
     Raises:
         ValueError: for a file that is not CSV or Parquet, or a missing column.
     """
-    return [value for value, _ in _grouped(Path(path), [column])]
+    return Counter(dict(_grouped(Path(path), [column])))
 
 
-def stream(path: str | Path, domain: Domain, sources: Mapping[str, Source]) -> Iterator[Placed]:
+def stream(
+    path: str | Path, domain: Domain, sources: Mapping[str, Source], policy: Policy = STRICT
+) -> Iterator[Placed]:
     """Yield the values of a file's rows in their order, some thousand rows at a time.
 
     Raises:
-        ValueError: as `read`, though not for a file without a row inside the domain.
+        ValueError: as `read`, before the first rows.
     """
+    if policy.invalid == FAIL:
+        read(path, domain, sources, policy)
     chosen = _chosen(domain, sources)
     for rows in _batches(Path(path), [source.column for source in chosen]):
-        yield _placed(rows, chosen)
+        yield _placed(rows, chosen, policy)
 
 
 def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
@@ -139,28 +159,55 @@ def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
     return [sources[name] for name in domain.attributes]
 
 
-def _placed(rows: list[tuple], sources: list[Source]) -> Placed:
+def _placed(rows: list[tuple], sources: list[Source], policy: Policy) -> Placed:
     """Place every row; further entries of a row are left alone."""
-    coordinates = np.zeros((len(rows), len(sources)), dtype=np.int64)
-    reason = [""] * len(rows)
+    placed = Placed(np.zeros((len(rows), len(sources)), dtype=np.int64), [""] * len(rows), [], [])
     for position, source in enumerate(sources):
-        placed = source.binning.cells([row[position] for row in rows], source.column)
-        coordinates[:, position] = np.maximum(placed.cell, 0)
-        new = (f"{source.column} {why}" if why else "" for why in placed.reason)
-        reason = [old or why for old, why in zip(reason, new, strict=True)]
-    return Placed(coordinates, reason)
+        values = [policy.read(row[position]) for row in rows]
+        cells, other = source.binning.cells(values, clip=policy.clip), source.binning.other
+        reasons = [(row, f"{source.column} {why}") for row, why in enumerate(cells.reason) if why]
+        if policy.invalid == OTHER and reasons:
+            _check_other(source, other, reasons[0][1])
+            placed.others.extend(reasons)
+            reasons = []
+        placed.coordinates[:, position] = np.where(cells.cell < 0, other or 0, cells.cell)
+        for row, why in reasons:
+            text = values[row]
+            if why.endswith(TEXTS) and text is not None and not placed.reason[row]:
+                placed.texts.append((row, text.strip()))
+            placed.reason[row] = placed.reason[row] or why
+    return placed
 
 
-def _count(rows: list[tuple], domain: Domain, sources: list[Source]) -> Data:
-    """Place the distinct rows, each with its multiplicity last."""
+def _check_other(source: Source, other: int | None, why: str) -> None:
+    if other is None:
+        raise ValueError(
+            f"{why} was found, but none of the values that are stated for column {source.column!r} is called "
+            f"{OTHER!r}: state one as the last of its edges or labels"
+        )
+
+
+def _count(
+    rows: list[tuple], domain: Domain, sources: list[Source], policy: Policy
+) -> tuple[Data, Counter[str]]:
+    """Place the distinct rows, each with its multiplicity last; return also the texts that are no values."""
     counts = np.array([row[-1] for row in rows], dtype=np.int64)
-    placed = _placed(rows, sources)
-    outside: Counter[str] = Counter()
-    for why, count in zip(placed.reason, counts.tolist(), strict=True):
-        if why:
-            outside[why] += count
+    placed = _placed(rows, sources, policy)
+    outside, others, texts = (
+        _counted(pairs, counts) for pairs in (enumerate(placed.reason), placed.others, placed.texts)
+    )
     inside = placed.inside
-    return Data(domain, placed.coordinates[inside], counts[inside], dict(outside.most_common()))
+    kinds = dict(outside.most_common()), dict(others.most_common())
+    return Data(domain, placed.coordinates[inside], counts[inside], *kinds), texts
+
+
+def _counted(pairs: Iterable[tuple[int, str]], counts: np.ndarray) -> Counter[str]:
+    """Count texts by the multiplicity of their rows, the empty one not."""
+    found: Counter[str] = Counter()
+    for row, text in pairs:
+        if text:
+            found[text] += int(counts[row])
+    return found
 
 
 def _grouped(path: Path, columns: list[str]) -> list[tuple]:

@@ -66,7 +66,7 @@ def to_mechanism(
     stored: StoredStrategy,
     *,
     labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-    edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
     units: Mapping[str, str] | str | None = None,
 ) -> Mechanism:
     """Return the mechanism of a stored strategy, its patterns found again where every row has two levels.

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from typing import Any
 
-from stratagem.data.binning import Binning, Codes, Edges, Labels
+from stratagem.data.binning import Binning, Codes, Labels
+from stratagem.data.edges import Edges
+from stratagem.data.moment import kind_of, shortest
 from stratagem.mechanism.client import reader
 from stratagem.workloads import Domain
-from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.attribute import OTHER, Attribute
 
 
 def described(
     domain: Domain,
     labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-    edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+    edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
     units: Mapping[str, str] | str | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return "labels" (texts) or "edges" (numbers as text), and "unit" (a text), for the attributes that have them.
+    """Return "labels" (texts) or "edges" (texts), and "unit" (a text), for the attributes that have them.
+
+    Edges are numbers, dates or times; "other" after the last one adds a value for whatever is in no bin.
 
     Raises:
         ValueError: for an unknown attribute, one with labels and edges, a repeated label, edges that do not
             increase, another number of either than the attribute needs, or a unit that is no short text.
     """
     found: dict[str, dict[str, Any]] = {}
-    for key, given, text in (("labels", labels, str), ("edges", edges, _number)):
+    for key, given, text in (("labels", labels, str), ("edges", edges, edge_text)):
         for name, values in _by_name(domain, key, given).items():
             found.setdefault(name, {})[key] = [text(value) for value in values]
     for name, unit in _by_name(domain, "units", units).items():
@@ -54,7 +59,7 @@ def parsed(attribute: Mapping[str, Any], text: str) -> str | int | float:
     """
     if "labels" in attribute:
         return text
-    kind, words = (float, "a number") if "edges" in attribute else (int, "a whole number")
+    kind, words = (edge_value, "a number") if "edges" in attribute else (int, "a whole number")
     try:
         return kind(text)
     except ValueError:
@@ -67,7 +72,7 @@ def binning(attribute: Mapping[str, Any]) -> Binning:
     if "labels" in attribute:
         return Labels(tuple(attribute["labels"]), attribute["size"])
     if "edges" in attribute:
-        return Edges(tuple(map(float, attribute["edges"])), attribute["size"])
+        return Edges(tuple(map(edge_value, attribute["edges"])), attribute["size"])
     return Codes(attribute["size"])
 
 
@@ -100,10 +105,25 @@ def _unit(name: str, unit: Any) -> str:
     return unit.strip()
 
 
-def _number(value: Any) -> str:
-    """Return the shortest text of a number."""
+def edge_value(text: str) -> float | str:
+    """Return what the text of an edge stands for: a number; dates, times and "other" are texts.
+
+    Raises:
+        ValueError: for any other text.
+    """
+    return text if text == OTHER or kind_of([text]) else float(text)
+
+
+def edge_text(value: Any) -> str:
+    """Return the shortest text of a number, date or time; "other" as it is."""
+    if isinstance(value, date | time):
+        value = value.isoformat()
+    if isinstance(value, str) and (value == OTHER or kind_of([value])):
+        return shortest(value)
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"the edge {value!r} is not a number: give finite numbers that increase") from None
+        raise ValueError(
+            f"the edge {value!r} is not a number, date or time: give finite numbers that increase"
+        ) from None
     return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -25,6 +25,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import date, time
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -48,6 +49,11 @@ HIGH = 1 << MOST_BITS
 _ROUND = struct.Struct(">I4xQ").unpack
 """Random bytes of a round: 32 bits for the row or pattern, 64 of which 52 decide whether it is kept."""
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
+CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?"
+MOMENTS = (re.compile(f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{CLOCK})?"), re.compile(CLOCK))
+"""Dates, with a time or without, and times of day: texts of ISO 8601 that sort as they follow one another."""
+OTHER = "other"
+"""What may follow the last edge: a value for everything that lies in no bin."""
 ADVICE = "use the file that stratagem wrote, unchanged"
 
 REPORT_SCHEMA = {
@@ -490,28 +496,36 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
             return place[plain]
 
         return labelled
-    bounds = _edges(edges, name, size)
-    _require(labels is None, f"{name} has labels and edges, but only one of them is allowed")
+    _require(labels is None or edges is None, f"{name} has labels and edges, but only one of them is allowed")
+    bounds, other, moment = _edges(edges, name, size)
+    low, high = (str(edge) if moment else f"{edge:g}" for edge in (bounds[0], bounds[-1]))
+    what = f"{'a date or time' if moment else 'a number'} from {low} to below {high}"
+    what, kind = f"{what}, or {OTHER!r}" if other else what, str if moment else (int, float)
 
     def binned(value: Any) -> int:
-        known = isinstance(plain := _plain(value), (int, float)) and not isinstance(plain, bool)
+        if other and isinstance(value, str) and value == OTHER:
+            return size - 1
+        plain = one.isoformat() if isinstance(one := _plain(value), (date, time)) else one
+        known = isinstance(plain, kind) and not isinstance(plain, bool)
+        known = known and (not moment or moment.fullmatch(str(plain)))
         if not known or not bounds[0] <= plain < bounds[-1]:
-            raise ValueError(
-                f"{name} is {_short(value)}, but must be a number from {bounds[0]:g} to below {bounds[-1]:g}"
-            )
+            raise ValueError(f"{name} is {_short(value)}, but must be {what}")
         return bisect_right(bounds, plain) - 1
 
     return binned
 
 
-def _edges(edges: Any, name: str, size: int) -> list[float]:
-    """Return size + 1 increasing numbers, written as text to keep every digit."""
+def _edges(edges: Any, name: str, size: int) -> tuple[list[Any], bool, re.Pattern[str] | None]:
+    """Return increasing numbers, or dates or times, whether OTHER follows, and the form of dates or times."""
     known = isinstance(edges, list) and all(isinstance(edge, str) and len(edge) < 40 for edge in edges)
-    numbers = [float(edge) for edge in edges if NUMBER.fullmatch(edge)] if known else []
-    rising = all(a < b for a, b in pairwise(numbers)) and all(map(math.isfinite, numbers))
-    many = known and len(numbers) == len(edges) == size + 1
-    _require(many and rising, f"{name} needs {size + 1} edges that increase")
-    return numbers
+    other = known and edges[-1:] == [OTHER]
+    texts = edges[:-1] if other else edges if known else []
+    moment = next((form for form in MOMENTS if texts and all(map(form.fullmatch, texts))), None)
+    bounds = texts if moment else [float(edge) for edge in texts if NUMBER.fullmatch(edge)]
+    rising = all(a < b for a, b in pairwise(bounds)) and (moment or all(map(math.isfinite, bounds)))
+    many = known and len(bounds) == len(texts) > 1 and len(edges) == size + 1
+    _require(bool(many and rising), f"{name} needs {size + 1} edges that increase")
+    return bounds, other, moment
 
 
 def _require(fulfilled: bool, what: str) -> None:

@@ -93,7 +93,7 @@ class Mechanism:
         *,
         name: str = "workload",
         labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-        edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+        edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
         units: Mapping[str, str] | str | None = None,
         prior: np.ndarray | None = None,
         interrupted: bool = False,

@@ -127,7 +127,7 @@ class Solution:
         *,
         name: str = "workload",
         labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-        edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None,
+        edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
         units: Mapping[str, str] | str | None = None,
     ) -> Mechanism:
         """Return the strategy in whole numbers, which clients can run and anybody can check.

@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from stratagem.workloads.domain import Domain
 
 
-class Bin(NamedTuple):
-    """The numbers from `start` to below `stop`."""
+OTHER = "other"
+"""What the last value of an attribute with edges is called where it stands for whatever lies in no bin."""
 
-    start: float
-    stop: float
+
+class Bin(NamedTuple):
+    """The numbers, or the dates and times as texts, from `start` to below `stop`."""
+
+    start: float | str
+    stop: float | str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +36,8 @@ class Attribute:
     labels: tuple[str, ...] = field(default=(), repr=False)
     """The text of every value (size,), or none."""
     edges: tuple[str, ...] = field(default=(), repr=False)
-    """Numbers as text (size + 1,), or none: value k is a number from edge k to below edge k + 1."""
+    """Numbers, dates or times as text (size + 1,), or none: value k is from edge k to below edge k + 1. After the
+    text "other" in the place of the last edge, the last value is whatever lies in no bin."""
     unit: str = ""
     """What the numbers are measured in."""
 
@@ -47,7 +52,9 @@ class Attribute:
         if self.labels:
             return self.labels[place]
         if self.edges:
-            return Bin(float(self.edges[place]), float(self.edges[place + 1]))
+            return (
+                OTHER if self._other(place) else Bin(_edge(self.edges[place]), _edge(self.edges[place + 1]))
+            )
         return place
 
     def title(self, *, prefixes: bool = False) -> str:
@@ -61,31 +68,39 @@ class Attribute:
 
     def values_text(self, low: int | None, high: int) -> str:
         """Return the values from `low` to `high` in words; without a `low` those up to `high`."""
-        return self.words(low, high) + self._unit
+        return self._relation(low, high, self.unit)[1]
 
     def text(self, low: int | None, high: int) -> str:
         """Return a condition in words: the attribute has a value from `low` to `high`, or up to `high`."""
-        return f"{self.name} {' '.join(filter(None, self._relation(low, high)))}{self._unit}"
+        return f"{self.name} {' '.join(self._relation(low, high, self.unit))}"
 
     def bounds(self, low: int | None, high: int) -> dict[str, Any]:
         """Return the same condition as named values: `value`, or `from` and `to`, or `from` and `below`."""
         found: dict[str, Any] = {"attribute": self.name}
         first = None if low is None else self.value(low)
-        if self.edges:
+        if self.edges and first != OTHER:
             found["from"] = first.start if isinstance(first, Bin) else None
-            found["below"] = float(self.edges[high + 1])
+            found["below"] = _edge(self.edges[high + (not self._other(high))])
+            found |= {"or": OTHER} if self._other(high) else {}
         elif low == high:
             found["value"] = first
         else:
             found |= {"from": first, "to": self.value(high)}
         return found | ({"unit": self.unit} if self.unit else {})
 
-    @property
-    def _unit(self) -> str:
-        return f" {self.unit}" if self.unit else ""
+    def _other(self, place: int) -> bool:
+        """Return whether a value is the one for whatever lies in no bin."""
+        return bool(self.edges) and self.edges[place + 1] == OTHER
 
-    def _relation(self, low: int | None, high: int) -> tuple[str, str]:
-        """Return how an attribute is related to values, and the values."""
+    def _relation(self, low: int | None, high: int, unit: str = "") -> tuple[str, str]:
+        """Return how an attribute is related to values, and the values with a unit."""
+        if self._other(high) and low == high:
+            return "=", OTHER
+        relation, values = self._span(low, high - self._other(high))
+        more = f" or {OTHER}" if self._other(high) else ""
+        return relation, f"{values}{f' {unit}' if unit else ''}{more}"
+
+    def _span(self, low: int | None, high: int) -> tuple[str, str]:
         link, names = (" to below ", self.edges) if self.edges else (" to ", self.labels)
         last = names[high + bool(self.edges)] if names else str(high)
         if low is None:
@@ -94,6 +109,14 @@ class Attribute:
         if low == high:
             return "=", f"{first}{link}{last}" if self.edges else last
         return "from", f"{first}{link}{last}"
+
+
+def _edge(text: str) -> float | str:
+    """Return the number that an edge is; dates and times are texts."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def plain(domain: Domain) -> tuple[Attribute, ...]:

@@ -1,6 +1,7 @@
 /* stratagem: the demo page. It asks one answer, randomises it, and shows the report; it sends nothing. */
 
 import { load } from "./client.js";
+import { edgeBounds, OTHER } from "./value.js";
 
 const BARS = 256; // answers that are drawn one by one
 const MANY = 2 ** 22; // answers whose chances are looked at one by one
@@ -69,13 +70,17 @@ function question(attribute, k) {
     const read = () => labels[control.selectedIndex - 1];
     return { element: field(name, id, control), controls: [control], read };
   }
-  const [min, max, hint] = edges
-    ? [edges[0], edges[size], `a number${of} from ${edges[0]} to below ${edges[size]}`]
-    : [0, size - 1, `a whole number${of} from 0 to ${size - 1}`];
-  const control = make("input", { id, type: "number", min, max, step: edges ? "any" : 1 });
+  const { bounds, other, moment } = edges ? edgeBounds(edges, name, size) : { bounds: [0, size - 1] };
+  const [min, max] = [bounds[0], bounds[bounds.length - 1]], kind = moment ? "date or time like 2026-12-31 or 23:59" : "number";
+  const hint = edges
+    ? `a ${kind}${of} from ${min} to below ${max}${other ? `, or ${OTHER}` : ""}`
+    : `a whole number${of} from 0 to ${max}`;
+  const plain = !other && !moment, step = edges ? "any" : 1;
+  const control = make("input", plain ? { id, type: "number", min, max, step } : { id, type: "text" });
   control.setAttribute("aria-describedby", `${id}-hint error`);
   const element = field(name, id, control, make("p", { id: `${id}-hint`, className: "hint" }, hint));
-  const read = () => (control.value === "" ? undefined : control.valueAsNumber);
+  const text = () => (moment || control.value === OTHER ? control.value : Number(control.value));
+  const read = () => (control.value === "" ? undefined : plain ? control.valueAsNumber : text());
   return { element, controls: [control], read };
 }
 
