@@ -306,3 +306,19 @@ def test_answers_call_the_last_value_other():
     day = Attribute(name="day", size=2, edges=("2026-01-01", "2026-02-01", "2026-03-01"))
     assert day.value(1) == ("2026-02-01", "2026-03-01")
     assert day.text(0, 1) == "day from 2026-01-01 to below 2026-03-01"
+
+
+@pytest.mark.parametrize("edges", ["0:3:1,other", "2026-01-01:2026-01-05:1d"])
+def test_pictures_and_files_of_answers_name_dates_and_other(capsys, folder, edges):
+    """Every command from the mechanism to the picture, on edges that are not all numbers."""
+    made, asked = folder / "m.ldp.json", ("--edges", edges, "--epsilon", "1")
+    assert run(capsys, "optimise", "prefix", *asked, "--outputs", "12", "--gap", "0.2", "-o", made)[0] == 0
+    value = "2026-01-02" if "-" in edges else "other"
+    assert run(capsys, "randomise", made, *["--value", value] * 50, "-o", "r.jsonl")[0] == 0
+    assert run(capsys, "aggregate", made, "r.jsonl", "-o", "c.json")[0] == 0
+    options = ("--quantile", "0.5", "-o", "answers.csv", "--plot", "answers.svg")
+    status, out, err = run(capsys, "estimate", made, "c.json", *options)
+    assert (status, err) == (0, "")
+    assert ("2026-01-02" if "-" in edges else "or other") in out
+    assert run(capsys, "report", made, "--quick", "-o", "page.html")[0] == 0
+    assert_refused(capsys, ["optimise", "mean", *asked], "asks about numbers")

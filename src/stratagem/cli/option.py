@@ -120,15 +120,24 @@ def read_workload(name: str, domain: Domain | str | None, order: int | None, wid
 
 
 def about_numbers(
-    name: str, asked: Workload, order: int | None, edges: Mapping[str, tuple[float, ...]]
+    name: str, asked: Workload, order: int | None, edges: Mapping[str, tuple[float | str, ...]]
 ) -> Workload:
-    """Return the workload; if it asks about numbers and its attribute has edges, about the middles of the bins."""
+    """Return the workload; if it asks about numbers and its attribute has edges, about the middles of the bins.
+
+    Raises:
+        ValueError: for edges that are not all numbers.
+    """
     from stratagem.catalogue.catalogue import load, takes_numbers
 
     found = edges.get(asked.domain.attributes[0])
     if found is None or not takes_numbers(name):
         return asked
-    middles = [(low + high) / 2 for low, high in pairwise(found)]
+    numbers = [edge for edge in found if not isinstance(edge, str)]
+    if len(numbers) < len(found):
+        raise ValueError(
+            f"{name} asks about numbers, but dates, times and the value other are none: give edges of numbers alone"
+        )
+    middles = [(low + high) / 2 for low, high in pairwise(numbers)]
     return load(name, domain=asked.domain, order=order, numbers=middles)
 
 

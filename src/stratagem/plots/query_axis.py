@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratagem.number import spread
+from stratagem.workloads.attribute import Bin
 from stratagem.workloads.query import Query, Row, Span
 
 if TYPE_CHECKING:
@@ -99,13 +100,16 @@ def _spans(found: Sequence[Query]) -> list[Span]:
 
 
 def _numbers(attribute: Attribute, spans: Sequence[Span]) -> np.ndarray | None:
-    """Return the upper ends of prefixes or the middles of single values; None for others and for labels."""
+    """Return the upper ends of prefixes or the middles of single values; None for others and what is no number."""
     if attribute.labels or not (
         all(one.low is None for one in spans) or all(one.low == one.high for one in spans)
     ):
         return None
     if not attribute.edges:
         return np.array([one.high for one in spans], dtype=float)
+    values = [attribute.value(k) for k in (0, attribute.size - 1)]
+    if not all(isinstance(one, Bin) and isinstance(one.start, float) for one in values):
+        return None  # dates, times and the value other are named
     edges = np.array(attribute.edges, dtype=float)
     high = edges[[one.high + 1 for one in spans]]
     if spans[0].low is None:
