@@ -24,7 +24,7 @@ PYTHON = re.compile(
     r"not iterable|broadcast|codec|expected string|list index|embedded null"
 )
 """What Python, NumPy and their kin say to programmers."""
-LONGEST = 600
+LONGEST = 800
 """Characters of the longest sentence, which lists all published mechanisms."""
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from textwrap import wrap
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,6 +49,9 @@ NEEDED = (
     "users needed: for a standard error of 1 % of the users, root mean square over the queries;\n"
     "least accurate: for every single answer; both if everybody had the least favourable type"
 )
+
+WIDE, PARAMETERS = ("worst case", "report"), 13
+"""Columns that a screen has no room for beside the users needed, and the letters that parameters get there."""
 
 
 @dataclass(frozen=True)
@@ -234,8 +237,14 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        below = [line for text in (self.footer(), NEEDED) for line in wrap(text, WIDTH)]
-        return "\n".join([*aligned([self.headings, *self.cells()], words=2, most=16), *below])
+        table = [
+            [cell for cell, name in zip(row, self.headings, strict=True) if name not in WIDE]
+            for row in (self.headings, *self.cells())
+        ]
+        lines = aligned(
+            [[row[0], shorten(row[1], PARAMETERS, placeholder="..."), *row[2:]] for row in table], 2
+        )
+        return "\n".join([*lines, *wrap(self.footer(), WIDTH), NEEDED])
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""

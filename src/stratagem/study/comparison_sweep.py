@@ -8,14 +8,13 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from stratagem.accuracy import Users, users_needed
 from stratagem.file.target import check_target, written_atomically
 from stratagem.number import ratio, users_text
 from stratagem.objective import Average
-from stratagem.screen import WIDTH, brief
+from stratagem.screen import brief
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
@@ -149,7 +148,7 @@ class Sweep:
     def __str__(self) -> str:
         """Lay the users needed out as two aligned tables."""
         tables = ([self.headings(least_accurate=k), *self.cells(least_accurate=k)] for k in (False, True))
-        return "\n\n".join(["\n".join(aligned(table, most=7)) for table in tables] + wrap(NEEDED, WIDTH))
+        return "\n\n".join(["\n".join(aligned(table, most=7)) for table in tables] + [NEEDED])
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
