@@ -1,5 +1,7 @@
 """Names of queries: every kind of workload over labels, edges with units, and bare numbers."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,10 @@ from mechanisms import mechanism
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.workloads.attribute import Attribute, Bin
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.naming import Naming
+from stratagem.workloads.serial import from_data, to_data
 
 DELAY = Attribute(name="dep_delay", size=4, edges=("-30", "0", "15", "60.5", "290"), unit="minutes")
 AGE = Attribute(name="age", size=3, edges=("0", "30", "35", "130"))
@@ -113,3 +118,21 @@ IDENTIFIER = "5d56cd1f9737bcab"
 def test_units_that_measure_nothing_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         described(st.Domain.of(DOMAIN), **options)
+
+
+def test_means_and_moments_have_names_that_survive_a_file():
+    values = [0.0, 2.0, 4.0]
+    workload = from_data(json.loads(json.dumps(to_data(st.moments(values, 2)))))
+    assert [Naming.of(workload).label(i) for i in range(2)] == ["sum of value", "sum of value^2 / 4"]
+    plain = st.explicit([values])
+    assert Naming.of(plain).label(0) == "query 0"
+    assert "names" not in to_data(plain)
+
+
+@pytest.mark.parametrize("names", [("one",), ("one", 2), ("a", "b", "c")])
+def test_names_that_do_not_fit_the_rows_are_refused(names):
+    with pytest.raises(ValueError, match="give each row a text"):
+        Explicit(np.eye(2), Domain.of(2), names)
+    data = to_data(st.explicit(np.eye(2))) | {"names": list(names)}
+    with pytest.raises(ValueError, match="give each row a text"):
+        from_data(data)

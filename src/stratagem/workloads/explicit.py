@@ -31,9 +31,15 @@ class Explicit(Workload):
 
     rows: Array
     domain: Domain
+    names: tuple[str, ...] = ()
+    """A name for every row, or none for any."""
 
     def __post_init__(self):
         rows = _checked(self.rows)
+        if self.names and (len(self.names) != len(rows) or not all(type(one) is str for one in self.names)):
+            raise ValueError(
+                f"{len(self.names)} names were given for {len(rows)} rows: give each row a text, or none any"
+            )
         if rows.shape[1] != self.domain.size:
             raise ValueError(
                 f"an explicit workload was given {rows.shape[1]} columns for domain {self.domain}, but needs "
@@ -87,7 +93,8 @@ class Explicit(Workload):
         return self.rows.T @ self.rows
 
     def _describe(self, query: int) -> Query:
-        return Query((Row(tuple(range(len(self.domain.sizes))), query),))
+        name = self.names[query] if self.names else None
+        return Query((Row(tuple(range(len(self.domain.sizes))), query, name),))
 
     def _answer(self, x: Array) -> Array:
         return self.rows @ x

@@ -26,4 +26,7 @@ def power_queries(values: ArrayLike, order: int, domain: Domain | None = None) -
         )
     v = v.astype(float)
     largest = np.abs(v).max()
-    return Explicit.of([v * (v / largest) ** j for j in range(k)], domain)
+    over = Domain.of(len(v)) if domain is None else domain
+    number = over.attributes[0] if len(over.attributes) == 1 else "values"
+    names = [f"sum of {number}"] + [f"sum of {number}^{j} / {largest ** (j - 1):g}" for j in range(2, k + 1)]
+    return Explicit(np.array([v * (v / largest) ** j for j in range(k)]), over, tuple(names))

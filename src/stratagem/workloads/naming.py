@@ -42,7 +42,7 @@ class Naming:
         """
         found = self.workload.describe(query)
         if len(found.parts) == 1 and isinstance(found.parts[0], Row):
-            words = f"query {query}"
+            words = found.parts[0].name or f"query {query}"
         else:
             words = ", ".join([*self._conditions(found), *self._waves(found)]) or "everybody"
         return words if found.weight == 1 else f"{found.weight:g} × {words}"
@@ -66,7 +66,7 @@ class Naming:
                 words.append(self.attributes[part.attribute].text(part.low, part.high))
             elif isinstance(part, Row):
                 names = " and ".join(self.attributes[i].name for i in part.attributes)
-                words.append(f"query {part.number} of {names}")
+                words.append(part.name or f"query {part.number} of {names}")
         return words
 
     def _waves(self, query: Query) -> list[str]:

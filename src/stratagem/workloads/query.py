@@ -32,10 +32,11 @@ class Wave:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a matrix over some attributes, which has a number and no words."""
+    """A row of a matrix over some attributes, known by its number unless it was given a name."""
 
     attributes: tuple[int, ...]
     number: int
+    name: str | None = None
 
 
 @dataclass(frozen=True)

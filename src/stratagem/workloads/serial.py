@@ -33,6 +33,8 @@ KINDS: dict[str, type[Workload]] = {
     "stack": Stack,
     "weighted": Weighted,
 }
+OPTIONAL = "names"
+"""The field that is left out where it is empty, as in files from before there were names."""
 MAX_DEPTH = 50  # nesting, far below Python's recursion limit
 
 
@@ -65,6 +67,8 @@ def _encode_workload(workload: Workload, depth: int) -> dict[str, Any]:
             "saved: build it from these"
         )
     values = {name: getattr(workload, name) for name in _keys(type(workload))}
+    if not values.get(OPTIONAL, True):
+        del values[OPTIONAL]
     return {"kind": kind, **{name: _encode(value, depth - 1) for name, value in values.items()}}
 
 
@@ -93,6 +97,7 @@ def _decode_workload(data: object, depth: int) -> Workload:
         )
     leaf = KINDS[data["kind"]]
     keys = _keys(leaf)
+    keys = [key for key in keys if key != OPTIONAL or key in data]
     if set(data) != {"kind", *keys}:
         raise ValueError(
             f"a workload of kind {data['kind']} was given the keys {', '.join(map(repr, data))[:200]}, "
@@ -168,6 +173,7 @@ def _check_depth(depth: int) -> None:
 DECODERS: dict[str, Callable[[Any, int], Any]] = {
     "domain": _decode_domain,
     "rows": _decode_matrix,
+    "names": lambda data, depth: tuple(_list(data, "the names of queries")),
     "orders": lambda data, depth: _list(data, "orders"),
     "order": _unchanged,
     "width": _unchanged,
