@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from stratagem.study.comparison import Comparison, Row
+    from stratagem.study.comparison import Comparison
+    from stratagem.study.comparison_row import Row
 
 TICK = 0.36
 """Inches that a number below the axis takes."""

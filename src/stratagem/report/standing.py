@@ -11,7 +11,8 @@ from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
 from stratagem.report.wording import BEST, at_most, factor, percent
 from stratagem.solvers.solver import excess
-from stratagem.study.comparison import Comparison, Row
+from stratagem.study.comparison import Comparison
+from stratagem.study.comparison_row import Row
 
 HEADINGS = (
     "mechanism",

@@ -18,7 +18,8 @@ from stratagem.screen import brief
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
-from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison, Row
+from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison
+from stratagem.study.comparison_row import Row
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.workloads import Workload
 
