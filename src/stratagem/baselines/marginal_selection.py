@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 
@@ -77,11 +78,16 @@ def shares_by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarr
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     tables = [table for table in tables_of(setting) if prod(setting.sizes[i] for i in table) > 1]
-    if tables and setting.domain_size <= LARGE:
-        yield "equal shares", marginal_selection(setting.sizes, epsilon, tables)
-        shares = shares_by_cost(setting, epsilon, tables)
-        if len(tables) > 1 and (shares > 0).all():
-            yield "shares by cost", marginal_selection(setting.sizes, epsilon, tables, shares.tolist())
+    if not tables or setting.domain_size > LARGE:
+        return
+    even = marginal_selection(setting.sizes, epsilon, tables)
+    if any(
+        cast(SubsetSelection, view.oracle).k > 1 for view in even.views
+    ):  # else marginal response tells the same
+        yield "equal shares", even
+    shares = shares_by_cost(setting, epsilon, tables)
+    if (shares > 0).all() and not np.allclose(shares, shares[0]):
+        yield "shares by cost", marginal_selection(setting.sizes, epsilon, tables, shares.tolist())
 
 
 MARGINAL_SELECTION = Baseline(
