@@ -82,6 +82,7 @@ def test_a_label_may_look_like_a_missing_number(tmp_path, label):
 
 def test_spaced_edges_have_no_drift():
     assert Edges.parse("-30:290:5", 64).edges == tuple(range(-30, 291, 5))
+    assert Edges.parse("15:95:10", 8).edges == tuple(range(15, 96, 10))  # no time of day
     assert np.allclose(Edges.parse("0:1:0.1", 10).edges, np.linspace(0, 1, 11), atol=1e-15)
 
 

@@ -109,7 +109,7 @@ def _read(text: str) -> tuple[float | str, ...]:
     if (moments := moment.spaced(text, MAX_BINS)) is not None:
         return moments
     parts = [part.strip() for part in text.split(",")]
-    if moment.kind_of(parts):
+    if len(parts) > 1 and moment.kind_of(parts):  # 15:95:10 alone is START:STOP:STEP
         return tuple(map(moment.shortest, parts))
     spaced = text.split(":")
     try:
