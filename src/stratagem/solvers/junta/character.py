@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -39,7 +40,7 @@ class Characters:
         object.__setattr__(self, "counts", np.array([many for _, _, many in needed], dtype=float))
         object.__setattr__(self, "_places", {kind: c for c, kind in enumerate(self.kinds)})
 
-    @property
+    @cached_property
     def lengths(self) -> tuple[int, ...]:
         """The attribute size of each group."""
         return tuple(self.spectrum.sizes[group[0]] for group in self.spectrum.groups)

@@ -124,8 +124,7 @@ class _Table:
             if least <= EXACT:
                 break
             count *= 2
-        assert best is not None, "some shares are positive: one equation asks for their sum"
-        return best
+        return self.drawn(rng) if best is None else best
 
     def _weighted(
         self, variants: np.ndarray, parents: np.ndarray, shares: np.ndarray
@@ -153,7 +152,10 @@ class _Table:
         known = wanted > NEGLIGIBLE * wanted.max()
         energies = self.signature.power(variants)[:, self.asked[known]]
         A = np.vstack([energies.T / wanted[known, None], np.ones(len(variants))])
-        shares, _ = nnls(A, np.ones(len(A)))
+        try:
+            shares, _ = nnls(A, np.ones(len(A)))
+        except RuntimeError:  # too many iterations
+            return np.zeros(len(variants)), np.inf
         return shares, float(np.abs(A @ shares - 1).max())
 
     def _levels(self) -> np.ndarray:

@@ -108,8 +108,8 @@ class Junta(Solver):
             return _nothing(characters, excess, problem, end)
         listed = signatures(characters, excess, rng)
         pools = [*published(characters, problem.epsilon, excess), *exhaustive(listed)]
-        small = [Signature(axes_of(kind), characters, excess) for kind in characters.kinds]
-        pools += [tables(signature, rng) for signature in small]
+        own = (Signature(axes_of(kind), characters, excess) for kind in characters.kinds)
+        pools += [tables(signature, rng) for signature in own]
         for signature in listed:
             if time.perf_counter() < first:
                 pools.append(balanced(signature, rng))

@@ -17,8 +17,9 @@ ENTRIES, STARTS = 1 << 17, 256
 """Cells of the random patterns that one signature is given in a round, and most patterns."""
 ENERGIES, FEWEST = 1 << 17, 4
 """Energies of the random patterns of a signature, unless they are fewer patterns than so many."""
-EACH, STEPS = 8, 4
-"""Patterns of both kinds that a table is given at first, and the steps that move their spectra."""
+EACH, STEPS, POOL = 8, 4, 1 << 24
+"""Patterns of both kinds that a table is given at first, the steps that move their spectra, and the energies of
+all of them, half a gigabyte."""
 BALANCING, MOVED = 24, 1 << 25
 """Steps that move the spectrum of a random pattern towards the one wanted, and cells moved by all of them."""
 SHAKEN = 0.1
@@ -65,7 +66,8 @@ def tables(signature: Signature, rng: np.random.Generator) -> Pool:
     every row and column, so that their mixtures with patterns of smaller tables have any energies wanted.
     """
     whole = np.indices(signature.shape).all(axis=0)  # characters that touch every axis
-    sizes = _sizes(signature, EACH, rng)
+    count = int(np.clip(POOL // len(signature.characters.costs) ** 2, 1, EACH))
+    sizes = _near(signature, count, rng)
     fields = [
         signature.balanced(sizes, amplitudes, STEPS, rng)
         for amplitudes in (np.ones(signature.shape), whole.astype(float))
@@ -84,11 +86,17 @@ def _fields(signature: Signature, amplitudes: np.ndarray, rng: np.random.Generat
 def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
     """Return sizes (count,): most near cells/(1 + E), some dyadic shares of the cells, some around."""
     cells, best = signature.cells, signature.cells / (2 + signature.excess)
-    near = np.floor(best + rng.random(count))
+    near = _near(signature, count, rng)
     dyadic = cells * rng.integers(1, 9, count) / 16
     around = best * np.exp(rng.normal(0, 0.3, count))
     kind = rng.choice(3, count, p=(0.5, 0.25, 0.25))
     return np.clip(np.choose(kind, (near, dyadic, around)).astype(int), 1, cells - 1)
+
+
+def _near(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return sizes (count,) next to cells/(1 + E), where a pattern has most energy."""
+    near = np.floor(signature.cells / (2 + signature.excess) + rng.random(count)).astype(int)
+    return np.clip(near, 1, signature.cells - 1)
 
 
 def undervalued(
