@@ -91,8 +91,8 @@ def test_certificates(name, epsilon):
     assert strategy.epsilon <= epsilon
     value = objective(workload, strategy)
     assert value >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
-    # the gradient's objective carries a ridge of relative weight sqrt(1e-9) where no query looks
-    assert found.best.objective == pytest.approx(value, rel=5e-5)
+    # the gradient's objective carries a ridge of relative weight sqrt(1e-9) where no query looks: 6e-5 at the most
+    assert found.best.objective == pytest.approx(value, rel=1e-4)
     # three rounds at epsilon 12 end within a hair of randomised response, which is optimal there
     assert value <= min(_classics(workload, epsilon)) * (1 + 1e-4)
     # what is tuned for the workload may beat so short a search, but never what is returned

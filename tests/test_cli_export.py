@@ -86,7 +86,7 @@ def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
     data = json.loads(run_well(capsys, *options))
     assert (data["users"], data["epsilon"], data["workload"]) == (80, 1.0, "histogram")
     assert abs(data["ratio"] - 1) < 6 * data["ratio_standard_error"]  # seeded: no false alarm
-    finer = json.loads(run_well(capsys, *options, "--edges=0:4:0.5"))
+    finer = json.loads(run_well(capsys, *options, "--edges=0:4:0.5", "--invalid", "drop"))
     assert finer["users"] == 40  # edges of the command line go before those of the bundle
 
 

@@ -48,7 +48,9 @@ def test_bounds_from_closed_forms_are_the_dense_ones(make, epsilon):
         workload = make(n)
         ours = st.lower_bounds(workload, epsilon).known()
         theirs = st.lower_bounds(st.explicit(workload.matrix()), epsilon).known()
-        for name in theirs:
+        for name in theirs.keys() - {
+            "linear"
+        }:  # rows that may be one query are not looked for in closed forms
             assert ours[name] == pytest.approx(theirs[name], rel=1e-6), name
 
 

@@ -24,7 +24,11 @@ class Users(NamedTuple):
     """For every single answer; None where the queries are too many to be looked at one by one."""
 
     def __str__(self) -> str:
-        """Say it in one sentence about the standard error at which users needed are stated."""
+        """Say it in one sentence, about whatever standard error was asked for."""
+        return self.sentence("the standard error asked for")
+
+    def sentence(self, goal: str = f"a standard error of {100 * ERROR:g} % of all users") -> str:
+        """Say it in one sentence about a standard error in words."""
         mean, single = users_text(self.root_mean_square), users_text(self.least_accurate)
         are = "user is" if self.root_mean_square == 1 else "users are"
         if self.least_accurate is None:
@@ -32,8 +36,8 @@ class Users(NamedTuple):
         else:
             rest = f", {single} for every single answer"
         return (
-            f"{mean} {are} enough for a standard error of {100 * ERROR:g} % of all users, root mean square over the "
-            f"queries{rest}, even if everybody had the least favourable type"
+            f"{mean} {are} enough for {goal}, root mean square over the queries{rest}, even if everybody had the "
+            "least favourable type"
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import cast
 
 import numpy as np
 
@@ -12,6 +11,8 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.marginal import Tables, check_tables, tables_of
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
+from stratagem.baselines.view import DESIGNED, report_view
+from stratagem.strategies import Randomiser
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.views import View, Views
 
@@ -78,16 +79,22 @@ def shares_by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarr
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     tables = [table for table in tables_of(setting) if prod(setting.sizes[i] for i in table) > 1]
-    if not tables or setting.domain_size > LARGE:
-        return
-    even = marginal_selection(setting.sizes, epsilon, tables)
-    if any(
-        cast(SubsetSelection, view.oracle).k > 1 for view in even.views
-    ):  # else marginal response tells the same
-        yield "equal shares", even
-    shares = shares_by_cost(setting, epsilon, tables)
-    if (shares > 0).all() and not np.allclose(shares, shares[0]):
-        yield "shares by cost", marginal_selection(setting.sizes, epsilon, tables, shares.tolist())
+    if tables and setting.domain_size <= LARGE:
+        yield "equal shares", _told(setting.sizes, epsilon, tables, np.full(len(tables), 1 / len(tables)))
+        shares = shares_by_cost(setting, epsilon, tables)
+        if (shares > 0).all() and not np.allclose(shares, shares[0]):
+            yield "shares by cost", _told(setting.sizes, epsilon, tables, shares)
+
+
+def _told(sizes: Sequence[int], epsilon: float, tables: Tables, shares: np.ndarray) -> Randomiser:
+    """Return the mechanism, with blocks of a design in place of all sets where a table has few enough cells.
+
+    Designs tell as much, and their reports can be counted: so a search may return them.
+    """
+    views = [table_cells(sizes, attributes) for attributes in tables]
+    if max(int(view.max()) + 1 for view in views) <= DESIGNED:
+        return report_view(views, shares, epsilon, "design")
+    return marginal_selection(sizes, epsilon, tables, shares.tolist())
 
 
 MARGINAL_SELECTION = Baseline(

@@ -79,7 +79,7 @@ class Bounds:
     """None, as the next two, where it was not computed: the domain is too large or no need was seen."""
     sdp: float | None = None
     exact: float | None = None
-    """The optimum itself, less 1e-7 of it."""
+    """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros."""
     pairwise: float | None = None
     """The bound on a largest variance from two user types alone; None for the average case."""
     delsarte: float | None = None

@@ -29,6 +29,8 @@ TIGHT, NEGLIGIBLE = 3e-4, 1e-6
 """Distance of bound and programme at which they end, relative to the variance and to the objective."""
 LOWERINGS = 12
 """Times that prices are lowered."""
+LARGEST_RATIO = 1e12
+"""E beyond which sums over user types have no digits left."""
 USED = 1e-5
 """Share of the largest probability below which an answer is let go."""
 SAFETY = 1e-9
@@ -86,8 +88,12 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
     if f is None:
         return None
     E = ratio(epsilon)
+    if E > LARGEST_RATIO:
+        return None
     columns, weights = _groups(f, n * (uniform(n) if prior is None else prior))
     found = _programme(columns, weights, E, _grid(columns, epsilon, E))
+    if not math.isfinite(found.bound):
+        return None
     kept = found.theta > USED * found.theta.max()
     total = total_term(workload, prior)
     value = (total + max(found.bound, 0.0)) * (1 - SAFETY)

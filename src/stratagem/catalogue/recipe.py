@@ -13,14 +13,13 @@ from stratagem.workloads import (
     histogram,
     kron,
     marginals,
-    mean,
-    moments,
     parity,
     prefix,
     stack,
     total,
     weighted,
 )
+from stratagem.workloads.moment import power_queries
 
 PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
     "identity": histogram,
@@ -44,11 +43,12 @@ def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]
 
 
 def _mean(domain: Domain, numbers: Sequence[float] | None = None) -> Workload:
-    return mean(_numbers(domain, numbers), domain)
+    return _moments(domain, 1, numbers)
 
 
 def _moments(domain: Domain, order: int, numbers: Sequence[float] | None = None) -> Workload:
-    return moments(_numbers(domain, numbers), order, domain)
+    number = None if numbers is None else f"the bin middles of {domain.attributes[0]}"
+    return power_queries(_numbers(domain, numbers), order, domain, number)
 
 
 class Family(NamedTuple):

@@ -28,8 +28,6 @@ from stratagem.cli import (
 )
 from stratagem.cli.interruption import interrupted, interruptions
 from stratagem.cli.output import fail, write
-from stratagem.data.policy import InvalidValuesError
-from stratagem.file.bare import BareMatrixError
 
 INTERRUPTED = 130
 
@@ -105,13 +103,26 @@ def _run(arguments: list[str]) -> None:
         fail(f"{error.format_message().rstrip('.')}; see stratagem --help")
     except OSError as error:
         fail(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): give another path")
-    except BareMatrixError as error:
-        fail(f"{error.fact}: {adoption.conversion(error.path)}")
-    except InvalidValuesError as error:
-        fail(f"{error.fact}: {source.invalid_advice(error)}")
     except ValueError as error:
-        fail(str(error))
+        fail(_sentence(error))
+    except ArithmeticError as error:
+        fail(
+            f"the result did not pass its own check ({error}): use a smaller epsilon, or a prior without zeros"
+        )
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     if status == INTERRUPTED:  # typer turns some interruptions into this value
         fail("interrupted before there was a result to keep", INTERRUPTED)
+
+
+def _sentence(error: ValueError) -> str:
+    """Return what an error says, with the options that help where the library cannot name them."""
+    from stratagem.data.policy import InvalidValuesError
+    from stratagem.file.bare import BareMatrixError
+
+    match error:
+        case BareMatrixError():
+            return f"{error.fact}: {adoption.conversion(error.path)}"
+        case InvalidValuesError():
+            return f"{error.fact}: {source.invalid_advice(error)}"
+    return str(error)

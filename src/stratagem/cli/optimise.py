@@ -140,7 +140,7 @@ def _describe(solution: Solution, name: str, out: Path | None, values: Values) -
         f"measured epsilon {solution.strategy.epsilon:.10g}, "
         f"at most {100 * solution.gap:.2f} % above the best possible unbiased strategy, in {solution.seconds:.1f} s"
     )
-    write(f"users:  {solution.users_for()}")
+    write(f"users:  {solution.users_sentence()}")
     write(f"solver: {solution.solver}: {solution.reason}")
     write(f"status: {solution.status}")
     write(f"saved:  {out or 'no'}")

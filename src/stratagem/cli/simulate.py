@@ -100,6 +100,8 @@ def _data(
 def _describe(
     stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int], naming: Naming
 ) -> None:
+    from stratagem.workloads.explicit import counts_users
+
     write(f"{stored.name} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
     write(f"{users}\n")
     write_table(
@@ -113,18 +115,23 @@ def _describe(
         write("these answers carry no error that double precision can show, so there is none to compare")
         return
     root = (result.predicted / len(result.truth)) ** 0.5
-    write(
-        f"predicted error of an answer (root mean square): {root:,.1f} users, "
-        f"{100 * root / result.users:.2f} % of all"
-    )
+    counts = counts_users(stored.workload)
+    write(f"predicted error of an answer (root mean square): {_error(root, result.users, counts=counts)}")
     if result.standard_errors is not None:
         worst = int(result.standard_errors.argmax())
         error = float(result.standard_errors[worst])
         write(
-            f"predicted error of the least accurate one, query {worst}: {error:,.1f} users, "
-            f"{100 * error / result.users:.2f} % of all"
+            f"predicted error of the least accurate one, {naming.label(worst)}: "
+            f"{_error(error, result.users, counts=counts)}"
         )
     write(f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)")
+
+
+def _error(error: float, users: int, *, counts: bool) -> str:
+    """Return a standard error as users and a share of them, or where answers count no users as it is."""
+    if counts:
+        return f"{error:,.1f} users, {100 * error / users:.2f} % of all"
+    return f"{error:,.1f} in the units of the query, {error / users:.3g} a user"
 
 
 def _naming(stored: Mechanism | StoredStrategy, values: Values) -> Naming:

@@ -59,4 +59,4 @@ def tune(
         write_json(data(solution, workload, prior, out))
         return
     write(f"{workload} over domain {asked.domain}, epsilon {solution.epsilon:g}, objective {objective}\n")
-    write(f"{solution}\nusers        {solution.users_for()}\nsaved        {out or 'no'}")
+    write(f"{solution}\nusers        {solution.users_sentence()}\nsaved        {out or 'no'}")

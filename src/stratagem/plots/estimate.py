@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from stratagem.number import finite, spread
 from stratagem.plots.figure import VERMILION, page
 from stratagem.plots.query_axis import NAMES, QueryAxis, shortened
+from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +104,7 @@ def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool) -> None:
     users.set_major_formatter(EngFormatter(sep=""))
     if across:
         users.set_major_locator(MaxNLocator(nbins=5))
-    users.set_label_text("users")
+    users.set_label_text("users" if counts_users(estimate.workload) else "sum")
     words = f"{some}{estimate.users:,} reports\n{estimate.intervals}"
     if across:  # the names take the left of the figure, and the words need all of its width
         axes.figure.suptitle(words, x=0.01, horizontalalignment="left")

@@ -33,7 +33,7 @@ def summary(subject: Subject) -> Markup:
         "Every user sends one randomised report, and no report is more than "
         f"{odds(solution.epsilon)} times as likely for one user type as for another."
     )
-    found = f"{solution.users_for()}."
+    found = f"{solution.users_sentence()}."
     return joined(element("p", asked, class_="lede"), element("p", found, class_="lede"), _facts(subject))
 
 

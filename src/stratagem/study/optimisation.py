@@ -35,7 +35,7 @@ from stratagem.solvers import (
 from stratagem.solvers.certified.saddle import Saddle, Standing
 from stratagem.solvers.certified.support import support
 from stratagem.solvers.solver import excess
-from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.strategies import InvariantStrategy, Strategy, TableSampling
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike, Workload
@@ -211,7 +211,7 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | 
         for one in baselines
         if isinstance(one.strategy, Strategy | InvariantStrategy)
     ]
-    if not baselines:
+    if all(isinstance(one.strategy, TableSampling) for one in baselines):
         return None
     if not finite:
         raise ValueError(

@@ -86,7 +86,8 @@ def rank_baselines(
     aim = Average(workload) if aim is None else aim
     setting = Setting(workload.domain.sizes, workload.gram())
     best = (tuned(baseline, aim, setting, epsilon) for baseline in baselines)
-    ranked = sorted((contender for contender in best if contender), key=lambda contender: contender.objective)
+    # ten digits: of mechanisms that are the same the first in the list comes first
+    ranked = sorted((one for one in best if one), key=lambda one: float(f"{one.objective:.10g}"))
     return tuple(ranked)
 
 

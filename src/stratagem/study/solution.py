@@ -20,6 +20,7 @@ from stratagem.solvers.solver import Status, Step, excess
 from stratagem.strategies import InvariantStrategy, Strategy
 from stratagem.study.ranking import Contender
 from stratagem.workloads import Workload
+from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,6 +122,15 @@ class Solution:
         """
         mean = self.accuracy.worst_case_variance / self.workload.queries
         return both_needed(mean, self.largest_variance, error)
+
+    def users_sentence(self) -> str:
+        """Return `users_for` as a sentence on a standard error of 1 % of the users.
+
+        Where answers are sums of numbers and not of users, it is 0.01 a user in the units of the queries.
+        """
+        if counts_users(self.workload):
+            return self.users_for().sentence()
+        return self.users_for().sentence(f"a standard error of {ERROR:g} a user, in the units of the queries")
 
     def mechanism(
         self,

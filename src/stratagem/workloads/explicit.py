@@ -103,6 +103,11 @@ class Explicit(Workload):
         return self.rows.T @ y
 
 
+def counts_users(workload: Workload) -> bool:
+    """Return whether answers are numbers of users, which rows of a matrix with numbers other than 0 and 1 are not."""
+    return not isinstance(workload, Explicit) or bool(np.isin(workload.rows, (0.0, 1.0)).all())
+
+
 def _checked(rows: object) -> Array:
     try:
         array = np.asarray(rows)

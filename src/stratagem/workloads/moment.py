@@ -11,8 +11,12 @@ HIGHEST = 8
 """Highest power: beyond it, powers of two values of an interval are hard to tell apart."""
 
 
-def power_queries(values: ArrayLike, order: int, domain: Domain | None = None) -> Explicit:
+def power_queries(
+    values: ArrayLike, order: int, domain: Domain | None = None, number: str | None = None
+) -> Explicit:
     """Return the queries v_u^j/M^(j - 1), j = 1..order, M = max |v|, for the value v_u of every user type u.
+
+    They are named after `number`, by default the domain's one attribute.
 
     Raises:
         ValueError: for values that are not finite numbers, one for each user type, not all zero.
@@ -27,6 +31,6 @@ def power_queries(values: ArrayLike, order: int, domain: Domain | None = None) -
     v = v.astype(float)
     largest = np.abs(v).max()
     over = Domain.of(len(v)) if domain is None else domain
-    number = over.attributes[0] if len(over.attributes) == 1 else "values"
+    number = number or (over.attributes[0] if len(over.attributes) == 1 else "values")
     names = [f"sum of {number}"] + [f"sum of {number}^{j} / {largest ** (j - 1):g}" for j in range(2, k + 1)]
     return Explicit(np.array([v * (v / largest) ** j for j in range(k)]), over, tuple(names))
