@@ -212,9 +212,9 @@ def test_list_names_everything(capsys):
 
 @pytest.mark.parametrize("solver", names("solvers"))
 def test_every_solver_of_the_catalogue_runs(capsys, solver):
-    asked = "mean" if solver == "one-query" else "histogram"
+    asked = "mean" if solver == "few-queries" else "histogram"
     arguments = ["optimise", asked, "--domain", "4", "--epsilon", "1"]
-    limits = {"one-query": [], "junta": ["--seed", "3"], "orbit": ["--seed", "3"]}
+    limits = {"few-queries": [], "junta": ["--seed", "3"], "orbit": ["--seed", "3"]}
     limit = limits.get(solver, ["--seed", "3", "--outputs", "8"])
     data = run_json(capsys, *arguments, *limit, "--solver", solver)
     assert data["gap"] >= 0

@@ -50,7 +50,7 @@ def test_a_file_stands_for_its_queries(tmp_path):
 def test_a_name_is_the_solver_of_the_catalogue(name):
     assert solver_of(name) == load_solver(name)
     assert solver_of(name, gap=0.5) == load_solver(name, gap=0.5)
-    if name != "one-query":  # which takes no time to speak of
+    if name != "few-queries":  # which takes no time to speak of
         assert solver_of(name, seconds=3) == load_solver(name, max_seconds=3)
 
 

@@ -64,8 +64,8 @@ from .mechanism.mechanism import Mechanism as Mechanism
 from .mechanism.mechanism import load_mechanism as load_mechanism
 from .solvers import Auto as Auto
 from .solvers import Certified as Certified
+from .solvers import FewQueries as FewQueries
 from .solvers import Junta as Junta
-from .solvers import OneQuery as OneQuery
 from .solvers import Orbit as Orbit
 from .solvers import ProjectedGradient as ProjectedGradient
 from .solvers import Status as Status

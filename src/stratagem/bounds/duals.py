@@ -35,7 +35,7 @@ class Duals:
 
     @cached_property
     def linear(self) -> LinearDual | None:
-        """The linear programme of one query, None for other queries and larger domains."""
+        """The linear programme of few queries, None for other queries and larger domains."""
         return attempted(lambda: linear_dual(self.workload, self.epsilon, self.prior))
 
 

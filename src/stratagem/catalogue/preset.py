@@ -7,13 +7,13 @@ from typing import Any
 
 from stratagem.catalogue.catalogue import HEADER, entry
 from stratagem.file.toml import build, naming, nearest
-from stratagem.solvers import Auto, Certified, Junta, OneQuery, Orbit, ProjectedGradient, Solver
+from stratagem.solvers import Auto, Certified, FewQueries, Junta, Orbit, ProjectedGradient, Solver
 
 SOLVERS: dict[str, type[Solver] | type[Auto]] = {
     "Auto": Auto,
     "Certified": Certified,
     "Junta": Junta,
-    "OneQuery": OneQuery,
+    "FewQueries": FewQueries,
     "Orbit": Orbit,
     "ProjectedGradient": ProjectedGradient,
 }

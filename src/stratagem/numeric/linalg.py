@@ -46,16 +46,24 @@ def centre(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
 
 
 def rank_one_factor(V: np.ndarray, share: float = SAME) -> np.ndarray | None:
-    """Return f (n,) with V = f f^T up to a share of the largest entry, None where V >= 0 is no such matrix.
+    """Return f (n,) with V = f f^T up to a share of the largest entry, None where V >= 0 is no such matrix."""
+    F = low_rank_factor(V, 1, share)
+    return None if F is None else F[:, 0]
 
-    f is a column of V, so that V - f f^T is positive semidefinite whatever is left.
+
+def low_rank_factor(V: np.ndarray, rank: int, share: float = SAME) -> np.ndarray | None:
+    """Return F (n x r), 0 < r <= rank, with V = F F^T up to a share of the largest entry, None for other V >= 0.
+
+    Pivoted Cholesky: every column of F is one of what is left of V, so that V - F F^T is positive semidefinite.
     """
-    place = int(np.diag(V).argmax())
-    largest = float(V[place, place])
-    if largest <= 0:
-        return None
-    f = V[place] / math.sqrt(largest)
-    return f if np.abs(V - np.outer(f, f)).max() <= share * largest else None
+    largest, left, columns = float(np.diag(V).max()), V, []
+    for _ in range(rank):
+        place = int(np.diag(left).argmax())
+        if left[place, place] <= share * largest:
+            break
+        columns.append(left[place] / math.sqrt(left[place, place]))
+        left = left - np.outer(columns[-1], columns[-1])
+    return np.column_stack(columns) if columns and np.abs(left).max() <= share * largest else None
 
 
 def eigenvalues(A: np.ndarray) -> np.ndarray:

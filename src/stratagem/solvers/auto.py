@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from stratagem.number import count_text
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
-from stratagem.solvers.few.one_query import OneQuery
+from stratagem.solvers.few.few_queries import FewQueries
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
@@ -49,7 +49,7 @@ class Choice(NamedTuple):
 class Auto:
     """The solver and the size that fit the workload, the domain, the outputs and the time, and the reason.
 
-    One query is a linear programme: `OneQuery`. On larger domains symmetry comes first: `Junta` where the
+    One to three queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where the
     queries only ask which values are equal, `Orbit` for ranges and histograms of one attribute. Everywhere
     else, and under a prior or a limit of outputs, it is dense: two-level rows hold an optimal strategy, so
     `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user types
@@ -85,7 +85,7 @@ class Auto:
         single = problem.linear
         if single is not None and len(single.answers) <= (self.outputs or math.inf):
             gap = {"gap": self.gap} if self.gap else {}
-            return Choice(OneQuery(**gap), "one query, whose optimal randomiser is a linear programme")
+            return Choice(FewQueries(**gap), "few queries, whose optimal randomiser is a linear programme")
         free = self.outputs is None and problem.prior is None
         return (free and self._symmetric(problem.workload)) or self.dense(problem)
 

@@ -78,7 +78,7 @@ class Problem:
 
     @cached_property
     def linear(self) -> LinearDual | None:
-        """The linear programme of one query, None for other queries."""
+        """The linear programme of few queries, None for other queries."""
         return (self.duals or Duals(self.workload, self.epsilon, self.prior)).linear
 
     @cached_property

@@ -22,8 +22,8 @@ from stratagem.solvers import (
     Callback,
     Certified,
     Choice,
+    FewQueries,
     Junta,
-    OneQuery,
     Orbit,
     Problem,
     ProjectedGradient,
@@ -163,7 +163,7 @@ class _Fallback(NamedTuple):
 
 def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
     """Refuse a solver that knows the average over user types alone where more is asked for."""
-    if not (aim.plain or isinstance(solver, Auto | Certified | OneQuery | None)):
+    if not (aim.plain or isinstance(solver, Auto | Certified | FewQueries | None)):
         asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
         raise ValueError(
             f"{asked} was given with the solver {type(solver).__name__}, which knows only the average over "
@@ -188,7 +188,7 @@ def _ranking(solver: Solver) -> Callable[[Workload, float, Objective], tuple[Con
     match solver:
         case Junta() | Orbit():
             return rank_invariant
-        case OneQuery():
+        case FewQueries():
             return rank_means
     return rank_baselines
 

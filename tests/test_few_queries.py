@@ -1,4 +1,4 @@
-"""One query: its optimal randomiser against an independent linear programme, and its exact pricing."""
+"""Few queries: their optimal randomiser against independent judges, and its exact pricing."""
 
 import itertools
 import math
@@ -10,9 +10,12 @@ from scipy.sparse import coo_array, hstack, identity, kron, vstack
 
 import stratagem as st
 from stratagem.bounds import Duals, linear
-from stratagem.bounds.linear import GROUPS, linear_dual
+from stratagem.bounds.boxes import ceiling, climbed
+from stratagem.bounds.exact import exact
+from stratagem.bounds.group import GROUPS, SEVERAL, grouped
+from stratagem.bounds.linear import linear_dual
 from stratagem.bounds.sweep import peaks
-from stratagem.numeric.linalg import rank_one_factor
+from stratagem.numeric.linalg import low_rank_factor, rank_one_factor
 from stratagem.solvers import Problem, search
 
 LEAST = {(16, 1.0): 0.9780, (16, 4.0): 0.02711, (32, 1.0): 0.9753}
@@ -36,7 +39,7 @@ def test_the_published_optimum_is_reached(case):
     solution = st.optimise(evenly(n), epsilon)
     assert solution.accuracy.average_variance <= LEAST[case]
     assert solution.gap <= 1e-3
-    assert (solution.solver, solution.bounds.name) == ("OneQuery", "linear")
+    assert (solution.solver, solution.bounds.name) == ("FewQueries", "linear")
     assert solution.strategy.epsilon <= epsilon
     assert np.abs(solution.strategy.matrix.sum(axis=0) - 1).max() <= 1e-12
 
@@ -134,7 +137,7 @@ def test_other_objectives_keep_their_bounds(objective):
 
 
 OTHERS = {
-    "two queries": st.explicit([[0, 1, 2, 3], [0, 1, 4, 9]]),
+    "four queries": st.histogram(5),
     "prefix": st.prefix(8),
     "total": st.total(8),
     "one type": st.explicit([[3.0]]),
@@ -144,19 +147,19 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_queries_are_refused(name):
     assert linear(OTHERS[name], 1.0) is None
-    with pytest.raises(ValueError, match=r"OneQuery was given .* use st.Auto\(\) or st.Certified\(\)"):
-        search(st.OneQuery(), Problem(OTHERS[name], 1.0, 0.0))
+    with pytest.raises(ValueError, match=r"FewQueries was given .* use st.Auto\(\) or st.Certified\(\)"):
+        search(st.FewQueries(), Problem(OTHERS[name], 1.0, 0.0))
 
 
 def test_a_limit_of_outputs_goes_to_a_solver_that_keeps_it():
     solution = st.optimise(evenly(16), 1.0, st.Auto(outputs=20, max_seconds=3.0))
     assert solution.strategy.outputs <= 20
-    assert solution.solver != "OneQuery"
+    assert solution.solver != "FewQueries"
 
 
 def test_a_wrong_gap_is_refused():
     with pytest.raises(ValueError, match="gap is -1; give a number of at least 0"):
-        st.OneQuery(gap=-1)
+        st.FewQueries(gap=-1)
 
 
 def test_rank_one_is_seen_in_the_gram_matrix():
@@ -174,3 +177,102 @@ def test_dual_solutions_are_computed_once(monkeypatch):
     assert len(calls) == 1
     assert solution.bounds.linear == linear(evenly(16), 1.0)
     assert Duals(evenly(GROUPS + 9), 1.0).linear.value > 0
+
+
+def several(seed):
+    """Return random queries of rank 2 or 3 over 4 to 8 user types, a budget from 0.1 to 6, and a prior."""
+    rng = np.random.default_rng(seed)
+    n, rank = int(rng.integers(4, 9)), 2 + seed % 2
+    prior = None if seed % 3 == 0 else rng.dirichlet(np.full(n, 2.0))
+    return (
+        st.explicit(rng.standard_normal((rank, n))),
+        math.exp(rng.uniform(math.log(0.1), math.log(6))),
+        prior,
+    )
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_optimum_over_all_patterns_agrees(seed):
+    """The design problem over all 2^n patterns knows nothing of answers."""
+    W, epsilon, prior = several(seed)
+    solution, truth = st.optimise(W, epsilon, st.FewQueries(), prior=prior), exact(W, epsilon, prior=prior)
+    bound = solution.bounds.linear
+    assert solution.solver == "FewQueries" or solution.gap <= 1e-6  # a published mechanism may be optimal too
+    assert bound <= truth * (1 + 1e-6)
+    offset = solution.aim.offset
+    assert bound - offset >= (truth - offset) * (1 - 2e-3)
+    assert solution.objective - offset <= (truth - offset) * (1 + 3e-3)
+    assert solution.objective >= truth * (1 - 1e-6)
+    assert solution.strategy.epsilon <= epsilon
+
+
+MOMENTS = [(16, 2, 0.1), (16, 2, 1.0), (16, 2, 6.0), (16, 3, 1.0), (64, 2, 1.0), (64, 3, 1.0), (1024, 2, 1.0)]
+
+
+@pytest.mark.parametrize(("n", "order", "epsilon"), MOMENTS)
+def test_moments_are_certified(n, order, epsilon):
+    solution = st.optimise(st.moments(np.linspace(0, 1, n), order), epsilon)
+    assert solution.gap <= (2.5e-3 if n > 64 else 1.5e-3)
+    assert solution.solver == "FewQueries"
+    assert solution.strategy.epsilon <= epsilon
+    assert np.abs(solution.strategy.matrix.sum(axis=0) - 1).max() <= 1e-12
+    assert np.isfinite(st.evaluate(solution.workload, solution.strategy).per_type).all()
+
+
+@pytest.mark.parametrize("n", [16, 64])
+def test_predicates_that_leave_few_kinds_of_users_are_few_queries(n):
+    kinds = np.random.default_rng(n).integers(0, 4, n)
+    tables = np.random.default_rng(n + 1).integers(0, 2, (10, 4))
+    solution = st.optimise(st.explicit(tables[:, kinds].astype(float)), 1.0)
+    assert (solution.solver, solution.gap <= 1e-3) == ("FewQueries", True)
+
+
+def test_a_strategy_for_another_budget_is_told_apart():
+    """The negative control: the optimum at a budget 2 % smaller is above the tolerance."""
+    W = st.moments(np.linspace(0, 1, 16), 2)
+    assert st.optimise(W, 0.98).objective > 1.0025 * st.optimise(W, 1.0).lower_bound
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_boxes_are_above_all_patterns_and_close(seed):
+    rng = np.random.default_rng(seed)
+    n, r, E = 7, 2 + seed % 2, math.exp(rng.uniform(0.1, 4))
+    prices, h = rng.standard_normal((n, 1 + r)), rng.dirichlet(np.ones(n))
+    h[: seed % 3] = 0
+    s = np.array(list(itertools.product([1.0, E], repeat=n)))
+    truth = (s @ prices[:, 0] + np.square(s @ prices[:, 1:]).sum(axis=1) / (4 * s @ h)).max()
+    slack = 1e-3 * abs(truth)
+    assert truth * (1 - 1e-9) <= ceiling(prices, h, E, truth + slack)[0] <= truth + slack
+    top, shown = ceiling(prices, h, E, truth - slack)
+    assert top >= truth * (1 - 1e-9)
+    assert truth - slack < climbed(prices, h, E, shown).values.max() <= truth * (1 + 1e-9)
+    starts = rng.standard_normal((200, r)) * 3
+    assert climbed(prices, h, E, starts).values.max() <= truth * (1 + 1e-9)
+
+
+def test_groups_keep_weight_and_mean():
+    rng = np.random.default_rng(0)
+    F, h = rng.standard_normal((500, 2)), rng.dirichlet(np.ones(500))
+    means, weights = grouped(F, h)
+    assert len(means) <= SEVERAL
+    np.testing.assert_allclose(weights @ means, h @ F)
+    equal = np.repeat(F[:5], 100, axis=0)
+    assert len(grouped(equal, h)[0]) == 5
+
+
+def test_low_rank_is_seen_in_the_gram_matrix():
+    B = np.random.default_rng(0).standard_normal((9, 3))
+    np.testing.assert_allclose((F := low_rank_factor(B @ B.T, 3)) @ F.T, B @ B.T, atol=1e-12)
+    assert F.shape == (9, 3)
+    assert low_rank_factor(B @ B.T, 2) is None
+    assert low_rank_factor(np.zeros((3, 3)), 2) is None
+
+
+def test_outputs_out_of_reach_end_in_a_published_mechanism(monkeypatch):
+    def fail(*given):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr("stratagem.solvers.few.few_queries.served_strategy", fail)
+    solution = st.optimise(st.moments(np.linspace(0, 1, 16), 2), 1.0)
+    assert solution.objective >= solution.lower_bound
+    assert solution.strategy.epsilon <= 1.0

@@ -1,4 +1,4 @@
-"""The solver of one query: the linear programme that bounds it, turned into a strategy."""
+"""The solver of few queries: the linear programme that bounds them, turned into a strategy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from stratagem.bounds.linear import LIMIT
+import numpy as np
+
+from stratagem.bounds.linear import LIMIT, RANK, LinearDual
 from stratagem.privacy import ratio
 from stratagem.solvers.few.interval import interval_strategy
+from stratagem.solvers.few.served import served_strategy
 from stratagem.solvers.parameter import check_limits
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import MatrixStrategy, Strategy
@@ -25,19 +28,19 @@ class Randomised:
 
 
 @dataclass(frozen=True)
-class OneQuery(Solver):
-    """The optimal unbiased randomiser of one number: a mean, one predicate, a classifier's score.
+class FewQueries(Solver):
+    """The optimal unbiased randomiser of one to three numbers: a mean, a mean with a variance, a predicate, scores.
 
-    Every output carries an answer, and each user type raises the probabilities of those near its own number
+    Every output carries an answer, and each user type raises the probabilities of some near its own numbers
     by the factor E. Answers and probabilities solve a linear programme (see `linear_dual`), which also gives
-    the bound. The queries may be any multiples of one query and of the total, under any prior.
+    the bound. The queries may be any combinations of three queries and of the total, under any prior.
 
     Raises:
         ValueError: for a gap that is no number of at least 0, and for other queries.
 
     Example:
         >>> import stratagem as st
-        >>> st.optimise(st.explicit([[0.0, 0.5, 1.0]]), 1.0, st.OneQuery()).gap < 1e-3
+        >>> st.optimise(st.moments([0.0, 0.3, 0.6, 1.0], 2), 1.0, st.FewQueries()).gap < 2e-3
         True
     """
 
@@ -60,12 +63,12 @@ class OneQuery(Solver):
         found = problem.linear
         if found is None:
             raise ValueError(
-                f"the solver OneQuery was given {problem.workload.queries} queries over "
-                f"{problem.workload.domain_size} user types, but takes one query, up to multiples and the total, over "
-                f"at most {LIMIT}: use st.Auto() or st.Certified()"
+                f"the solver FewQueries was given {problem.workload.queries} queries over "
+                f"{problem.workload.domain_size} user types, but takes combinations of {RANK} queries and the total, "
+                f"over at most {LIMIT}: use st.Auto() or st.Certified()"
             )
-        strategy = interval_strategy(found.answers, found.theta, found.query, ratio(problem.epsilon))
-        return Randomised(strategy, found.cost(strategy.forward(problem.shares)))
+        strategy, answers = _strategy(found, ratio(problem.epsilon))
+        return Randomised(strategy, found.cost(answers, strategy.forward(problem.shares)))
 
     def advance(self, problem: Problem, state: Randomised) -> Randomised:
         """Return the state as it is."""
@@ -74,3 +77,16 @@ class OneQuery(Solver):
     def finish(self, problem: Problem, state: Randomised) -> Strategy:
         """Return the strategy."""
         return state.strategy
+
+
+def _strategy(found: LinearDual, E: float) -> tuple[MatrixStrategy, np.ndarray]:
+    """Return the strategy of a solved programme and its answers (K x r); randomised response if rounding wins."""
+    if found.queries.shape[1] == 1:
+        strategy = interval_strategy(found.answers[:, 0], found.theta, found.queries[:, 0], E)
+        return strategy, found.answers
+    try:
+        return served_strategy(found.answers, found.theta, found.queries, E)
+    except np.linalg.LinAlgError:
+        F, n = found.queries, len(found.queries)
+        told = ((E + n - 1) * F - F.sum(axis=0)) / (E - 1)
+        return MatrixStrategy((np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)), told
