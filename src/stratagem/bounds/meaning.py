@@ -33,7 +33,7 @@ MEANINGS = {
     "exact": Meaning("the optimum itself, up to ten user types", "@stratagem"),
     "pairwise": Meaning("two user types alone, for the worst type or query", "@stratagem"),
     "delsarte": Meaning(
-        "what translations of patterns allow their spectrum", "@stratagem; @delsarte1973algebraic"
+        "what translations and slices of patterns allow their spectrum", "@stratagem; @delsarte1973algebraic"
     ),
     "linear": Meaning(
         "one query: the linear programme of its unbiased randomisers, priced exactly",
