@@ -154,6 +154,7 @@ def test_it_shows_the_report_and_sends_nothing(name, show):
 def test_a_hundred_questions_are_asked_and_two_chances_shown(show):
     found = mechanism("hundred")
     page = show(found)
+    page.get_by_label("a100", exact=True).wait_for()
     page.evaluate("document.querySelectorAll('input[type=number]').forEach((one) => (one.value = '1'))")
     report = made_report(page)
     assert report["output"] < found.outputs

@@ -11,7 +11,7 @@ from mechanisms import mechanism
 from stratagem.screen import brief
 
 HOSTILE = "<script>alert('x')</script>"
-SHORT = {"Auto", "Certified", "Junta", "OneQuery", "Orbit", "ProjectedGradient", "Step"}
+SHORT = {"Auto", "Certified", "FewQueries", "Junta", "OneQuery", "Orbit", "ProjectedGradient", "Step"}
 """Solvers and steps, whose fields are few numbers: their own representation makes them again."""
 PUBLIC = [name for name in st.__all__ if dataclasses.is_dataclass(getattr(st, name))]
 
