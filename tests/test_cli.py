@@ -228,7 +228,11 @@ BUDGETS = {
 MISTAKES = BUDGETS | {
     "no epsilon": (PREFIX, "--epsilon"),
     "unknown workload": (("bound", "prefxi", "--epsilon", "1", "--domain", "8"), "did you mean prefix"),
-    "no domain": (("bound", "prefix", "--epsilon", "1"), "--domain 64"),
+    "no domain": (
+        ("bound", "prefix", "--epsilon", "1"),
+        "--domain 64, --domain '2\\^6' or --domain age=100,sex=2$",
+    ),
+    "no seconds": (("bound", *SMALL, "--seconds", "0"), "^stratagem: --seconds is 0.0; give a number"),
     "not a domain": (("bound", "prefix", "--domain", "many", "--epsilon", "1"), "64, as 2\\^6"),
     "domain of several attributes": (
         ("bound", "prefix", "--domain", "2^3", "--epsilon", "1"),

@@ -107,7 +107,7 @@ def test_wrong_edges_are_refused(text, words):
         Edges.parse(text, 64)
 
 
-@pytest.mark.parametrize(("text", "words"), [("a,b", "gives 2 labels"), ("a,b,a", "'a' twice")])
+@pytest.mark.parametrize(("text", "words"), [("a,b", "2 labels were given"), ("a,b,a", "'a' twice")])
 def test_wrong_labels_are_refused(text, words):
     with pytest.raises(ValueError, match=words):
         Labels.parse(text, 3)
@@ -128,7 +128,7 @@ def test_columns_that_do_not_fit_are_refused(people, source, words):
 
 
 def test_an_attribute_without_a_column_is_refused(people):
-    with pytest.raises(ValueError, match="attribute 'sex' was given no column"):
+    with pytest.raises(ValueError, match="attribute 'sex' has no source"):
         read(people, Domain.of("age=3,sex=2"), {"age": ages()})
 
 

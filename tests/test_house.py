@@ -1,6 +1,8 @@
 """The house itself: lint, types, the root, file sizes, notebooks."""
 
+import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,10 @@ from tools import need
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LIBRARY = sorted(set((ROOT / "src").rglob("*.py")) - set((ROOT / "src/stratagem/cli").rglob("*.py")))
+COMMANDS = "optimise|tune|bound|compare|report|simulate|count|randomise|aggregate|estimate|audit"
+TYPED = re.compile(rf"(^|[\s\"'`(])--[a-z]|stratagem ({COMMANDS})\b")
+"""An option or a command as a person types it."""
 COPIED_OUT = {"client.py"}
 """Files that must hold everything they need, as people copy them out."""
 PLACES = {
@@ -48,6 +54,19 @@ def test_nothing_else_stands_at_the_root():
 @pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda p: p.name)
 def test_a_file_holds_one_idea(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= (630 if path.name in COPIED_OUT else 320)
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda p: p.name)
+def test_the_library_names_no_option_and_no_command(path):
+    """It speaks of arguments, also to people in a notebook; the command line says what to type."""
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert not [text for text in texts if TYPED.search(text)]
+
+
+@pytest.mark.parametrize("text", ["add --domain 64", "stratagem optimise finds a better one"])
+def test_what_is_typed_is_recognised(text):
+    assert TYPED.search(text)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

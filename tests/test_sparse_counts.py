@@ -121,5 +121,5 @@ def test_counts_that_are_none_are_refused(outputs, counts):
 )
 def test_files_of_counts_that_do_not_belong_are_refused(counts, tmp_path):
     data = tally_data(in_process(tmp_path), IDENTIFIER) | {"counts": counts}
-    with pytest.raises(ValueError, match=r"stratagem aggregate wrote|SparseCounts"):
+    with pytest.raises(ValueError, match=r"tally as it was written|SparseCounts"):
         parse_tally(json.dumps(data).encode(), ReportFormat(IDENTIFIER, MANY), "it")

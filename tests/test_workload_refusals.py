@@ -26,7 +26,7 @@ REFUSED = {
     "width 0": (lambda: w.all_range(8, 0), "the width is 0"),
     "width 9": (lambda: w.all_range(8, 9), "from 1 to 8"),
     "width 2.0": (lambda: w.all_range(8, 2.0), "the width is 2.0"),  # type: ignore[arg-type]
-    "order above attributes": (lambda: w.marginals(64, 2), "--domain 2^6"),
+    "order above attributes": (lambda: w.marginals(64, 2), "domain='2^6'"),
     "parity order": (lambda: w.parity("2^3", 4), "from 0 to 3"),
     "negative order": (lambda: w.marginals("2^3", -1), "the order is -1"),
     "zero weight": (lambda: w.weighted(w.prefix(3), 0), "the weight is 0"),

@@ -142,8 +142,8 @@ class FamilyRecipe:
         refuse_options(options, family.options, source)
         if request.domain is None:
             raise ValueError(
-                f"{source} was given no domain, but fits any: add for example --domain 64, --domain 2^6 or "
-                "--domain age=100,sex=2 (in Python domain=64)"
+                f"{source} was given no domain, but fits any: add for example domain=64, domain='2^6' or "
+                "domain='age=100,sex=2'"
             )
         return family.make(request.domain, **options)
 
@@ -165,7 +165,7 @@ class QueryRecipe:
         domain = Domain.of(self.domain)
         if request.domain not in (None, domain):
             raise ValueError(
-                f"{source} fixes its domain {domain}, but was given {request.domain}: leave --domain out"
+                f"{source} fixes its domain {domain}, but was given {request.domain}: leave the domain out"
             )
         if not isinstance(self.query, list) or not self.query:
             raise ValueError(f"{source}: query = {self.query!r}, but at least one is needed: write [[query]]")

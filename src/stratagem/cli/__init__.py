@@ -28,6 +28,7 @@ from stratagem.cli import (
 )
 from stratagem.cli.interruption import interrupted, interruptions
 from stratagem.cli.output import fail, write
+from stratagem.cli.translation import translated
 
 INTERRUPTED = 130
 
@@ -116,7 +117,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def _sentence(error: ValueError) -> str:
-    """Return what an error says, with the options that help where the library cannot name them."""
+    """Return what an error says, with the options that help in place of the library's arguments."""
     from stratagem.data.policy import InvalidValuesError
     from stratagem.file.bare import BareMatrixError
 
@@ -125,4 +126,4 @@ def _sentence(error: ValueError) -> str:
             return f"{error.fact}: {adoption.conversion(error.path)}"
         case InvalidValuesError():
             return f"{error.fact}: {source.invalid_advice(error)}"
-    return str(error)
+    return translated(str(error))

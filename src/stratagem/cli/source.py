@@ -126,7 +126,7 @@ def read_sources(
     `stated` are the attributes of a mechanism, whose labels and edges hold where `values` gives none.
 
     Raises:
-        ValueError: for an unknown or repeated attribute.
+        ValueError: for an unknown, repeated or missing attribute.
     """
     from stratagem.data.binning import Codes, Labels
     from stratagem.data.data import Source
@@ -142,6 +142,8 @@ def read_sources(
         rules |= {name: Labels(given, len(given)) for name, given in values["labels"].items()}
     named = (f"{column}={column}" if column in domain.attributes else column for column in columns)
     sources = assigned(domain.attributes, named, "--column")
+    for name in (name for name in domain.attributes if name not in sources):
+        raise ValueError(f"attribute {name!r} was given no column: add --column {name}=NAME")
     return {name: Source(column, rules[name]) for name, column in sources.items()}
 
 

@@ -13,7 +13,7 @@ from stratagem.collection.tally import DENSE, Counts, SparseCounts, Tally
 from stratagem.number import integer
 
 KEYS = ("mechanism", "reports", "counts", "rejected", "duplicates", "conflicting", "anonymous")
-ADVICE = "give what stratagem aggregate wrote"
+ADVICE = "give a tally as it was written"
 MOST = 1 << 62
 
 

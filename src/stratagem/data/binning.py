@@ -55,12 +55,14 @@ class Labels(Binning):
         """Check the labels."""
         if len(self.labels) != self.size:
             raise ValueError(
-                f"--labels gives {len(self.labels)} labels, but the attribute has {self.size} values: "
+                f"{len(self.labels)} labels were given, but the attribute has {self.size} values: "
                 "give one label a value"
             )
         if len(set(self.labels)) < len(self.labels):
             twice = next(label for label in self.labels if self.labels.count(label) > 1)
-            raise ValueError(f"--labels gives {twice!r} twice, but labels must differ: name each value once")
+            raise ValueError(
+                f"the label {twice!r} was given twice, but labels must differ: name each value once"
+            )
 
     @staticmethod
     def parse(text: str, size: int | None = None) -> Labels:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def found_values(path: str | Path, column: str, policy: Policy = STRICT) -> Edge
         if text is not None and not is_missing(policy.read(text)):
             counts[text.strip()] += count
     if not counts:
-        raise ValueError(f"column {column!r} of {path} holds no values: name another with --column")
+        raise ValueError(f"column {column!r} of {path} holds no values: name another column")
     extra = (OTHER,) if policy.invalid == OTHER else ()
     numbers = [number for text in counts if math.isfinite(number := read_number(text))]
     if not numbers:
@@ -48,7 +47,7 @@ def found_values(path: str | Path, column: str, policy: Policy = STRICT) -> Edge
         return Edges((*edges, *extra), len(edges) - 1 + len(extra))
     raise ValueError(
         f"column {column!r} holds {len(numbers):,} numbers from {low:g} to {high:g}, too many to tell apart one by "
-        f"one: group them with --edges LOW:HIGH:STEP, for example --edges={_groups(low, high)}"
+        f"one: group them with edges LOW:HIGH:STEP, for example edges='{_groups(low, high)}'"
     )
 
 
@@ -59,8 +58,8 @@ def _check_unmixed(counts: Counter[str], column: str) -> None:
         total, first = sum(texts.values()), texts.most_common(1)[0][0]
         raise ValueError(
             f"column {column!r} holds {sum(counts.values()) - total:,} numbers and {total:,} {examples(texts)}: "
-            f"say which texts stand for no value with --missing {shlex.quote(first)}, or name all values with --labels "
-            "a,b,... to count them as texts"
+            f"say which texts stand for no value with missing={first!r}, or name all values with "
+            "labels='a,b,...' to count them as texts"
         )
 
 
@@ -68,7 +67,7 @@ def _labels(texts: list[str], column: str) -> list[str]:
     if len(texts) > MOST:
         raise ValueError(
             f"column {column!r} holds {len(texts):,} different texts, among them {texts[0][:40]!r} and "
-            f"{texts[-1][:40]!r}, but at most {MOST} are told apart unasked: name those to count with --labels a,b,..."
+            f"{texts[-1][:40]!r}, but at most {MOST} are told apart unasked: name those to count with labels='a,b,...'"
         )
     return texts
 

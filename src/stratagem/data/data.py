@@ -123,7 +123,7 @@ def read(path: str | Path, domain: Domain, sources: Mapping[str, Source], policy
             ", ".join(f"{reason}: {count}" for reason, count in data.outside.items()) or "it has no rows"
         )
         raise ValueError(
-            f"{path} has no row inside the domain ({reasons}): check --column, --edges and --labels"
+            f"{path} has no row inside the domain ({reasons}): check the columns, edges and labels"
         )
     return data
 
@@ -155,7 +155,7 @@ def stream(
 def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
     """Return the sources in the order of the attributes."""
     if missing := [name for name in domain.attributes if name not in sources]:
-        raise ValueError(f"attribute {missing[0]!r} was given no column: add --column {missing[0]}=NAME")
+        raise ValueError(f"attribute {missing[0]!r} has no source: name its column")
     return [sources[name] for name in domain.attributes]
 
 

@@ -45,7 +45,7 @@ class Edges(Binning):
         values = max(0, len(bounds) - 1) + bool(self.has_other)
         if values != self.size:
             raise ValueError(
-                f"--edges gives {max(0, len(bounds) - 1)} bins{' and other' if self.has_other else ''}, but the "
+                f"the edges make {max(0, len(bounds) - 1)} bins{' and other' if self.has_other else ''}, but the "
                 f"attribute has {self.size} values: give {self.size + 1 - self.has_other} edges, or START:STOP:STEP "
                 f"with {self.size - self.has_other} steps"
             )
@@ -116,7 +116,7 @@ def _read(text: str) -> tuple[float | str, ...]:
         numbers = tuple(float(part) for part in (spaced if len(spaced) == 3 else parts))
     except ValueError:
         raise ValueError(
-            f"--edges {text!r} is neither {FORMS}: write for example -60:260:5, or 2026-01-01:2027-01-01:1mo"
+            f"the edges {text!r} are neither {FORMS}: write for example -60:260:5, or 2026-01-01:2027-01-01:1mo"
         ) from None
     return _spaced(*numbers) if len(spaced) == 3 else numbers
 
@@ -126,7 +126,7 @@ def _spaced(start: float, stop: float, step: float) -> tuple[float, ...]:
     count = (stop - start) / step if step else math.nan
     if not (0.5 < count < MAX_BINS and abs(count - round(count)) <= 1e-6):
         raise ValueError(
-            f"--edges {start:g}:{stop:g}:{step:g} does not lead from START to STOP in whole steps: "
+            f"the edges {start:g}:{stop:g}:{step:g} do not lead from START to STOP in whole steps: "
             "write for example -60:260:5, which has 64 bins"
         )
     return tuple(start + k * step for k in range(round(count) + 1))

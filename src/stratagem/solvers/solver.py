@@ -35,22 +35,16 @@ class Status(StrEnum):
     CONVERGED = (
         "Converged: more steps would not help; where the gap matters, try more outputs or another seed."
     )
-    STEPS_EXHAUSTED = (
-        "Stopped at max_steps while still improving; raise it, or warm-start from this strategy."
-    )
-    TIME_EXHAUSTED = (
-        "Stopped at max_seconds while still improving; raise it, or warm-start from this strategy."
-    )
+    STEPS_EXHAUSTED = "Stopped at the limit of steps while still improving; allow more steps."
+    TIME_EXHAUSTED = "Stopped at the limit of time while still improving; allow more seconds."
     STOPPED = "Stopped by the callback; this is the best strategy so far."
-    INTERRUPTED = "Interrupted; this is the best strategy so far, warm-start from it to go on."
+    INTERRUPTED = "Interrupted; this is the best strategy so far."
     SETTLED = "Optimal: this published mechanism attains the lower bound, so nothing was searched for."
-    TUNED = "A published mechanism, tuned for these queries; stratagem optimise finds a better one."
-    SAVED = "A saved strategy, as it is; stratagem optimise shows whether there is a better one."
-    SAVED_INTERRUPTED = (
-        "A saved strategy whose search was interrupted; stratagem optimise may find a better one."
-    )
+    TUNED = "A published mechanism, tuned for these queries; a search may find a better strategy."
+    SAVED = "A saved strategy, as it is; a search shows whether there is a better one."
+    SAVED_INTERRUPTED = "A saved strategy whose search was interrupted; another search may find a better one."
     BASELINE = "No search beat this published mechanism; try more outputs, more time or another seed."
-    BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; raise max_seconds."
+    BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; allow more seconds."
 
 
 @dataclass(frozen=True)

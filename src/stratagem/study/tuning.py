@@ -54,7 +54,7 @@ def tune(
     if contender is None:
         raise ValueError(
             f"{mechanism} was asked for, but does not answer these queries, or is not tried on domains of this "
-            f"size, over domain {workload.domain}: stratagem compare shows which mechanisms do"
+            f"size, over domain {workload.domain}: compare the mechanisms to see which do"
         )
     strategy, contender = _finite(contender, aim)
     solution = Solution(

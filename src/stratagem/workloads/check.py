@@ -14,7 +14,7 @@ def order(value: object, domain: "Domain") -> int:
     Raises:
         ValueError: when the domain has fewer attributes than the order asks for.
     """
-    advice = f"lower the order, or name more attributes than {domain} has, for example --domain 2^6"
+    advice = f"lower the order, or name more attributes than {domain} has, for example domain='2^6'"
     return integer(value, "the order", 0, len(domain.sizes), advice)
 
 
