@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9
 """Share of all users by which an answer may be off before it counts as impossible."""
 
+FEW = 8
+"""Queries up to which it is found out whether one of them tells all."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Impossible:
@@ -49,7 +52,8 @@ class Impossible:
     counts: bool
     """Whether every query is a count, so that answers lie between zero and the number of users."""
     method: str
-    """Name of the post-processing that mends them; empty where the domain has too many cells for it."""
+    """Name of the post-processing that mends them, or makes answers fit together; empty where it would change
+    nothing, or the domain has too many cells for it."""
 
     @property
     def fact(self) -> str:
@@ -73,20 +77,38 @@ def impossible(estimate: Estimate) -> Impossible:
     least, most = _limits(estimate.workload)
     low, high = answers < users * (least - ROUNDING), answers > users * (most + ROUNDING)
     falling = _falling(estimate.workload, answers, users * ROUNDING)
+    wrong = low | high | falling
     return Impossible(
         queries=len(answers),
-        answers=int(np.count_nonzero(low | high | falling)),
+        answers=int(np.count_nonzero(wrong)),
         low=int(np.count_nonzero(low)),
         high=int(np.count_nonzero(high)),
         falling=int(np.count_nonzero(falling)),
         counts=bool((least >= 0).all() and (most <= 1).all()),
-        method=RECOMMENDED if _mendable(estimate) else "",
+        method=RECOMMENDED if _mendable(estimate) and (wrong.any() or not _fitting(estimate)) else "",
     )
 
 
 def _mendable(estimate: Estimate) -> bool:
     """Return whether the domain is small enough for every post-processing."""
     return isinstance(estimate.reconstruction, DenseReconstruction) or estimate.workload.domain_size <= TABLE
+
+
+def _fitting(estimate: Estimate) -> bool:
+    """Return whether answers within their limits are those of a data vector, as far as is told without a search."""
+    if isinstance(estimate.reconstruction, DenseReconstruction):
+        x, rounding = estimate.data, estimate.users * ROUNDING
+        if x.min() >= -rounding and abs(x.sum() - estimate.users) <= rounding:
+            return True
+    return _single(estimate.workload)
+
+
+def _single(workload: Workload) -> bool:
+    """Return whether all answers follow from one of them and the number of users, as where one mean is asked for."""
+    if workload.queries > FEW or not np.isfinite(_limits(workload)).all():
+        return False
+    rows = workload.matrix()
+    return int(np.linalg.matrix_rank(rows - rows.mean(axis=1, keepdims=True))) <= 1
 
 
 def _limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
