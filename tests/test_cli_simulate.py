@@ -95,7 +95,7 @@ DATA_MISTAKES = {
     "absent column": (["--column", "dealy"], "did you mean delay"),
     "no column": ([], "--column"),
     "text with edges": (["--column", "day", "--edges=0:4:1"], "'(mon|tue)'"),
-    "too few bins": (["--column", "delay", "--edges=0:3:1"], "gives 3 bins, but the attribute has 4"),
+    "too few bins": (["--column", "delay", "--edges=0:3:1"], "edges make 3 bins, but the attribute has 4"),
     "edges out of order": (["--column", "delay", "--edges=4,3,2,1,0"], "increase"),
     "edges and labels": (["--column", "delay", "--edges=0:4:1", "--labels=a,b,c,d"], "both"),
     "two columns": (["--column", "delay", "--column", "day"], "twice"),

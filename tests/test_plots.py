@@ -71,6 +71,12 @@ def answered(kind: str) -> Callable:
     return partial(found.estimate(counts).plot, truth=found.workload.answer(x))
 
 
+def tried(kind: str) -> Callable:
+    found = mechanism(kind)
+    options = {"repetitions": 20, "attributes": found.attributes}
+    return st.simulate(found.workload, found.strategy, users(found.domain.size), **options).plot
+
+
 def worded(kind: str) -> Callable:
     return mechanism(kind).plot
 
@@ -94,6 +100,7 @@ KINDS = {
     "no privacy": lambda: drawn(st.prefix(4), st.MatrixStrategy(np.eye(4))),
     **{f"answers by {kind}": partial(answered, kind) for kind in WORDED},
     **{f"a mechanism by {kind}": partial(worded, kind) for kind in WORDED},
+    **{f"a simulation by {kind}": partial(tried, kind) for kind in WORDED},
     "a mechanism": lambda: st.optimise(st.histogram(4), 1.0).mechanism().plot,
     "a comparison": lambda: line().comparisons[0].plot,
     "a sweep": lambda: line().plot,
@@ -107,6 +114,7 @@ KINDS = {
     "prefixes": lambda: estimated(st.prefix(64), st.hierarchical(64, 1.0), simultaneous=True),
     "many answers": lambda: estimated(st.all_range(64), st.hierarchical(64, 1.0), method="recommended"),
     "a simulation": lambda: simulated(st.prefix(8), st.randomised_response(8, 1.0)),
+    "a simulation of a mean": lambda: simulated(st.mean(range(8)), st.randomised_response(8, 1.0)),
     "a simulation of many queries": lambda: simulated(st.all_range(24), st.hierarchical(24, 1.0)),
     "a trade-off": lambda: st.trade_off(st.prefix(6), 1.0, [12, 24], max_seconds=0.2).plot,
 }
@@ -162,6 +170,19 @@ def test_places_and_names_are_the_users_own():
     assert [text.get_text() for text in errors.get_xticklabels()][1] == "primary school"
     edges = plot("a mechanism by minutes below")().axes[0]
     assert next(text.get_text() for text in edges.get_xticklabels()) == "-30"
+
+
+@pytest.mark.parametrize(
+    ("kind", "across"),
+    [("minutes below", "delay below (minutes)"), ("bins of hours", "delay (hours)"), ("labels", "school")],
+)
+def test_simulated_errors_stand_along_the_users_own_axis(kind, across):
+    axes = plot(f"a simulation by {kind}")().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (across, "root mean square error, users")
+    expected = plot(f"a mechanism by {kind}")().axes[1]
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        text.get_text() for text in expected.get_xticklabels()
+    ]
 
 
 @pytest.mark.parametrize(("simultaneous", "words"), [(True, "all together"), (False, "each on its own")])

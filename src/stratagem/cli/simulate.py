@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stratagem.estimation.simulation import Simulation
     from stratagem.export.strategy_file import StoredStrategy
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.workloads.naming import Naming
+    from stratagem.workloads.attribute import Attribute
 
 
 def simulate(
@@ -53,26 +53,26 @@ def simulate(
     with progress("simulating"):
         values = read_values(domain, edges, labels)
         users = read(data, domain, read_sources(domain, column, values, stated), policy)
-        runs = {"repetitions": repetitions, "seed": seed}
+        runs = {"repetitions": repetitions, "seed": seed, "attributes": _attributes(stored, values)}
         if isinstance(stored.strategy, InvariantStrategy):
             result = try_out(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
         else:
             result = run(stored.workload, stored.strategy, users.x, **runs, prior=stored.prior)
-    shown, naming = spread(len(result.truth), queries), _naming(stored, values)
+    shown = spread(len(result.truth), queries)
     if json:
-        write_json(_data(stored, users, result, shown, naming))
+        write_json(_data(stored, users, result, shown))
     else:
-        _describe(stored, users, result, shown, naming)
+        _describe(stored, users, result, shown)
 
 
 def _data(
-    stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int], naming: Naming
+    stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]
 ) -> dict[str, object]:
     errors = result.standard_errors
     answers = [
         {
             "query": int(i),
-            "label": naming.label(i),
+            "label": result.naming.label(i),
             "true": float(result.truth[i]),
             "estimate": float(result.estimates[i]),
             "standard_error": None if errors is None else float(errors[i]),
@@ -97,16 +97,14 @@ def _data(
     }
 
 
-def _describe(
-    stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int], naming: Naming
-) -> None:
+def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
     from stratagem.workloads.explicit import counts_users
 
     write(f"{stored.name} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
     write(f"{users}\n")
     write_table(
         ("query", "true", "estimate", "off by", "predicted standard error"),
-        _rows(naming, result, shown),
+        _rows(result, shown),
     )
     write(
         f"\n{len(shown)} of {len(result.truth):,} queries shown, from repetition 1 of {len(result.observed)}"
@@ -121,7 +119,7 @@ def _describe(
         worst = int(result.standard_errors.argmax())
         error = float(result.standard_errors[worst])
         write(
-            f"predicted error of the least accurate one, {naming.label(worst)}: "
+            f"predicted error of the least accurate one, {result.naming.label(worst)}: "
             f"{_error(error, result.users, counts=counts)}"
         )
     write(f"observed / predicted squared error: {result.ratio:.3f} ± {result.ratio_error:.3f} (1 expected)")
@@ -134,22 +132,21 @@ def _error(error: float, users: int, *, counts: bool) -> str:
     return f"{error:,.1f} in the units of the query, {error / users:.3g} a user"
 
 
-def _naming(stored: Mechanism | StoredStrategy, values: Values) -> Naming:
-    """Return the names of the queries, in the words of the options where they say something."""
+def _attributes(stored: Mechanism | StoredStrategy, values: Values) -> tuple[Attribute, ...]:
+    """Return what values are called, in the words of the options where they say something."""
     from stratagem.mechanism.attribute import described_attributes
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.workloads.naming import Naming
 
     if isinstance(stored, Mechanism) and not any(values.values()):
-        return Naming.of(stored.workload, stored.attributes)
-    return Naming.of(stored.workload, described_attributes(stored.workload.domain, **values))
+        return stored.attributes
+    return described_attributes(stored.workload.domain, **values)
 
 
-def _rows(naming: Naming, result: Simulation, shown: list[int]) -> list[tuple[str, ...]]:
+def _rows(result: Simulation, shown: list[int]) -> list[tuple[str, ...]]:
     errors = result.standard_errors
     return [
         (
-            naming.label(i),
+            result.naming.label(i),
             f"{result.truth[i]:,.6g}",
             f"{result.estimates[i]:,.1f}",
             f"{result.estimates[i] - result.truth[i]:+,.1f}",

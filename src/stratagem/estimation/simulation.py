@@ -18,6 +18,8 @@ from stratagem.screen import brief
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
+from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,12 +32,14 @@ PER_QUERY_LIMIT = 1 << 30
 """Queries x user types up to which every query's own standard error is computed."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Simulation:
     """Repeated collections of reports from the same users, held against the exact prediction."""
 
     __repr__ = brief
 
+    naming: Naming
+    """The workload, and the names of its queries, each made when it is asked for: `naming.label(0)`."""
     users: int
     """Number N of users."""
     truth: np.ndarray
@@ -104,10 +108,12 @@ def simulate(
     repetitions: int = 100,
     seed: int = 0,
     prior: np.ndarray | None = None,
+    attributes: tuple[Attribute, ...] = (),
 ) -> Simulation:
     """Let x[u] users of each type u report, `repetitions` times, and estimate the answers each time.
 
-    `prior` (n,) chooses the reconstruction, as in `evaluate`.
+    `prior` (n,) chooses the reconstruction, as in `evaluate`; `attributes` say what the values are called, as in
+    `estimate`.
     Reports are drawn as counts, which has the same distribution as one report a user.
 
     Raises:
@@ -127,6 +133,7 @@ def simulate(
     estimated = estimate_data(workload, strategy, counts, prior)
     feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
     return Simulation(
+        naming=Naming.of(workload, attributes),
         users=int(x.sum()),
         truth=workload.answer(x),
         estimates=workload.answer(estimated[:, 0]),

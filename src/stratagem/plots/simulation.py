@@ -10,6 +10,8 @@ import numpy as np
 
 from stratagem.number import spread
 from stratagem.plots.figure import GREY, VERMILION, page
+from stratagem.plots.query_axis import NAMES, QueryAxis
+from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +23,9 @@ ORDERED = 256
 """Queries up to which each has its place; more stand in the order of their predicted error."""
 SHOWN = 1000
 """Queries that are drawn: of more, evenly spread ones."""
+BY_ERROR = "query, in the order of predicted errors"
+HEIGHT = 2.6
+"""Inches of the figure without upright names."""
 SHARE = 0.95
 """Share of the observed errors that the band is to hold."""
 
@@ -30,6 +35,7 @@ def plot_simulation(
 ) -> Figure:
     """Draw the observed root mean square error of every query over the one predicted, on a band for 95 % of them.
 
+    Up to 256 queries stand where their numbers or names are, more in the order of their predicted errors.
     With R repetitions and normal errors, the observed mean square is the predicted one times chi^2_R/R. Where
     the standard errors of very many queries were not computed, a line stands at the mean over all queries.
 
@@ -37,14 +43,17 @@ def plot_simulation(
         ValueError: as `page`, or where the errors of single queries were not kept.
     """
     observed, predicted = _errors(simulation)
-    order = np.arange(len(observed)) if len(observed) <= ORDERED else np.argsort(predicted, kind="stable")
-    shown = np.array(spread(len(observed), SHOWN))
-    chosen = order[shown]
-    with page(path, 2.6, width) as figure:
+    if len(observed) <= ORDERED:
+        chosen, along = np.arange(len(observed)), QueryAxis.of(simulation.naming, range(len(observed)))
+    else:
+        shown = np.array(spread(len(observed), SHOWN))
+        chosen, along = np.argsort(predicted, kind="stable")[shown], QueryAxis(shown, (), BY_ERROR)
+    with page(path, HEIGHT + NAMES * along.upright, width) as figure:
         axes = figure.subplots()
-        _draw_prediction(axes, shown, predicted[chosen], len(simulation.observed))
-        axes.plot(shown, observed[chosen], "o", color=VERMILION, markersize=2.5, label="observed")
-        _label(axes, simulation, sorted_by_error=len(observed) > ORDERED)
+        _draw_prediction(axes, along.places, predicted[chosen], len(simulation.observed))
+        axes.plot(along.places, observed[chosen], "o", color=VERMILION, markersize=2.5, label="observed")
+        along.write_below(axes)
+        _label(axes, simulation)
         figure.legend(loc="outside upper right", ncols=2)
     return figure
 
@@ -64,20 +73,24 @@ def _errors(simulation: Simulation) -> tuple[np.ndarray, np.ndarray]:
 def _draw_prediction(axes: Axes, places: np.ndarray, predicted: np.ndarray, repetitions: int) -> None:
     from scipy.stats import chi2
 
+    if len(places) == 1:  # a band of one place has no width
+        places, predicted = places[0] + np.array([-0.5, 0.5]), np.repeat(predicted, 2)
     low, high = np.sqrt(chi2.ppf([(1 - SHARE) / 2, (1 + SHARE) / 2], repetitions) / repetitions)
     axes.fill_between(places, low * predicted, high * predicted, color=GREY, alpha=0.2, linewidth=0)
     axes.plot(places, predicted, color=GREY, label=f"predicted, with {100 * SHARE:g} % band")
 
 
-def _label(axes: Axes, simulation: Simulation, *, sorted_by_error: bool) -> None:
-    from matplotlib.ticker import EngFormatter, MaxNLocator
+def _label(axes: Axes, simulation: Simulation) -> None:
+    from matplotlib.ticker import EngFormatter
 
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
     axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
-    axes.set_xlabel("query" + (", in the order of predicted errors" if sorted_by_error else ""))
-    axes.set_ylabel("root mean square error, users")
+    axes.set_ylabel(
+        "root mean square error" + (", users" if counts_users(simulation.naming.workload) else "")
+    )
     total = (
-        "" if simulation.exact else f": {simulation.ratio:.3f} ± {simulation.ratio_error:.3f} of predicted"
+        ""
+        if simulation.exact
+        else f"\nsquared error {simulation.ratio:.3f} ± {simulation.ratio_error:.3f} of predicted"
     )
     axes.set_title(f"{len(simulation.observed):,} × {simulation.users:,} reports{total}", loc="left")

@@ -10,6 +10,8 @@ from stratagem.estimation.invariant.reconstruction import InvariantReconstructio
 from stratagem.estimation.simulation import Simulation, check_runs
 from stratagem.strategies import InvariantStrategy
 from stratagem.workloads import Workload
+from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.naming import Naming
 
 ROUNDING = 1e-12
 """Share of N tr V/n below which a predicted variance is rounding."""
@@ -23,6 +25,7 @@ def try_out(
     *,
     repetitions: int = 100,
     seed: int = 0,
+    attributes: tuple[Attribute, ...] = (),
 ) -> Simulation:
     """Let users report `repetitions` times and estimate the answers each time, as `simulate`.
 
@@ -33,6 +36,7 @@ def try_out(
         users: How many have each of these types (k,), whole numbers.
         repetitions: How often all of them report; repetition r depends on (seed, r) alone.
         seed: Makes the run repeatable.
+        attributes: What the values of every attribute are called.
 
     Raises:
         ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
@@ -54,7 +58,14 @@ def try_out(
         observed[r] = errors.sum()
         squares += errors
     return Simulation(
-        len(values), truth, estimates, None, predicted, observed, np.sqrt(squares / repetitions)
+        naming=Naming.of(workload, attributes),
+        users=len(values),
+        truth=truth,
+        estimates=estimates,
+        standard_errors=None,
+        predicted=predicted,
+        observed=observed,
+        errors=np.sqrt(squares / repetitions),
     )
 
 
