@@ -158,7 +158,11 @@ def test_rounds_never_get_worse_and_ctrl_c_keeps_the_best():
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
-        (st.prefix(8), "order of values"),
+        (st.kron([st.prefix({"a": 64}), st.prefix({"b": 64})]), "know an order of more than 2048 cells"),
+        (
+            st.stack([st.explicit(np.eye(1, 4096), "2^12"), st.total("2^12")]),
+            "know an order of more than 2048",
+        ),
         (st.all_marginals("2^40"), "fewer attributes"),
         (st.marginals("a=4000,b=4000", 2), "fewer attributes"),
         (st.histogram(1), "only one user type"),

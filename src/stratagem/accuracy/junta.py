@@ -11,9 +11,11 @@ import numpy as np
 
 from stratagem.accuracy.dense import dense_accuracy
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
+from stratagem.accuracy.ordered import variances_by_type
 from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, TableSampling
 from stratagem.workloads import Workload
-from stratagem.workloads.spectrum import Spectrum, Type, common
+from stratagem.workloads.harmonics import Harmonics, harmonics
+from stratagem.workloads.spectrum import Type, common
 
 
 def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
@@ -35,18 +37,19 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
         23363.5
     """
     check_sizes(workload, strategy)
-    spectrum = workload.spectrum
-    if spectrum is None:
-        if isinstance(strategy, TableSampling):
-            raise ValueError(
-                "queries that know an order were given for table sampling: ask about tables alone"
-            )
-        return dense_accuracy(workload, strategy.dense(), None)
+    found = harmonics(workload)
+    if found is None:
+        return _written_out(workload, strategy)
     share = variance = 0.0
-    for v, m in _by_type(workload, spectrum, strategy):
+    for v, m in _by_type(workload, found, strategy):
         share += float(np.sum(v / m))
         variance += float(np.sum(v * (1 / m - 1)))
-    return Accuracy(workload.scale * share, np.array([max(variance, 0.0)]), workload.queries)
+    per_type, attributes = np.array([max(variance, 0.0)]), None
+    if found.parts:
+        if isinstance(strategy, TableSampling):
+            _refuse_order()
+        per_type, attributes = variances_by_type(found, strategy, variance)
+    return Accuracy(workload.scale * share, per_type, workload.queries, attributes)
 
 
 def cell_variance(strategy: InvariantStrategy, attributes: Sequence[int]) -> float:
@@ -87,22 +90,43 @@ def check_sizes(workload: Workload, strategy: InvariantStrategy | TableSampling)
 
 
 def _by_type(
-    workload: Workload, spectrum: Spectrum, strategy: JuntaStrategy | TableSampling
+    workload: Workload, found: Harmonics, strategy: JuntaStrategy | TableSampling
 ) -> Iterator[tuple[float | np.ndarray, np.ndarray]]:
     """Yield the eigenvalues of V/n, summed over equals, with those of M, for the types of the strategy."""
+    spectrum = found.spectrum
     fine = spectrum.refined(common([spectrum.groups, strategy.groups]))
     demands: dict[Type, float] = {}
-    found: dict[Type, np.ndarray] = {}
+    known: dict[Type, np.ndarray] = {}
     for kind, v, many in zip(fine.types, fine.values, fine.multiplicities, strict=True):
+        if v * many <= 0:
+            continue
         touched = [i for group, count in zip(fine.groups, kind, strict=True) for i in group[:count]]
         coarse = _type(strategy, touched)
-        if v * many > 0:
-            demands[coarse] = demands.get(coarse, 0.0) + float(v * many)
-            names = [workload.domain.attributes[i] for i in touched]
-            found[coarse] = (
-                found[coarse] if coarse in found else _supported(strategy.eigenvalues(coarse), names)
-            )
-    yield from ((demand / found[kind].size, found[kind]) for kind, demand in demands.items())
+        names = [workload.domain.attributes[i] for i in touched]
+        if any(i in found.ordered for i in touched) and isinstance(strategy, JuntaStrategy):
+            m = _supported(eigenvalues_at(strategy, touched), names)
+            yield _resolved(found, touched, m.shape) * (v * many / found.values(touched).mean() / m.size), m
+            continue
+        demands[coarse] = demands.get(coarse, 0.0) + float(v * many)
+        known[coarse] = known[coarse] if coarse in known else _supported(strategy.eigenvalues(coarse), names)
+    yield from ((demand / known[kind].size, known[kind]) for kind, demand in demands.items())
+
+
+def _resolved(found: Harmonics, touched: Sequence[int], shape: tuple[int, ...]) -> np.ndarray:
+    """Return v at the characters that touch exactly these attributes, one axis for each, rising."""
+    sides = [a if i in found.ordered else 1 for i, a in zip(sorted(touched), shape, strict=True)]
+    return np.broadcast_to(found.values(touched).reshape(sides), shape)
+
+
+def _written_out(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
+    """Return the accuracy of the strategy's matrix."""
+    if isinstance(strategy, TableSampling):
+        _refuse_order()
+    return dense_accuracy(workload, strategy.dense(), None)
+
+
+def _refuse_order() -> NoReturn:
+    raise ValueError("queries that know an order were given for table sampling: ask about tables alone")
 
 
 def eigenvalues_at(strategy: InvariantStrategy, touched: Sequence[int]) -> np.ndarray:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 
 from stratagem.accuracy.junta import check_sizes
+from stratagem.accuracy.placement import placements
 from stratagem.accuracy.score import Labels, Scores
 from stratagem.strategies import InvariantStrategy, OrbitStrategy
 from stratagem.workloads import Workload
@@ -19,9 +18,6 @@ ENTRIES = 1 << 20
 """Queries of a table x its cells at most."""
 PLACEMENTS = 1 << 12
 """Ways to lie on a table, or beside it, that are tried at most."""
-
-Slots = tuple[int, ...]
-"""The axis of a pattern that lies on each attribute of a table, -1 for none."""
 
 
 def largest_by_table(workload: Workload, strategy: InvariantStrategy) -> np.ndarray:
@@ -100,31 +96,13 @@ def _variances(moments: _Moments, labels: Labels, rows: np.ndarray) -> np.ndarra
     """Return the variance of the queries (k, sizes) of a table by the cell that a user is in, (k, sizes)."""
     second, cells = np.zeros_like(rows), math.prod(rows.shape[1:])
     for axes in moments.kinds:
-        for slots, chance in _placements(moments.strategy, axes, labels):
+        for slots, chance in placements(moments.strategy, axes, labels):
             order = tuple(t for t in slots if t >= 0)
             away = tuple(i for i, t in enumerate(slots, 1) if t < 0)
             part = moments.second(axes, order, rows.sum(axis=away))
             shape = [size if t >= 0 else 1 for t, size in zip(slots, rows.shape[1:], strict=True)]
             second += chance / cells**2 * part.reshape(len(rows), *shape)
     return second - np.square(rows)
-
-
-def _placements(
-    strategy: InvariantStrategy, axes: tuple[int, ...], labels: Labels
-) -> Iterator[tuple[Slots, float]]:
-    """Yield the ways in which the axes of a pattern can lie on a table, and the chance of each."""
-    options = [[-1, *(t for t, axis in enumerate(axes) if axis == group)] for group in labels]
-    for slots in product(*options):
-        on = [t for t in slots if t >= 0]
-        if len(set(on)) < len(on):
-            continue
-        chance = 1.0
-        for group in set(axes):
-            many, inside = axes.count(group), sum(axes[t] == group for t in on)
-            size = len(strategy.groups[group])
-            chance *= math.perm(size - labels.count(group), many - inside) / math.perm(size, many)
-        if chance > 0:
-            yield slots, chance
 
 
 class _Moments:

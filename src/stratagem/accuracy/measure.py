@@ -33,6 +33,8 @@ class Accuracy:
     types add the same."""
     queries: int
     """Number p of queries."""
+    attributes: tuple[int, ...] | None = None
+    """The attributes whose cells `per_type` lists, where others do not matter and n is large; None for all."""
 
     @property
     def worst_case_variance(self) -> float:

@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
+from stratagem.bounds.blocks import block_norms
 from stratagem.numeric.linalg import centre, eigenvalues
 from stratagem.workloads import Workload
+from stratagem.workloads.harmonics import harmonics
 from stratagem.workloads.norm import Norms
 
 NOISE = 1e-12
@@ -18,11 +20,15 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
     """Return ||W 1||^2/n^2 and the nuclear norms of W and W P, both over n^(1/2).
 
     Under a prior p (n,): p^T V p, nan, as no bound needs it, and W (I - p 1^T) diag(n p)^(1/2) in place of W P.
-    One eigendecomposition for each norm where the workload does not know them.
+    Where the workload does not know them: by blocks where some attributes know no order, else by one
+    eigendecomposition for each norm.
     """
     known = workload.norms if prior is None else None
     if known is not None:
         return known
+    found = harmonics(workload) if prior is None else None
+    if found is not None and math.prod(found.grid) < workload.domain_size:
+        return block_norms(found)
     V, n = workload.gram(), workload.domain.size
     centred = centre(V, prior)
     if prior is not None:

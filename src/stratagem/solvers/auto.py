@@ -22,6 +22,9 @@ from stratagem.workloads.workload import GRAM_LIMIT
 
 ALIKE, ORDERED = 256, 1024
 """User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
+MIXED = 4096
+"""User types beyond which stacks of tables with ordered values are served by translates: a search without
+symmetry ends closer to the optimum, but forms n x n arrays."""
 PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
 WHOLE = 1 << 16
@@ -136,6 +139,12 @@ class Auto:
             return Choice(
                 Orbit(**limits),
                 f"values only count as equal or not, so all translates of patterns on {n} cells serve all",
+            )
+        if spectrum is None and len(sizes) > 1 and n > MIXED:
+            return Choice(
+                Junta(**limits),
+                f"the queries are about tables of a few of {len(sizes)} attributes, so patterns on a few serve all, "
+                "translated at random along ordered values too",
             )
         if len(sizes) == 1 and n >= ORDERED and (spectrum is not None or _ranges(workload)):
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")

@@ -6,51 +6,90 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from math import prod
 
 import numpy as np
 
+from stratagem.workloads.harmonics import Harmonics
 from stratagem.workloads.spectrum import Spectrum, Type
 
 
 @dataclass(frozen=True, eq=False)
 class Characters:
-    """The types c of nontrivial characters with their costs, so that L/n = v_0 + sum_c costs_c/m_c.
+    """The classes c of nontrivial characters with their costs, so that L/n = v_0 + sum_c costs_c/m_c.
 
-    V stays as it is when the values of an attribute are permuted. Averaging a strategy over these permutations
-    never raises L, and leaves one eigenvalue of M for each type: so the best energies per type are those of
-    an optimal strategy. `equalised` turns patterns into some whose energies agree within each type.
+    V stays as it is when the values of an attribute that knows no order are permuted. Averaging a strategy over
+    these permutations never raises L, and leaves one eigenvalue of M for each type and frequency of the
+    ordered attributes, conjugates alike: so the best energies per class are those of an optimal strategy
+    among those that translations leave as they are. `equalised` turns patterns into some whose energies agree
+    within each class.
     """
 
+    harmonics: Harmonics
     spectrum: Spectrum
+    """That of the harmonics, its groups perhaps divided."""
     kinds: tuple[Type, ...] = field(init=False)
     """The types with characters and a positive eigenvalue, without the trivial one."""
     costs: np.ndarray = field(init=False)
     """v times the number of characters (C,)."""
     counts: np.ndarray = field(init=False)
-    """How many characters there are of each type (C,)."""
-    _places: dict[Type, int] = field(init=False)
+    """How many characters there are of each class (C,)."""
+    _places: dict[Type, np.ndarray] = field(init=False)
+    """The class at each frequency of the ordered attributes."""
 
     def __post_init__(self) -> None:
-        """List the types."""
-        spectrum = self.spectrum
-        listed = zip(spectrum.types, spectrum.values, spectrum.multiplicities, strict=True)
-        needed = [(kind, v, many) for kind, v, many in listed if any(kind) and many > 0]
-        object.__setattr__(self, "kinds", tuple(kind for kind, _, _ in needed))
-        object.__setattr__(self, "costs", np.array([v * many for _, v, many in needed], dtype=float))
-        object.__setattr__(self, "counts", np.array([many for _, _, many in needed], dtype=float))
-        object.__setattr__(self, "_places", {kind: c for c, kind in enumerate(self.kinds)})
+        """List the classes."""
+        spectrum, kinds, start = self.spectrum, [], 0
+        costs, counts, places = [np.zeros(0)], [np.zeros(0)], {}
+        for kind, value, many in zip(spectrum.types, spectrum.values, spectrum.multiplicities, strict=True):
+            if not any(kind) or many <= 0:
+                continue
+            owner = _conjugates(self._frequencies(kind))
+            v = self._values(kind) if owner.ndim else np.array(value)
+            each = np.bincount(owner.ravel()) * (many / owner.size)
+            cost = each * np.bincount(owner.ravel(), v.ravel()) / np.bincount(owner.ravel())
+            kinds, places[kind] = [*kinds, kind], start + owner
+            costs, counts, start = [*costs, cost], [*counts, each], start + len(each)
+        object.__setattr__(self, "kinds", tuple(kinds))
+        object.__setattr__(self, "costs", np.concatenate(costs))
+        object.__setattr__(self, "counts", np.concatenate(counts))
+        object.__setattr__(self, "_places", places)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """The attribute size of each group."""
         return tuple(self.spectrum.sizes[group[0]] for group in self.spectrum.groups)
 
+    @cached_property
+    def ordered(self) -> tuple[bool, ...]:
+        """Whether some query knows an order of the attribute of each group, which is then alone."""
+        return tuple(group[0] in self.harmonics.ordered for group in self.spectrum.groups)
+
     def labels(self, axes: Sequence[int]) -> np.ndarray:
-        """Return the type of each character of some axes, given by their groups; -1 where no query needs it."""
+        """Return the class of each character of some axes, given by their groups; -1 where no query needs it."""
         labels = np.full([self.lengths[g] for g in axes], -1, dtype=np.int64)
         for touched in product((False, True), repeat=len(axes)):
             chosen = [g for g, one in zip(axes, touched, strict=True) if one]
             kind = tuple(chosen.count(g) for g in range(len(self.lengths)))
             if kind in self._places:
-                labels[tuple(slice(1, None) if one else 0 for one in touched)] = self._places[kind]
+                shape = [self.lengths[g] - 1 if self.ordered[g] else 1 for g in chosen]
+                places = self._places[kind].reshape(shape)
+                labels[tuple(slice(1, None) if one else 0 for one in touched)] = places
         return labels
+
+    def _frequencies(self, kind: Type) -> tuple[int, ...]:
+        """Return how many frequencies each ordered attribute that a type touches has."""
+        sides = zip(self.lengths, kind, self.ordered, strict=True)
+        return tuple(a - 1 for a, count, ordered in sides if count and ordered)
+
+    def _values(self, kind: Type) -> np.ndarray:
+        """Return v at each frequency of the ordered attributes that a type touches."""
+        sides = zip(self.spectrum.groups, kind, strict=True)
+        return self.harmonics.values([i for group, count in sides for i in group[:count]])
+
+
+def _conjugates(shape: tuple[int, ...]) -> np.ndarray:
+    """Return numbers from 0 that frequencies 1, ..., a - 1 of each axis share with their negatives alone."""
+    numbers = np.arange(prod(shape)).reshape(shape)
+    least = np.minimum(numbers, np.flip(numbers))
+    return np.unique(least, return_inverse=True)[1].reshape(shape)

@@ -31,10 +31,10 @@ EXACT = 1e-9
 def equalised(pool: Pool, weights: np.ndarray, rng: np.random.Generator) -> tuple[Pool, np.ndarray]:
     """Return patterns and weights with the same energies of each type, now equal at all its characters.
 
-    Permuting the values of an axis moves the energy of a pattern between the characters that touch the same
-    axes and leaves their sum. Weights w >= 0 of variants v of the patterns of a signature solve
-    sum_v w_v |x_v^(chi)|^2 = the mean over the characters that touch the same axes, one equation for each chi up
-    to conjugation; a vertex has no more variants than equations. The tables with most equations have many
+    Permuting the values of an axis that knows no order moves the energy of a pattern between the characters of
+    a class that touch the same axes, and leaves their sum. Weights w >= 0 of variants v of the patterns of a
+    signature solve sum_v w_v |x_v^(chi)|^2 = the mean over such characters, one equation for each chi up to
+    conjugation; a vertex has no more variants than equations. The tables with most equations have many
     equally likely variants instead, which come close.
     """
     tables = [_Table(pool.chosen(places), weights[places]) for places in _by_signature(pool)]
@@ -84,11 +84,13 @@ class _Table:
 
     @cached_property
     def touched(self) -> np.ndarray:
-        """Which axes each character touches, as a number; 0 where no query needs it (cells,)."""
-        shape = self.signature.shape
+        """A number for the axes that each character touches and its class; 0 where no query needs it (cells,)."""
+        shape, characters = self.signature.shape, self.signature.characters
         powers = 1 << np.arange(len(shape)).reshape(-1, *[1] * len(shape))
         touched = ((np.indices(shape) > 0) * powers).sum(axis=0)
-        return np.where(self.signature.characters.labels(self.signature.axes) >= 0, touched, 0).ravel()
+        labels = characters.labels(self.signature.axes)
+        numbers = np.where(labels >= 0, touched * len(characters.costs) + labels, -1)
+        return np.unique(np.append(-1, numbers), return_inverse=True)[1][1:]
 
     @cached_property
     def asked(self) -> np.ndarray:
@@ -135,12 +137,16 @@ class _Table:
         return pool, shares * (self.weights.sum() / shares.sum())
 
     def _variants(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return the patterns and, in proportion to their shares, some with the values of each axis permuted."""
+        """Return the patterns and, in proportion to their shares, some with values permuted that have no order."""
         each = np.maximum(1, np.round(count * self.shares)).astype(int)
         parents, shape = np.repeat(np.arange(len(each)), each), self.signature.shape
-        made = [
-            self.patterns[b].reshape(shape)[np.ix_(*map(rng.permutation, shape))].ravel() for b in parents
-        ]
+        fixed = [self.signature.characters.ordered[g] for g in self.signature.axes]
+
+        def places() -> list[np.ndarray]:
+            sides = zip(shape, fixed, strict=True)
+            return [np.arange(a) if ordered else rng.permutation(a) for a, ordered in sides]
+
+        made = [self.patterns[b].reshape(shape)[np.ix_(*places())].ravel() for b in parents]
         firsts = np.cumsum(each) - each
         variants = np.stack(made)
         variants[firsts] = self.patterns

@@ -15,7 +15,7 @@ from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, publishe
 from stratagem.solvers.junta.pool import Pool, joined, pooled
 from stratagem.solvers.junta.published_junta import axes_of
 from stratagem.solvers.junta.signature import Signature
-from stratagem.solvers.junta.signatures import check_tables, divided, signatures
+from stratagem.solvers.junta.signatures import check_tables, checked_harmonics, divided, signatures
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Limits, Problem, Solver
@@ -96,14 +96,9 @@ class Junta(Solver):
         """Return the best mixture of published juntas, all small patterns and balanced random ones."""
         now, rng = time.perf_counter(), np.random.default_rng([self.seed, 0])
         first, end = now + FIRST * self.max_seconds, now + self.max_seconds
-        spectrum = problem.workload.spectrum
-        if spectrum is None:
-            raise ValueError(
-                "juntas were asked for queries that know an order of values: ask for marginals, parities or "
-                "other queries that know values only as equal or not, or use another solver"
-            )
-        check_tables(spectrum)
-        characters, excess = Characters(divided(spectrum)), ratio(problem.epsilon) - 1
+        found = checked_harmonics(problem.workload)
+        check_tables(found.spectrum)
+        characters, excess = Characters(found, divided(found.spectrum)), ratio(problem.epsilon) - 1
         if not characters.kinds:
             return _nothing(characters, excess, problem, end)
         listed = signatures(characters, excess, rng)

@@ -11,6 +11,8 @@ from stratagem.solvers.junta.character import Characters
 from stratagem.solvers.junta.published_junta import axes_of, maximal
 from stratagem.solvers.junta.signature import Signature
 from stratagem.strategies.invariant import OUTPUTS
+from stratagem.workloads import Workload
+from stratagem.workloads.harmonics import Harmonics, harmonics
 from stratagem.workloads.spectrum import Spectrum, Type
 
 CELLS, SHARE, LARGEST = 1 << 10, 8, 1 << 13
@@ -20,6 +22,8 @@ TABLE = 1 << 20
 """Most cells of a signature that the queries need as it is."""
 ENERGIES = 1 << 20
 """Most cells of a signature for each class of characters: many classes leave no time for large ones."""
+ORDERED, GRID = 1 << 11, 1 << 20
+"""Cells that an order is known of: of one table, whose Gram matrix is formed, and of all ordered attributes."""
 FEWEST = 32
 """Patterns of a signature that the limit on outputs must leave room for."""
 LARGER, PARTS, SPARE = 2, 3, 3
@@ -45,6 +49,23 @@ def divided(spectrum: Spectrum) -> Spectrum:
             place = groups.index(widest)
             return spectrum.refined((*groups[:place], *pieces, *groups[place + 1 :]))
     return spectrum
+
+
+def checked_harmonics(workload: Workload) -> Harmonics:
+    """Return the characters that queries need, after checking that they are few enough for a search.
+
+    Raises:
+        ValueError: if queries know an order of too many cells together.
+    """
+    found = harmonics(workload)
+    together = {part.ordered: prod(part.sizes) for part in found.parts} if found is not None else {}
+    if found is None or max(together.values(), default=0) > ORDERED or prod(found.grid) > GRID:
+        raise ValueError(
+            f"juntas were asked for queries that know an order of more than {ORDERED} cells of a table, or of more "
+            f"than {GRID} over all tables: ask for ranges and prefixes of fewer attributes together, or use "
+            "coarser values"
+        )
+    return found
 
 
 def check_tables(spectrum: Spectrum) -> None:
