@@ -268,4 +268,4 @@ def test_the_command_line_advises_a_method_for_answers_that_do_not_fit_together(
 
 
 def _saved(found, folder):
-    return found.save(folder / "x.ldp.json")
+    return found.save(folder / "x.ldp.json", overwrite=True)

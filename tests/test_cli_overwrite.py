@@ -101,7 +101,7 @@ KINDS = [("jsonl", False), ("csv", False), ("parquet", False), ("jsonl", True), 
 @pytest.mark.parametrize(("kind", "state"), KINDS)
 def test_reports_of_a_replaced_bundle_are_named_and_refused(capsys, folder, monkeypatch, kind, state):
     old, new = mechanism("two-level"), mechanism("labels")
-    new.save("m.ldp.json")
+    new.save("m.ldp.json", overwrite=True)
     sent = written(folder, "jsonl" if kind == "-" else kind, [old.client.randomise(3) for _ in range(5)])
     options = ["--state", "s.duckdb"] if state else []
     if kind == "-":

@@ -1,12 +1,14 @@
 """What may stand for a workload and a solver: names, matrices, limits; and what a solution gives back."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 
 import stratagem as st
 from commands import run_json
+from stratagem import counts
 from stratagem.catalogue.catalogue import names
 from stratagem.catalogue.preset import load_solver, solver_of
 from stratagem.export.saved import read_saved
@@ -138,6 +140,35 @@ def test_it_is_what_the_command_line_saves(capsys, tmp_path):
     st.optimise("prefix", 1.0, "quick", domain=6).save(tmp_path / "b.ldp.json", name="prefix")
     one, other = (json.loads((tmp_path / f"{name}.ldp.json").read_text()) for name in "ab")
     assert one == other
+
+
+def _answered(made: st.Mechanism) -> st.Estimate:
+    return made.estimate([9] * made.outputs)
+
+
+SAVED = {
+    "a solution as a matrix": ("s.npz", lambda one: one.save),
+    "a solution as a bundle": ("s.ldp.json", lambda one: one.save),
+    "a mechanism": ("m.ldp.json", lambda one: one.mechanism().save),
+    "answers": ("a.csv", lambda one: _answered(one.mechanism()).save),
+    "a sweep": ("t.json", lambda one: st.sweep(one.workload, [1.0], "quick").save),
+    "a count mechanism": ("g.count.json", lambda one: partial(counts.save, counts.geometric(3, 0.5))),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_file_that_exists_is_not_overwritten_unasked(solution, tmp_path, name):
+    file, of = SAVED[name]
+    path, save = tmp_path / file, of(solution)
+    path.touch()
+    save(path)  # an empty file holds nothing that could be lost
+    path.write_text("mine")
+    with pytest.raises(ValueError, match=f"{file} exists: name another file, or give overwrite=True$"):
+        save(path)
+    assert path.read_text() == "mine"
+    assert save(path, overwrite=True) == path
+    assert path.read_bytes() != b"mine"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 SAVES = {

@@ -93,7 +93,7 @@ def import_matrix(
             **read_values(asked.domain, edges, labels, unit),
         )
     mechanism = adopted.mechanism
-    mechanism.save(out)
+    mechanism.save(out, overwrite=True)
     if json:
         write_json(
             {

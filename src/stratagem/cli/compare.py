@@ -62,7 +62,7 @@ def _keep(
     if plot is not None:
         (single or line).plot(plot)
     if out is not None:
-        line.save(out)
+        line.save(out, overwrite=True)
     if json:
         write_json(
             _described(request) | (_data(single) if single else _line_data(line)) | _users(request, single)

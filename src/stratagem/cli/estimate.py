@@ -91,7 +91,7 @@ def estimate(
     if plot is not None:
         found.plot(plot)
     if out is not None:
-        found.save(out, chosen)
+        found.save(out, chosen, overwrite=True)
     if json:
         write_json(_data(mechanism, name, found, found.table(chosen), quantiles))
         return

@@ -90,7 +90,7 @@ def save(solution: Solution, name: str, out: Path | None, values: Values) -> Non
     if out is None:
         return
     bundled = out.name.lower().endswith(SUFFIX)
-    solution.save(out, name=name, **(values if bundled else {}))
+    solution.save(out, name=name, overwrite=True, **(values if bundled else {}))
     if solution.interrupted and not (bundled or holds_interruption(out)):
         note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
 

@@ -46,14 +46,14 @@ DIGITS = 4000
 CLOSED: dict[str, type[ClosedForm]] = {form.name: form for form in (Geometric, ExplicitFair, Uniform)}
 
 
-def save(mechanism: CountMechanism, path: str | Path) -> Path:
+def save(mechanism: CountMechanism, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a count mechanism to *.count.json; the file appears complete or not at all.
 
     Raises:
-        ValueError: for another suffix, a folder that does not exist, or a table of more than 512 people or of
-            numbers of more than 4000 digits.
+        ValueError: for another suffix, a folder that does not exist, a file that exists, unless `overwrite`, or a
+            table of more than 512 people or of numbers of more than 4000 digits.
     """
-    path = check_target(path, (SUFFIX,))
+    path = check_target(path, (SUFFIX,), overwrite=overwrite)
     written = text(mechanism).encode("utf-8")
     with written_atomically(path) as file:
         file.write(written)

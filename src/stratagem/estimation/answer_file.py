@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from stratagem.estimation.estimate import Estimate
 
 
-def save(path: str | Path, estimate: Estimate, answers: Sequence[Answer]) -> Path:
+def save(path: str | Path, estimate: Estimate, answers: Sequence[Answer], *, overwrite: bool = False) -> Path:
     """Write answers of an estimate; the file appears complete or not at all.
 
     The .csv and the .parquet have the columns of `Answer`, then `confidence` and `simultaneous`; the .json holds
     `answers_data`.
 
     Raises:
-        ValueError: for another suffix or a path that cannot be written.
+        ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
     """
-    target = check_target(path, SUFFIXES)
+    target = check_target(path, SUFFIXES, overwrite=overwrite)
     with written_atomically(target) as file:
         WRITERS[target.suffix.lower()](file, estimate, answers)
     return target

@@ -240,15 +240,18 @@ class Estimate:
         """Return the same answers with intervals that hold all together."""
         return replace(self, simultaneous=True)
 
-    def save(self, path: str | Path, queries: Iterable[int] | None = None) -> Path:
+    def save(
+        self, path: str | Path, queries: Iterable[int] | None = None, *, overwrite: bool = False
+    ) -> Path:
         """Write the answers of some queries, by default of all, as a .csv, .parquet or .json file.
 
         Raises:
-            ValueError: for another suffix, a path that cannot be written, or a number that is no query's.
+            ValueError: for another suffix, a path that cannot be written, a file that exists, unless `overwrite`, or
+                a number that is no query's.
         """
         from stratagem.estimation.answer_file import save
 
-        return save(path, self, self.table(queries))
+        return save(path, self, self.table(queries), overwrite=overwrite)
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, truth: ArrayLike | None = None

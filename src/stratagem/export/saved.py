@@ -25,7 +25,7 @@ def read_saved(path: str | Path) -> Mechanism | StoredStrategy:
 
 
 def write_saved(path: str | Path, saved: Mechanism | StoredStrategy) -> Path:
-    """Write a mechanism or a stored strategy in the format that the suffix names.
+    """Write a mechanism or a stored strategy in the format that the suffix names, over a file that exists.
 
     A mechanism becomes doubles in .npz, .csv, .mat and .parquet; a stored strategy becomes the whole numbers
     of a mechanism in .ldp.json.
@@ -36,7 +36,7 @@ def write_saved(path: str | Path, saved: Mechanism | StoredStrategy) -> Path:
     path = check_target(path, SUFFIXES)
     name = path.name.lower()
     if name.endswith(bundle.SUFFIX):
-        return (saved if isinstance(saved, Mechanism) else to_mechanism(saved)).save(path)
+        return (saved if isinstance(saved, Mechanism) else to_mechanism(saved)).save(path, overwrite=True)
     if not name.endswith(dap.SUFFIX):
         return save(path, to_stored(saved) if isinstance(saved, Mechanism) else saved)
     if isinstance(saved, Mechanism):

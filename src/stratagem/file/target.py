@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def check_target(path: str | Path, suffixes: tuple[str, ...]) -> Path:
+def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool = True) -> Path:
     """Return the path of a file that can be written, so that no long work is lost to a wrong name.
 
+    Without `overwrite` the file may exist only if it is empty, as one that `tempfile` made.
+
     Raises:
-        ValueError: for what is no path, another suffix, a folder that does not exist, or a path that is a folder.
+        ValueError: for what is no path, another suffix, a folder that does not exist, a path that is a folder, or a
+            file that must not be overwritten.
     """
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"{path!r} was given to write, but is no path: name a file as text")
@@ -33,6 +36,8 @@ def check_target(path: str | Path, suffixes: tuple[str, ...]) -> Path:
         raise ValueError(
             f"{path} was given to write, but {path.parent} is not writable: choose another folder"
         )
+    if not overwrite and path.is_file() and path.stat().st_size:
+        raise ValueError(f"{path} exists: name another file, or give overwrite=True")
     return path
 
 

@@ -220,13 +220,13 @@ class Mechanism:
         options = {"prior": self.prior, "attributes": self.attributes}
         return plot_strategy(self.workload, self.strategy, path, width, **options)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the bundle, *.ldp.json; the file appears complete or not at all.
 
         Raises:
-            ValueError: for another suffix or a folder that does not exist.
+            ValueError: for another suffix, a folder that does not exist, or a file that exists, unless `overwrite`.
         """
-        path = check_target(path, (SUFFIX,))
+        path = check_target(path, (SUFFIX,), overwrite=overwrite)
         with written_atomically(path) as file:
             file.write(self.text)
         return path

@@ -67,7 +67,7 @@ M = Q.T / Q.sum(axis=1) @ Q
 print(np.trace(np.linalg.pinv(M, rcond=1e-12) @ workload.gram()))  # {objective:.6g}, at least {bound:.6g}
 """
 SAVE = """\
-solution.mechanism().save("checked.ldp.json")  # refused unless ε holds in whole numbers
+solution.mechanism().save("checked.ldp.json", overwrite=True)  # refused unless ε holds in whole numbers
 """
 
 

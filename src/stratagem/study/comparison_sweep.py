@@ -114,13 +114,13 @@ class Sweep:
             )
         return lines
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the records to a .csv or .json file.
 
         Raises:
-            ValueError: for another suffix or a path that cannot be written.
+            ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
         """
-        target, records = check_target(path, SUFFIXES), self.records()
+        target, records = check_target(path, SUFFIXES, overwrite=overwrite), self.records()
         if target.suffix.lower() == ".json":
             text = json.dumps({"axis": self.axis, "records": records}, indent=1, allow_nan=False) + "\n"
         else:

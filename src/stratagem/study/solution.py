@@ -164,22 +164,24 @@ class Solution:
         """
         return self.strategy.dense().matrix
 
-    def save(self, path: str | Path, *, name: str = "workload", **values: Any) -> Path:
+    def save(
+        self, path: str | Path, *, name: str = "workload", overwrite: bool = False, **values: Any
+    ) -> Path:
         """Write the solution and return the path; the suffix decides what is kept.
 
         .ldp.json is the bundle of `mechanism`, with its labels, edges and units in `values`; .npz holds the matrix
         in doubles with workload, epsilon and prior; .mat, .csv and .parquet hold the matrix.
 
         Raises:
-            ValueError: for another suffix, a path that cannot be written, a matrix that is too large, or what the
-                format cannot hold; and as `mechanism`.
+            ValueError: for another suffix, a path that cannot be written, a file that exists, unless `overwrite`, a
+                matrix that is too large, or what the format cannot hold; and as `mechanism`.
         """
         from stratagem.export.saved import write_saved
         from stratagem.export.strategy_file import WRITERS, StoredStrategy
         from stratagem.file.target import check_target
         from stratagem.mechanism.mechanism import SUFFIX
 
-        path = check_target(path, (*WRITERS, SUFFIX))
+        path = check_target(path, (*WRITERS, SUFFIX), overwrite=overwrite)
         if path.name.lower().endswith(SUFFIX):
             return write_saved(path, self.mechanism(name=name, **values))
         if kept := [key for key, value in values.items() if value]:
