@@ -1,6 +1,7 @@
 """Budgets so high that variances fall below the rounding of what they are differences of."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -73,9 +74,45 @@ def test_the_ends_of_the_budget_have_answers(name):
     assert solution.strategy.epsilon <= epsilon
 
 
-def test_variances_survive_a_prior_and_a_budget_that_leave_double_precision():
-    with pytest.raises(ValueError, match="double precision"):
-        st.optimise(st.histogram(4), 34, st.Auto(max_seconds=0.5), prior=[1, 1, 0, 0])
+def exact_objective(workload, matrix, prior):
+    """n tr(V M^-1), M = Q^T diag(Q p)^-1 Q, in fractions: no digit is lost."""
+    q = np.vectorize(Fraction, otypes=[object])(matrix)
+    p = np.vectorize(Fraction, otypes=[object])(np.array(prior, dtype=float))
+    q, p, n = q / q.sum(axis=0), p / p.sum(), len(p)
+    left = np.hstack([(q.T / (q @ p)) @ q, np.vectorize(Fraction, otypes=[object])(workload.gram().round())])
+    for k in range(n):
+        left[k] = left[k] / left[k, k]
+        for i in range(n):
+            if i != k:
+                left[i] = left[i] - left[i, k] * left[k]
+    return float(n * left[:, n:].trace())
+
+
+PRIORS = {
+    "zeros": [1, 0, 0, 2, 0, 0],
+    "one type": [0, 1, 0, 0, 0, 0],
+    "nearly one type": [1, 1e-6, 0, 1e-12, 0, 0],
+    "rare types": [1, 1e-9, 1, 1e-5, 0, 0],
+    "no zeros": [1, 2, 3, 4, 5, 6],
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 16.0, 23.0, 28.0, 34.0])
+@pytest.mark.parametrize("name", PRIORS)
+def test_objectives_keep_their_digits_under_priors_with_zeros(name, epsilon):
+    """Types without probability have e^epsilon times the information of others, which must not drown theirs."""
+    workload, strategy = st.prefix(6), st.randomised_response(6, epsilon)
+    truth = exact_objective(workload, strategy.matrix, PRIORS[name])
+    prior = np.array(PRIORS[name]) / sum(PRIORS[name])
+    assert st.evaluate(workload, strategy, prior).objective == pytest.approx(truth, rel=1e-11)
+
+
+@pytest.mark.parametrize("epsilon", [22.0, 23.0, 28.0, 34.0, 300.0])
+@pytest.mark.parametrize("name", ["zeros", "one type", "rare types"])
+def test_priors_with_zeros_have_answers_at_any_budget(name, epsilon):
+    solution = st.optimise(st.prefix(6), epsilon, st.Auto(max_seconds=0.2), prior=PRIORS[name])
+    assert solution.lower_bound * (1 - 1e-9) <= solution.objective <= solution.lower_bound * (1 + 1e-6)
+    assert solution.strategy.epsilon <= epsilon
 
 
 def test_rows_of_tiny_sums_have_finite_variances():

@@ -18,6 +18,8 @@ CANCELLED = 1e-6
 """Share of its terms below which a difference is computed in another way: nine digits are left of it."""
 SAME = 1e-10
 """Share of the largest entry of a matrix by which it may differ from one of rank one."""
+SINGLE = 1e-14
+"""Probability of all other types from which on a prior counts as one type."""
 PAIRS = 1 << 14
 """Pairs of rows subtracted at once."""
 
@@ -170,9 +172,16 @@ class CentredInverse:
 
 
 def centred_inverse(A: np.ndarray, prior: np.ndarray | None = None) -> CentredInverse | PseudoInverse:
-    """Return A^+ of a positive semidefinite A with A p = 0, fast if p is its only null direction."""
-    null = _null(len(A), prior)
-    lower = _regular_cholesky(A + np.trace(A) / len(A) * null * null.T)
+    """Return A^+ of a positive semidefinite A with A p = 0, fast if p is its only null direction.
+
+    Entries of types that a prior rules out grow like e^epsilon beside those of others. What is added along p is of
+    the size of the entries where p is, so that these keep their digits; where p is one type, these are zero and any
+    size will do.
+    """
+    null, diagonal = _null(len(A), prior), np.diag(A)
+    several = prior is not None and prior.max() < 1 - SINGLE
+    size = float(prior @ diagonal if several else diagonal.mean())
+    lower = _regular_cholesky(A + size * null * null.T, scaled=prior is not None)
     return pseudo_inverse(A) if lower is None else CentredInverse(lower, null)
 
 
@@ -181,14 +190,23 @@ def _null(n: int, prior: np.ndarray | None) -> np.ndarray:
     return np.full((n, 1), n**-0.5) if prior is None else (prior / np.linalg.norm(prior))[:, None]
 
 
-def _regular_cholesky(A: np.ndarray) -> np.ndarray | None:
-    """Return the lower Cholesky factor of A (n x n), None unless A is positive definite and well conditioned."""
+def _regular_cholesky(A: np.ndarray, *, scaled: bool = False) -> np.ndarray | None:
+    """Return the lower Cholesky factor of A (n x n), None unless A is positive definite and well conditioned.
+
+    Where it is `scaled`, only D^-1/2 A D^-1/2 need be well conditioned, D the diagonal of A: solutions are as accurate
+    as for that matrix (van der Sluis; Higham, Accuracy and Stability of Numerical Algorithms, Theorem 10.6).
+    """
     try:
         lower = cholesky(A, lower=True)
     except LinAlgError:
         return None
-    (pocon,) = get_lapack_funcs(("pocon",), (lower,))
-    condition, _ = pocon(lower, np.abs(A).sum(axis=0).max(), uplo="L")
+    if scaled:
+        lengths = np.sqrt(np.diag(A))
+        A, unit = A / np.outer(lengths, lengths), lower / lengths[:, None]
+    else:
+        unit = lower
+    (pocon,) = get_lapack_funcs(("pocon",), (unit,))
+    condition, _ = pocon(unit, np.abs(A).sum(axis=0).max(), uplo="L")
     return lower if condition > REGULAR else None
 
 
