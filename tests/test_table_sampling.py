@@ -8,6 +8,7 @@ import pytest
 
 import stratagem as st
 from stratagem.baselines.marginal_selection import marginal_selection
+from stratagem.bounds import spectral_bounds
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.junta.sampled_table import sampled_tables
 from stratagem.solvers.solver import Problem, search
@@ -30,6 +31,14 @@ def drawn(seed):
     rng = np.random.default_rng(seed)
     sizes = tuple(int(a) for a in np.exp(rng.uniform(np.log(2), np.log(30), rng.integers(2, 5))))
     return sizes, int(rng.integers(1, min(3, len(sizes)))), float(rng.choice([0.2, 0.5, 1.0, 2.0, 3.0]))
+
+
+def drawn_widely(seed):
+    """Attribute sizes up to 60, an order up to 3 and a budget up to 8 at random, also of one table."""
+    rng = np.random.default_rng([1, seed])
+    sizes = tuple(int(a) for a in np.exp(rng.uniform(np.log(2), np.log(60), rng.integers(2, 5))))
+    order = int(rng.integers(1, min(3, len(sizes)) + 1))
+    return sizes, order, float(np.exp(rng.uniform(np.log(0.25), np.log(8.0))))
 
 
 def domain(sizes):
@@ -97,7 +106,10 @@ def test_large_domains_are_held_against_it():
     assert "tables, at most" in ranked[0].strategy.report
 
 
-CASES = [*((sizes, order, 1.0) for sizes, order in UNEQUAL), *map(drawn, range(30))]
+ONE_TABLE = [((12, 12, 30), 3, 8.0), ((100, 51), 2, 1.0), ((23, 3, 3, 19), 4, 7.5)]
+"""The only table is the whole domain: subset selection on its cells is optimal, so nothing may be lost to it."""
+CASES = [*((sizes, order, 1.0) for sizes, order in UNEQUAL), *map(drawn, range(30)), *ONE_TABLE]
+CASES += [case for case in map(drawn_widely, range(30)) if prod(case[0]) < 20_000]
 
 
 @pytest.mark.parametrize(("sizes", "order", "epsilon"), CASES)
@@ -108,6 +120,7 @@ def test_no_search_for_marginals_ends_above_it(sizes, order, epsilon):
     strategy = solver.finish(problem, search(solver, problem).best)
     assert strategy.epsilon <= epsilon
     share = st.evaluate(workload, strategy).objective / workload.scale
+    assert share >= spectral_bounds(workload.spectrum, epsilon).best * (1 - 1e-9)
     assert share <= separate(sizes, order, epsilon) * (1 + 1e-9)
     for one in sampled_tables(workload.spectrum, epsilon).values():
         assert share <= st.evaluate(workload, one).objective / workload.scale * (1 + 1e-9)

@@ -5,58 +5,99 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
+from scipy.sparse import csr_array
 
+from stratagem.solvers.junta.multiplier_group import MultiplierGroup
 from stratagem.solvers.junta.pool import Pool
 from stratagem.solvers.junta.signature import Signature
 
 WORK = 4e9
 """Cubes of the numbers of equations of all tables that are solved, 1.6 ns each."""
+EQUATIONS, ELEMENTS = 400, 128
+"""Equations of a table beyond which multiplications of its axes make them fewer, and most multiplications."""
+PATTERNS, CELLS = 1 << 15, 1 << 28
+"""Patterns of all tables that are solved, and their cells; as many are for those that are not."""
 VARIANTS, SPARE = 2.2, 8
-"""Variants for each equation, and more: random points about their mean have it in their convex hull if they
-are more than twice as many as dimensions (Wendel 1962)."""
+"""Variants for each equation, and at least so many of each pattern: random points about their mean have it in
+their convex hull if they are more than twice as many as dimensions (Wendel 1962)."""
+CLOSE = 8
+"""Cells over the square of the size of patterns from which some differences of cells are rare."""
 TRIES = 3
 """How often variants are drawn until the weights are exact, each time twice as many."""
-FEWEST, MOST, CELLS = 32, 256, 1 << 21
-"""Equally likely variants of a table with more equations, between the first two, and the cells of all of them:
-with k variants the objective is about 1/k larger than with equal energies."""
+FEWEST, MOST, IMAGES = 4, 256, 16
+"""Equally likely patterns of a table that is not solved, between the first two, and most images of each."""
+RATE, SECONDS = 1 << 21, (2.0, 8.0)
+"""Cells of such patterns that are found in a second or less, and how long that may take."""
+STEPS = 2
+"""Steps that move the spectrum of the next of them towards what those before it lack: more gain nothing."""
+BLOCK = 1 << 21
+"""Cells that are transformed together."""
 NEGLIGIBLE = 1e-9
 """Energy relative to the largest below which a type has none."""
 EXACT = 1e-9
 """Largest relative error of a mean energy that is no error."""
 
 
-def equalised(pool: Pool, weights: np.ndarray, rng: np.random.Generator) -> tuple[Pool, np.ndarray]:
+class Variants(NamedTuple):
+    """Weighted patterns (V,) of one signature."""
+
+    signature: Signature
+    packed: np.ndarray
+    """The bits of each pattern (V, bytes)."""
+    weights: np.ndarray
+    """(V,), positive."""
+    shares: np.ndarray
+    """The largest share that each pattern has of the energy of a type in the whole mixture (V,)."""
+
+
+def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Generator) -> list[Variants]:
     """Return patterns and weights with the same energies of each type, now equal at all its characters.
 
-    Permuting the values of an axis that knows no order moves the energy of a pattern between the characters of
-    a class that touch the same axes, and leaves their sum. Weights w >= 0 of variants v of the patterns of a
-    signature solve sum_v w_v |x_v^(chi)|^2 = the mean over such characters, one equation for each chi up to
-    conjugation; a vertex has no more variants than equations. The tables with most equations have many
-    equally likely variants instead, which come close.
+    Permuting the values of an axis moves the energy of a pattern between the characters that touch the same
+    axes and leaves their sum. Weights w >= 0 of variants v of the patterns of a signature solve
+    sum_v w_v |x_v^(chi)|^2 = the mean over the characters that touch the same axes, one equation for each chi up
+    to conjugation; a vertex has no more variants than equations. Where these are many, a variant stands for its
+    images under a group of multiplications, so that an orbit of characters has one equation. The tables with
+    most equations have equally likely patterns instead, each of which makes up for those before it.
     """
-    tables = [_Table(pool.chosen(places), weights[places]) for places in _by_signature(pool)]
-    order = sorted(tables, key=lambda table: len(table.asked))
-    work = np.cumsum([float(len(table.asked)) ** 3 for table in order])
-    solved = [
-        table.solved(rng) if spent <= WORK else table.drawn(rng)
-        for table, spent in zip(order, work, strict=True)
-    ]
-    whole = Pool(
-        tuple(one for part, _ in solved for one in part.signatures),
-        tuple(one for part, _ in solved for one in part.packed),
-        np.concatenate([part.energies for part, _ in solved]),
-    )
-    return whole, np.concatenate([w for _, w in solved])
+    mixed = weights @ pool.energies
+    tables = [_Table(pool.chosen(places), weights[places], mixed) for places in _by_signature(pool)]
+    solved = _affordable(tables)
+    others = [table for table in tables if table not in solved]
+    cells, many = max(1, sum(table.signature.cells for table in others)), max(1, len(others))
+    room = max(FEWEST, min(PATTERNS // many, CELLS // cells))
+    count = int(np.clip(RATE * np.clip(seconds, *SECONDS) / cells, FEWEST, min(MOST, room)))
+    made = [table.solved(rng) or table for table in solved] + others
+    return [table.drawn(count, room, rng) if isinstance(table, _Table) else table for table in made]
+
+
+def _affordable(tables: list[_Table]) -> list[_Table]:
+    """Return the tables with the fewest cells, for whose equations there are time and room."""
+    work, patterns, cells, found = 0.0, 0, 0, []
+    for table in sorted(tables, key=lambda table: table.signature.cells):
+        many = table.signature.cells
+        if cells + many**2 // 2 > CELLS:
+            break
+        equations, images = len(table.asked), len(table.group.elements)
+        work += float(equations) ** 3
+        patterns += equations * images
+        cells += equations * images * many
+        if work > WORK or patterns > PATTERNS or cells > CELLS:
+            break
+        found.append(table)
+    return found
 
 
 def _by_signature(pool: Pool) -> Iterator[np.ndarray]:
     """Yield the places of the patterns of each signature."""
-    axes = [one.axes for one in pool.signatures]
-    for wanted in dict.fromkeys(axes):
-        yield np.array([b for b, one in enumerate(axes) if one == wanted])
+    places: dict[tuple[int, ...], list[int]] = {}
+    for b, one in enumerate(pool.signatures):
+        places.setdefault(one.axes, []).append(b)
+    yield from map(np.array, places.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +107,8 @@ class _Table:
     part: Pool
     weights: np.ndarray
     """(P,), positive."""
+    mixed: np.ndarray
+    """The energy of each type in the whole mixture (C,)."""
 
     @property
     def signature(self) -> Signature:
@@ -84,89 +127,144 @@ class _Table:
 
     @cached_property
     def touched(self) -> np.ndarray:
-        """A number for the axes that each character touches and its class; 0 where no query needs it (cells,)."""
-        shape, characters = self.signature.shape, self.signature.characters
+        """Which axes each character touches, as a number; 0 where no query needs it (cells,)."""
+        shape = self.signature.shape
         powers = 1 << np.arange(len(shape)).reshape(-1, *[1] * len(shape))
         touched = ((np.indices(shape) > 0) * powers).sum(axis=0)
-        labels = characters.labels(self.signature.axes)
-        numbers = np.where(labels >= 0, touched * len(characters.costs) + labels, -1)
-        return np.unique(np.append(-1, numbers), return_inverse=True)[1][1:]
+        return np.where(self.signature.characters.labels(self.signature.axes) >= 0, touched, 0).ravel()
+
+    @cached_property
+    def group(self) -> MultiplierGroup:
+        """The multiplications whose images of a variant come with it."""
+        return MultiplierGroup.within(self.signature.shape, EQUATIONS, ELEMENTS)
 
     @cached_property
     def asked(self) -> np.ndarray:
-        """The characters that the queries need, one of each pair of conjugates (R,)."""
-        shape, numbers = self.signature.shape, np.arange(self.signature.cells)
-        conjugate = np.ravel_multi_index(
-            tuple(-place % a for place, a in zip(np.unravel_index(numbers, shape), shape, strict=True)), shape
-        )
-        return np.flatnonzero((self.touched > 0) & (numbers <= conjugate))
+        """The characters that the queries need, one of each orbit (R,)."""
+        return np.flatnonzero((self.touched > 0) & self.group.firsts)
 
-    @property
-    def even(self) -> bool:
-        """Whether no two equations are of one type."""
-        return len(self.asked) == len(np.unique(self.touched[self.asked]))
+    @cached_property
+    def power(self) -> np.ndarray:
+        """The mean energy of the patterns at the characters that the queries need, 0 at others (cells,)."""
+        return np.where(self.touched > 0, self._mean_power(self.patterns, self.shares), 0)
 
-    def drawn(self, rng: np.random.Generator) -> tuple[Pool, np.ndarray]:
-        """Return equally likely variants of each pattern and their weights."""
-        count = int(np.clip(CELLS // self.signature.cells, FEWEST, MOST))
-        variants, parents = self._variants(count, rng)
-        return self._weighted(variants, parents, self.shares[parents] / np.bincount(parents)[parents])
+    @cached_property
+    def levels(self) -> np.ndarray:
+        """The mean of that over all characters that touch the same axes (cells,)."""
+        levels = np.bincount(self.touched, self.power) / np.maximum(1, np.bincount(self.touched))
+        levels[0] = 0
+        return levels[self.touched]
 
-    def solved(self, rng: np.random.Generator) -> tuple[Pool, np.ndarray]:
-        """Return variants of equal mean energies, and their weights."""
-        if self.even:
-            return self.part, self.weights
-        count, best, least = int(VARIANTS * len(self.asked)) + SPARE, None, np.inf
-        for _ in range(TRIES):
-            variants, parents = self._variants(count, rng)
+    def solved(self, rng: np.random.Generator) -> Variants | None:
+        """Return variants of equal mean energies, None where none are found."""
+        if np.allclose(self.power, self.levels, rtol=EXACT, atol=NEGLIGIBLE * self.levels.max()):
+            return self._images(MultiplierGroup.trivial(self.signature.shape), self.patterns, self.shares)
+        many, best, least = int(VARIANTS * len(self.asked)), None, np.inf
+        for attempt in range(TRIES):
+            variants, _ = self._variants(many << attempt, SPARE << attempt, rng)
+            variants = np.concatenate([variants, self._close(rng)])
             shares, error = self._balance(variants)
             if error < least:
-                used, least = shares > 0, error
-                best = self._weighted(variants[used], parents[used], shares[used])
+                best, least = (variants[shares > 0], shares[shares > 0]), error
             if least <= EXACT:
                 break
-            count *= 2
-        return self.drawn(rng) if best is None else best
+        return self._images(self.group, *best) if best else None
 
-    def _weighted(
-        self, variants: np.ndarray, parents: np.ndarray, shares: np.ndarray
-    ) -> tuple[Pool, np.ndarray]:
-        """Return variants (V, cells) with the energies of the patterns they come from (V,), and their weights."""
-        packed = tuple(np.packbits(variants, axis=1))
-        pool = Pool((self.signature,) * len(shares), packed, self.part.energies[parents])
-        return pool, shares * (self.weights.sum() / shares.sum())
+    def drawn(self, count: int, room: int, rng: np.random.Generator) -> Variants:
+        """Return equally likely patterns: variants, or patterns that complement each other if they waste less.
 
-    def _variants(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return the patterns and, in proportion to their shares, some with values permuted that have no order."""
-        each = np.maximum(1, np.round(count * self.shares)).astype(int)
+        They are `count`, and with their images at most `room`.
+        """
+        group = MultiplierGroup.within(self.signature.shape, 0, min(IMAGES, room // count))
+        variants, parents = self._variants(count, 1, rng)
+        shares, even = self.shares[parents] / np.bincount(parents)[parents], np.full(count, 1 / count)
+        others = self._complementary(count, group, rng)
+        if self._waste(others, even, group) < self._waste(variants, shares, group):
+            variants, shares = others, even
+        return self._images(group, variants, shares)
+
+    def _images(self, group: MultiplierGroup, variants: np.ndarray, shares: np.ndarray) -> Variants:
+        """Return the images of patterns (V, cells), which share the weight of the table as the patterns do."""
+        many = len(group.elements)
+        weights = shares * (self.weights.sum() / shares.sum() / many)
+        parts = (self.signature.energies(block) for block in self._blocks(variants))
+        most = weights * np.concatenate([(part / self.mixed).max(axis=1, initial=0) for part in parts])
+        packed = [np.packbits(image) for one in variants for image in group.images(one)]
+        return Variants(self.signature, np.stack(packed), weights.repeat(many), most.repeat(many))
+
+    def _close(self, rng: np.random.Generator) -> np.ndarray:
+        """Return patterns of few cells, two of them 0 and d, with one d of each orbit: few variants have a rare d."""
+        size = int(self.patterns[self.shares.argmax()].sum())
+        near = np.flatnonzero(self.group.firsts)[1:]
+        if size < 2 or size**2 * CLOSE > self.signature.cells:
+            near = near[:0]
+        fields = rng.random((len(near), self.signature.cells))
+        fields[:, 0], fields[np.arange(len(near)), near] = 2, 2
+        return self.signature.top(fields, np.full(len(near), size))
+
+    def _variants(self, count: int, fewest: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return the patterns and, in proportion to their shares, some with the values of each axis permuted."""
+        each = np.maximum(fewest, np.round(count * self.shares)).astype(int)
         parents, shape = np.repeat(np.arange(len(each)), each), self.signature.shape
-        fixed = [self.signature.characters.ordered[g] for g in self.signature.axes]
-
-        def places() -> list[np.ndarray]:
-            sides = zip(shape, fixed, strict=True)
-            return [np.arange(a) if ordered else rng.permutation(a) for a, ordered in sides]
-
-        made = [self.patterns[b].reshape(shape)[np.ix_(*places())].ravel() for b in parents]
+        made = [
+            self.patterns[b].reshape(shape)[np.ix_(*map(rng.permutation, shape))].ravel() for b in parents
+        ]
         firsts = np.cumsum(each) - each
         variants = np.stack(made)
         variants[firsts] = self.patterns
         return variants, parents
 
+    def _complementary(self, count: int, group: MultiplierGroup, rng: np.random.Generator) -> np.ndarray:
+        """Return patterns (count, cells), each with a spectrum near what the images of others lack of the levels.
+
+        Their sum misses its level at each character by about the energy of one of them, so that L is some
+        1/count^2 larger than with equal energies.
+        """
+        signature, levels = self.signature, self.levels / self.levels.sum()
+        places = np.cumsum(self.shares).searchsorted((np.arange(count) + 0.5) / count)
+        sizes = self.patterns.sum(axis=1)[places.clip(max=len(self.shares) - 1)]
+        made, power = np.zeros((count, signature.cells), dtype=bool), np.zeros(signature.cells)
+        for number, size in enumerate(sizes.tolist()):
+            lacking = (power.sum() + signature.total(size)) * levels - power
+            amplitudes = np.sqrt(np.maximum(lacking, 0)).reshape(signature.shape)
+            made[number] = signature.balanced(np.array([size]), amplitudes, STEPS, rng)[0]
+            power += group.mean(signature.power(made[[number]])[0])
+        return made
+
+    def _waste(self, patterns: np.ndarray, shares: np.ndarray, group: MultiplierGroup) -> float:
+        """Return sum_chi levels^2/energy of the images of patterns: what their unequal energies cost."""
+        known, power = self.levels > NEGLIGIBLE * self.levels.max(), self._mean_power(patterns, shares)
+        with np.errstate(divide="ignore"):
+            return float((np.square(self.levels[known]) / group.mean(power)[known]).sum())
+
     def _balance(self, variants: np.ndarray) -> tuple[np.ndarray, float]:
         """Return shares of variants (V,) that make energies equal, and the largest relative error."""
-        wanted = self._levels()
-        known = wanted > NEGLIGIBLE * wanted.max()
-        energies = self.signature.power(variants)[:, self.asked[known]]
-        A = np.vstack([energies.T / wanted[known, None], np.ones(len(variants))])
+        A = np.vstack([self._relative(variants).T, np.ones(len(variants))])
         try:
             shares, _ = nnls(A, np.ones(len(A)))
         except RuntimeError:  # too many iterations
             return np.zeros(len(variants)), np.inf
         return shares, float(np.abs(A @ shares - 1).max())
 
-    def _levels(self) -> np.ndarray:
-        """Return the mean energy of the patterns at all characters that touch the same axes (R,)."""
-        power = self.shares @ self.signature.power(self.patterns)
-        return (np.bincount(self.touched, power) / np.maximum(1, np.bincount(self.touched)))[
-            self.touched[self.asked]
-        ]
+    def _relative(self, patterns: np.ndarray) -> np.ndarray:
+        """Return the mean energies of patterns at the orbits that have any, over their levels (V, R)."""
+        wanted = self.levels[self.asked]
+        known = self.asked[wanted > NEGLIGIBLE * wanted.max()]
+        cells, first = self.signature.cells, np.full(self.signature.cells, -1)
+        first[known] = np.arange(len(known))
+        place = first[self.group.labels]
+        inside = np.flatnonzero(place >= 0)
+        sizes = np.bincount(place[inside], minlength=len(known))
+        scale = 1 / (self.levels[inside] * sizes[place[inside]])
+        mean = csr_array((scale, (inside, place[inside])), shape=(cells, len(known)))
+        return np.concatenate([self.signature.power(block) @ mean for block in self._blocks(patterns)])
+
+    def _mean_power(self, patterns: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Return the mean energies of a mixture of patterns at all characters (cells,)."""
+        parts = zip(self._blocks(patterns), self._blocks(shares), strict=True)
+        return np.sum([share @ self.signature.power(block) for block, share in parts], axis=0)
+
+    def _blocks(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the rows in blocks that are transformed together."""
+        many = max(1, BLOCK // self.signature.cells)
+        return [rows[first : first + many] for first in range(0, len(rows), many)]

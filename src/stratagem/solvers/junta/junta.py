@@ -28,11 +28,11 @@ TURNS = 16
 """Signatures that a round looks at."""
 SPARE = 1 << 20
 """Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
-ROUGH, FINAL = 1e-5, 1e-8
+ROUGH, FINAL = 1e-5, 1e-9
 """How far weights may be from the best ones while patterns are searched for, and at the end."""
 FAINT = 1e-7
 """Weight below which a column is not in use."""
-IDLE = 1e-6
+IDLE = 1e-9
 """Share of every eigenvalue of M that the patterns dropped at the end may have together."""
 
 
@@ -135,11 +135,16 @@ class Junta(Solver):
 
     def finish(self, problem: Problem, state: Mixture) -> JuntaStrategy:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
-        if state.stuck:
-            return _strategy(problem, state)
-        best = _lightened(_weighed(problem, _lightened(state), FINAL))
-        pool, weights = equalised(best.pool, best.weights, np.random.default_rng([self.seed, 0]))
-        return _strategy(problem, _lightened(replace(best, pool=pool, weights=weights)))
+        if not state.stuck:
+            state = _lightened(_weighed(problem, _lightened(state), FINAL))
+        spectrum, rng = state.signatures[0].characters.spectrum, np.random.default_rng([self.seed, 0])
+        found = equalised(state.pool, state.weights, self.max_seconds, rng)
+        outputs = np.concatenate([np.full(len(one.weights), float(one.signature.outputs)) for one in found])
+        keep = _useful(np.concatenate([one.shares for one in found]), outputs)
+        bits = [(one.signature, row) for one in found for row in one.packed]
+        patterns = tuple(Pattern(bits[v][0].axes, bits[v][0].shape, bits[v][1]) for v in keep)
+        w = np.concatenate([one.weights for one in found])[keep]
+        return JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, w / w.sum(), ratio(problem.epsilon))
 
 
 def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
@@ -157,29 +162,25 @@ def _nothing(characters: Characters, excess: float, problem: Problem, end: float
     return Mixture(share * problem.workload.scale, pool, np.ones(1), (signature,), 0, end, stuck=True)
 
 
-def _strategy(problem: Problem, state: Mixture) -> JuntaStrategy:
-    """Return the strategy of a mixture."""
-    spectrum, pool, w = state.signatures[0].characters.spectrum, state.pool, state.weights
-    patterns = tuple(
-        Pattern(signature.axes, signature.shape, bits)
-        for signature, bits in zip(pool.signatures, pool.packed, strict=True)
-    )
-    return JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, w / w.sum(), ratio(problem.epsilon))
-
-
 def _lightened(state: Mixture) -> Mixture:
-    """Return the mixture without idle columns, and without the lightest until the outputs are at most 2^53.
-
-    If the columns dropped hold at most a share d of every eigenvalue of M, L rises by at most d/(1 - d) of it.
-    """
+    """Return the mixture without the columns that are not `_useful`."""
     w, pool = state.weights, state.pool
     shares = w * (pool.energies / (w @ pool.energies)).max(axis=1)
-    outputs = np.array([float(signature.outputs) for signature in pool.signatures])
+    keep = _useful(shares, np.array([float(signature.outputs) for signature in pool.signatures]))
+    return replace(state, pool=pool.chosen(keep), weights=w[keep])
+
+
+def _useful(shares: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return the places of all columns but idle ones, and without the lightest until the outputs are at most 2^53.
+
+    `shares` are the largest that each has of an eigenvalue of M. If the columns dropped hold at most a share d
+    of every eigenvalue, L rises by at most d/(1 - d) of it.
+    """
     order = np.argsort(shares, kind="stable")
     idle = np.cumsum(shares[order]) <= IDLE
     idle |= np.cumsum(outputs[order][::-1])[::-1] > OUTPUTS
-    keep = np.sort(order[~idle])
-    return replace(state, pool=pool.chosen(keep), weights=w[keep])
+    idle[-1] = False
+    return np.sort(order[~idle])
 
 
 def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixture:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -17,9 +18,11 @@ ENTRIES, STARTS = 1 << 17, 256
 """Cells of the random patterns that one signature is given in a round, and most patterns."""
 ENERGIES, FEWEST = 1 << 17, 4
 """Energies of the random patterns of a signature, unless they are fewer patterns than so many."""
-EACH, STEPS, POOL = 8, 4, 1 << 24
-"""Patterns of both kinds that a table is given at first, the steps that move their spectra, and the energies of
-all of them, half a gigabyte."""
+EACH, STEPS, POOL, LARGE = 8, 4, 1 << 24, 1 << 20
+"""Patterns of both kinds that a table is given at first, the steps that move their spectra, the energies of all
+of them, half a gigabyte, and the cells of those of one table."""
+SLICED, SLICINGS = 4, 3
+"""Axes along which slices are filled, fewer than so many, and the patterns of each choice of axes and size."""
 BALANCING, MOVED = 24, 1 << 25
 """Steps that move the spectrum of a random pattern towards the one wanted, and cells moved by all of them."""
 SHAKEN = 0.1
@@ -66,13 +69,33 @@ def tables(signature: Signature, rng: np.random.Generator) -> Pool:
     every row and column, so that their mixtures with patterns of smaller tables have any energies wanted.
     """
     whole = np.indices(signature.shape).all(axis=0)  # characters that touch every axis
-    count = int(np.clip(POOL // len(signature.characters.costs) ** 2, 1, EACH))
-    sizes = _near(signature, count, rng)
+    energies = len(signature.characters.costs) ** 2  # of one pattern of each table
+    count = int(np.clip(min(POOL // energies, LARGE // signature.cells), 1, EACH))
+    best = int(signature.cells / (2 + signature.excess))
+    sizes = np.clip(best + np.arange(count) % 2, 1, signature.cells - 1)
     fields = [
         signature.balanced(sizes, amplitudes, STEPS, rng)
         for amplitudes in (np.ones(signature.shape), whole.astype(float))
     ]
+    if EACH * signature.cells <= LARGE:
+        sliced = _sliced(signature, sizes, rng)
+        fields += [sliced] if len(sliced) * energies <= POOL else []
     return pooled(signature, np.concatenate(fields))
+
+
+def _sliced(signature: Signature, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return patterns of the least and the largest size that fill slices along some axes, one after the other.
+
+    In random patterns of few cells hardly any two cells differ in few axes alone, so that no mixture of them
+    has equal energies at all characters; with these there is one.
+    """
+    shape, axes = signature.shape, range(len(signature.shape))
+    chosen = [along for many in range(1, min(len(shape), SLICED)) for along in combinations(axes, many)]
+    fields, both = [np.zeros((0, signature.cells))], (sizes.min(), sizes.max())
+    for along in SLICINGS * chosen:
+        slices = rng.random([1 if t in along else a for t, a in enumerate(shape)])
+        fields.append((slices + 1e-3 * rng.random((2, *shape))).reshape(2, -1))
+    return signature.top(np.concatenate(fields), np.tile(both, SLICINGS * len(chosen)))
 
 
 def _fields(signature: Signature, amplitudes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -54,6 +54,11 @@ class Signature:
         """Outputs of one pattern: its placements and translates."""
         return self.cells * self.placements
 
+    def total(self, size: int) -> float:
+        """Return the energy of a pattern of k = `size` cells at all characters: c^2 k (cells - k)/(cells + c k)^2."""
+        share = self.excess / (self.cells + self.excess * size)
+        return share * share * size * (self.cells - size)
+
     def energies(self, patterns: np.ndarray) -> np.ndarray:
         """Return the mean energy of each type of characters over all placements (P, C)."""
         return np.asarray(self.power(patterns) @ self._mean)
