@@ -14,6 +14,7 @@ from stratagem.baselines.table import table_cells
 from stratagem.baselines.view import DESIGNED, report_view
 from stratagem.strategies import Randomiser
 from stratagem.strategies.subset_selection import SubsetSelection
+from stratagem.strategies.table_sampling import shares_by_cost
 from stratagem.strategies.views import View, Views
 
 
@@ -58,30 +59,22 @@ def marginal_selection(
     return Views(tuple(views), total_known=True)
 
 
-def shares_by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarray:
-    """Return shares in proportion to the square root of what each table costs (T,).
-
-    A character costs v over the eigenvalue of the table's information; tables that share one share its cost.
-    """
-    members = [frozenset(table) for table in tables]
-    costs = np.zeros(len(tables))
-    for touched in np.ndindex(setting.energies.shape):
-        needed = frozenset(np.flatnonzero(touched).tolist())
-        holding = [t for t, table in enumerate(members) if needed <= table]
-        if needed and holding:
-            costs[holding] += max(0.0, float(setting.energies[touched])) / len(holding)
-    strengths = [
-        SubsetSelection.best(prod(setting.sizes[i] for i in table), epsilon).eigenvalue for table in tables
-    ]
-    roots = np.sqrt(costs / strengths)
-    return roots / roots.sum()
+def _by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarray:
+    """Return the shares of the tables by their costs (T,)."""
+    kinds = [touched for touched in np.ndindex(setting.energies.shape) if any(touched)]
+    needed = [frozenset(np.flatnonzero(touched).tolist()) for touched in kinds]
+    held = np.array([[float(one <= frozenset(table)) for table in tables] for one in needed])
+    energies = np.array([max(0.0, float(setting.energies[touched])) for touched in kinds])
+    cells = [prod(setting.sizes[i] for i in table) for table in tables]
+    strengths = np.array([SubsetSelection.best(many, epsilon).eigenvalue for many in cells])
+    return shares_by_cost(energies, held, strengths)
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     tables = [table for table in tables_of(setting) if prod(setting.sizes[i] for i in table) > 1]
     if tables and setting.domain_size <= LARGE:
         yield "equal shares", _told(setting.sizes, epsilon, tables, np.full(len(tables), 1 / len(tables)))
-        shares = shares_by_cost(setting, epsilon, tables)
+        shares = _by_cost(setting, epsilon, tables)
         if (shares > 0).all() and not np.allclose(shares, shares[0]):
             yield "shares by cost", _told(setting.sizes, epsilon, tables, shares)
 

@@ -74,3 +74,25 @@ class TableSampling:
             )
             total += float(share) * held * oracle.eigenvalue
         return np.array([total])
+
+
+def shares_by_cost(
+    energies: np.ndarray, held: np.ndarray, strengths: np.ndarray, many: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the probabilities of tables, in proportion to the square root of what each costs (T,).
+
+    Characters cost their sum of v over the eigenvalue of a table's information; the tables that hold them
+    share that cost.
+
+    Args:
+        energies: the sum of v over the characters of each kind (K,), nonnegative.
+        held: how many of the tables of each type hold characters of each kind (K, T).
+        strengths: the eigenvalue of the information of the oracle of each type of table (T,).
+        many: how many tables of each type there are (T,); one by default.
+    """
+    number = np.ones(len(strengths)) if many is None else many
+    together = held.sum(axis=1)
+    known = together > 0
+    costs = (energies[known] / together[known]) @ held[known]
+    shares = np.sqrt(number * costs / strengths)
+    return shares / shares.sum()

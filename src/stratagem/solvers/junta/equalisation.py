@@ -57,11 +57,11 @@ class Variants(NamedTuple):
 def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Generator) -> list[Variants]:
     """Return patterns and weights with the same energies of each type, now equal at all its characters.
 
-    Permuting the values of an axis moves the energy of a pattern between the characters that touch the same
-    axes and leaves their sum. Weights w >= 0 of variants v of the patterns of a signature solve
-    sum_v w_v |x_v^(chi)|^2 = the mean over the characters that touch the same axes, one equation for each chi up
-    to conjugation; a vertex has no more variants than equations. Where these are many, a variant stands for its
-    images under a group of multiplications, so that an orbit of characters has one equation. The tables with
+    Permuting the values of an axis that knows no order moves the energy of a pattern between the characters of
+    a class that touch the same axes, and leaves their sum. Weights w >= 0 of variants v of the patterns of a
+    signature solve sum_v w_v |x_v^(chi)|^2 = the mean over such characters, one equation for each chi up to
+    conjugation; a vertex has no more variants than equations. Where these are many, a variant stands for its
+    images under multiplications of such axes, so that an orbit of characters has one equation. The tables with
     most equations have equally likely patterns instead, each of which makes up for those before it.
     """
     mixed = weights @ pool.energies
@@ -127,16 +127,24 @@ class _Table:
 
     @cached_property
     def touched(self) -> np.ndarray:
-        """Which axes each character touches, as a number; 0 where no query needs it (cells,)."""
-        shape = self.signature.shape
+        """A number for the axes that each character touches and its class; 0 where no query needs it (cells,)."""
+        shape, characters = self.signature.shape, self.signature.characters
         powers = 1 << np.arange(len(shape)).reshape(-1, *[1] * len(shape))
         touched = ((np.indices(shape) > 0) * powers).sum(axis=0)
-        return np.where(self.signature.characters.labels(self.signature.axes) >= 0, touched, 0).ravel()
+        labels = characters.labels(self.signature.axes)
+        numbers = np.where(labels >= 0, touched * len(characters.costs) + labels, -1)
+        return np.unique(np.append(-1, numbers), return_inverse=True)[1][1:]
+
+    @cached_property
+    def free(self) -> tuple[int, ...]:
+        """The axes whose values know no order."""
+        ordered = self.signature.characters.ordered
+        return tuple(t for t, g in enumerate(self.signature.axes) if not ordered[g])
 
     @cached_property
     def group(self) -> MultiplierGroup:
         """The multiplications whose images of a variant come with it."""
-        return MultiplierGroup.within(self.signature.shape, EQUATIONS, ELEMENTS)
+        return MultiplierGroup.within(self.signature.shape, self.free, EQUATIONS, ELEMENTS)
 
     @cached_property
     def asked(self) -> np.ndarray:
@@ -150,7 +158,7 @@ class _Table:
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """The mean of that over all characters that touch the same axes (cells,)."""
+        """The mean of that over all characters of a class that touch the same axes (cells,)."""
         levels = np.bincount(self.touched, self.power) / np.maximum(1, np.bincount(self.touched))
         levels[0] = 0
         return levels[self.touched]
@@ -175,7 +183,7 @@ class _Table:
 
         They are `count`, and with their images at most `room`.
         """
-        group = MultiplierGroup.within(self.signature.shape, 0, min(IMAGES, room // count))
+        group = MultiplierGroup.within(self.signature.shape, self.free, 0, min(IMAGES, room // count))
         variants, parents = self._variants(count, 1, rng)
         shares, even = self.shares[parents] / np.bincount(parents)[parents], np.full(count, 1 / count)
         others = self._complementary(count, group, rng)
@@ -203,12 +211,14 @@ class _Table:
         return self.signature.top(fields, np.full(len(near), size))
 
     def _variants(self, count: int, fewest: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return the patterns and, in proportion to their shares, some with the values of each axis permuted."""
+        """Return the patterns and, in proportion to their shares, some with values permuted that have no order."""
         each = np.maximum(fewest, np.round(count * self.shares)).astype(int)
         parents, shape = np.repeat(np.arange(len(each)), each), self.signature.shape
-        made = [
-            self.patterns[b].reshape(shape)[np.ix_(*map(rng.permutation, shape))].ravel() for b in parents
-        ]
+
+        def places() -> list[np.ndarray]:
+            return [rng.permutation(a) if t in self.free else np.arange(a) for t, a in enumerate(shape)]
+
+        made = [self.patterns[b].reshape(shape)[np.ix_(*places())].ravel() for b in parents]
         firsts = np.cumsum(each) - each
         variants = np.stack(made)
         variants[firsts] = self.patterns

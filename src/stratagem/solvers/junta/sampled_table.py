@@ -9,14 +9,12 @@ import numpy as np
 
 from stratagem.solvers.junta.published_junta import CELLS, maximal, sets_of
 from stratagem.strategies import SubsetSelection, TableSampling
+from stratagem.strategies.table_sampling import shares_by_cost
 from stratagem.workloads.spectrum import Spectrum, Type
 
 
 def sampled_tables(spectrum: Spectrum, epsilon: float) -> dict[str, TableSampling]:
     """Return table sampling with "equal shares" and with "shares by cost"; empty where tables are too large.
-
-    A table t is drawn in proportion to the square root of its cost, the sum over its characters of v over the
-    eigenvalue of its oracle's information; tables that share a character share its cost.
 
     Reference:
         Zhang et al., CALM, CCS 2018 (tables); Ye, Barg, IEEE Trans. Inf. Theory 2018 (subset selection).
@@ -29,19 +27,18 @@ def sampled_tables(spectrum: Spectrum, epsilon: float) -> dict[str, TableSamplin
         return {}
     oracles = tuple(SubsetSelection.best(many, epsilon) for many in cells)
     sets = np.array([sets_of(spectrum, table) for table in tables])
-    costs = np.zeros(len(tables))
-    for kind in kinds:
-        held = np.array([_holding(spectrum, table, kind) for table in tables])
-        costs += held / sets * spectrum.value(kind) * spectrum.multiplicity(kind) / held.sum()
-    roots = np.sqrt(costs / [oracle.eigenvalue for oracle in oracles])
-    shares = {"equal shares": sets, "shares by cost": sets * roots}
+    held = np.array([[_holding(spectrum, table, kind) for table in tables] for kind in kinds])
+    energies = np.array([spectrum.value(kind) * spectrum.multiplicity(kind) for kind in kinds])
+    strengths = np.array([oracle.eigenvalue for oracle in oracles])
+    by_cost = shares_by_cost(energies, held, strengths, sets)
+    shares = {"equal shares": sets / sets.sum(), "shares by cost": by_cost}
     return {
         name: TableSampling(
             sizes=spectrum.sizes,
             groups=spectrum.groups,
             tables=tuple(tables),
             oracles=oracles,
-            shares=share / share.sum(),
+            shares=share,
         )
         for name, share in shares.items()
     }
