@@ -25,6 +25,8 @@ NAMES = some.text(some.characters(codec="utf-8"), min_size=1, max_size=8).filter
         ("home town=3", ("home town",), (3,), "home town=3"),
         ({"age": 100, "sex": 2}, ("age", "sex"), (100, 2), "age=100,sex=2"),
         ({"a1": 2, "a2": 3}, ("a1", "a2"), (2, 3), "a1=2,a2=3"),
+        ([7, 16, 2], ("a1", "a2", "a3"), (7, 16, 2), "a1=7,a2=16,a3=2"),
+        ((2, 2), ("a1", "a2"), (2, 2), "2^2"),
     ],
 )
 def test_every_form_is_read_and_written_back(value, attributes, sizes, text):
@@ -70,6 +72,8 @@ def test_lists_become_tuples_and_equal_domains_hash_alike():
         ("age=100,age=2", "attribute 'age' was named 2 times"),
         ("9" * 10_000, "999...' was given"),
         ({}, "0 attributes and 0 sizes"),
+        ([], "0 attributes and 0 sizes"),
+        ([7, "x"], "attribute 'a2' is 'x'"),
         ({"age": 0}, "attribute 'age' is 0"),
         ({"age=": 2}, "'age=' was given as the name"),
         ({" age": 2}, "' age' was given as the name"),

@@ -3,7 +3,7 @@
 A domain is given as 64, "2^6", "age=100,sex=2", a dict of sizes, or a `Domain`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
@@ -21,7 +21,7 @@ from stratagem.workloads.total import Total
 from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import Workload
 
-DomainLike = Domain | int | str | Mapping[str, int]
+DomainLike = Domain | int | str | Mapping[str, int] | Sequence[int]
 
 
 def histogram(domain: DomainLike) -> Workload:

@@ -43,10 +43,10 @@ class Domain:
         object.__setattr__(self, "sizes", tuple(sizes))
 
     @staticmethod
-    def of(value: "Domain | int | str | Mapping[str, int]") -> "Domain":
-        """Read a domain from a number of cells, a mapping from names to sizes, or text.
+    def of(value: "Domain | int | str | Mapping[str, int] | Sequence[int]") -> "Domain":
+        """Read a domain from a number of cells, a mapping from names to sizes, a list of sizes, or text.
 
-        An int n gives one attribute named `value`; the text `2^6` gives a1, ..., a6.
+        An int n gives one attribute named `value`; the sizes [7, 16] give a1 and a2, the text `2^6` a1, ..., a6.
 
         Raises:
             ValueError: for anything that is not one of these forms.
@@ -57,6 +57,8 @@ class Domain:
             return Domain(tuple(value.keys()), tuple(value.values()))
         if isinstance(value, str):
             return _parse(value)
+        if isinstance(value, list | tuple):
+            return Domain(_numbered(len(value)), tuple(value))
         return Domain(("value",), (value,))
 
     @property
