@@ -16,7 +16,7 @@ CASES = [
     "hadamard",
 ]
 CASES += ["hierarchical", "one-output", "labels", "edges", "unit", "several-attributes", "prior", "fine"]
-TRANSLATES = ["cycle", "window", "torus", "torus-window", "binary-juntas", "mixed-juntas"]
+TRANSLATES = ["cycle", "window", "torus", "torus-window", "binary-juntas", "mixed-juntas", "ordered-tables"]
 CASES += TRANSLATES
 
 
@@ -84,6 +84,11 @@ def mechanism(case: str) -> Mechanism:
             strategy = juntas(sizes, groups, [(0, 0, 1), (1, 0, 1), (0,), (1,)], 1.0)
             W = st.marginals(dict(zip("abcde", sizes, strict=True)), 2)
             return Mechanism.of(strategy, W, 1.0, labels={"c": ["yes", "no"]}, edges={"b": [0, 18, 65, 130]})
+        case "ordered-tables":
+            sizes = {"age": 6, "sex": 2, "work": 3}
+            ranges = [st.all_range({"age": 6}), st.histogram({"sex": 2}), st.total({"work": 3})]
+            W = st.stack([st.kron(ranges), st.marginals(sizes, 2)])
+            return _optimised(W, 1.0, st.Junta(max_steps=1))
         case "hundred":
             strategy = juntas((2,) * 100, (tuple(range(100)),), [(0,) * 6, (0,) * 5, (0,) * 3], 1.0)
             return Mechanism.of(strategy, st.marginals("2^100", 3), 1.0)

@@ -1,5 +1,6 @@
 """Ranges and prefixes inside tables of a few attributes: the same numbers as by matrices, on domains of any size."""
 
+from functools import cache
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
@@ -9,7 +10,10 @@ import stratagem as st
 from stratagem.accuracy import largest_variances, query_variances
 from stratagem.accuracy.dense import dense_accuracy, per_query_variance
 from stratagem.bounds.blocks import block_norms
+from stratagem.collection.tally import counted
 from stratagem.prior import uniform
+from stratagem.solvers.junta.sampled_table import sampled_tables
+from stratagem.solvers.solver import Problem
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.workloads.harmonics import harmonics
 
@@ -131,3 +135,116 @@ def test_beyond_a_million_user_types_variances_are_listed_by_the_ordered_attribu
     assert short.per_type.shape == (6,)
     np.testing.assert_allclose(short.per_type, whole.per_type.reshape(6, 6).max(axis=1))
     assert short.average_variance == pytest.approx(whole.average_variance)
+
+
+@WORKLOADS
+def test_estimates_and_their_errors_are_those_of_the_matrix(workload):
+    for strategy in strategies(workload):
+        values = np.random.default_rng(3).integers(0, workload.domain_size, 2_000)
+        outputs = strategy.randomise(values, np.random.default_rng(4))
+        counts = np.bincount(outputs, minlength=strategy.outputs)
+        found, expected = (st.estimate(one, counts, workload) for one in (strategy, strategy.dense()))
+        np.testing.assert_allclose(found.answers, expected.answers, rtol=1e-7, atol=1e-5)
+        np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@WORKLOADS
+def test_the_search_ends_near_its_bound_and_never_above_sampled_tables(workload, epsilon):
+    """The bound is far from an optimum too: of small tables at epsilon 3, where whole cells are chosen."""
+    solution = st.optimise(workload, epsilon, st.Junta(max_steps=5))
+    assert solution.strategy.epsilon <= epsilon
+    assert (
+        solution.lower_bound <= solution.objective <= (1.55 if epsilon <= 1 else 1.7) * solution.lower_bound
+    )
+    if isinstance(solution.strategy, JuntaStrategy):
+        assert solution.objective <= sampled(workload, epsilon) * workload.domain_size * (1 + 1e-9)
+
+
+def sampled(workload, epsilon):
+    """Return L/n of a random table told by subset selection, the shares of tables equal or by their costs."""
+    spectrum = harmonics(workload).spectrum
+    listed = list(zip(spectrum.types, spectrum.values * spectrum.multiplicities, strict=True))
+    return min(
+        sum(v / float(strategy.eigenvalues(kind)[0]) for kind, v in listed if v)
+        for strategy in sampled_tables(spectrum, epsilon).values()
+    )
+
+
+CATEGORIES = {
+    "workclass": 7,
+    "education": 16,
+    "marital_status": 7,
+    "occupation": 14,
+    "relationship": 6,
+    "race": 5,
+    "sex": 2,
+    "native_country": 41,
+    "income": 2,
+}
+ADULT = {"age": 100, **CATEGORIES}
+
+
+def people(ages):
+    """Return ranges or prefixes of age by sex with all pair tables of the nine categories of Adult."""
+    pairs = st.kron([st.total({"age": 100}), st.marginals(CATEGORIES, 2)])
+    return st.stack([on(ADULT, age=ages, sex=st.histogram), pairs])
+
+
+@cache
+def short(ages):
+    """Return what a search of two seconds finds at epsilon 1."""
+    return st.optimise(people(ages), 1.0, st.Junta(max_steps=1, max_seconds=2.0))
+
+
+@pytest.mark.parametrize("ages", [st.all_range, st.prefix])
+def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
+    """5,400,192,000 user types; of a full search 2.0 % and 4.7 % above the bound are measured."""
+    workload = people(ages)
+    problem = Problem(workload, 1.0, 0.0)
+    assert isinstance(st.Auto().select(problem).solver, st.Junta)
+    solution = short(ages)
+    assert solution.lower_bound <= solution.objective <= 1.1 * solution.lower_bound
+    assert solution.objective <= sampled(workload, 1.0) * workload.domain_size
+    found = st.evaluate(workload, solution.strategy)
+    assert found.per_type.shape == (100,)
+    assert query_variances(workload, solution.strategy).sum() == pytest.approx(
+        found.average_variance, rel=1e-9
+    )
+    assert found.average_variance < found.worst_case_variance < 1.05 * found.average_variance
+    path = tmp_path / "people.ldp.json"
+    solution.mechanism().save(path)
+    loaded = st.load_mechanism(path)
+    user = dict.fromkeys(ADULT, 0) | {"age": 99}
+    assert 0 <= loaded.client.randomise(user)["output"] < loaded.strategy.outputs
+
+
+def test_errors_are_as_stated_for_people_of_all_ages():
+    """20,000 people: the sum of 13,950 squares has a standard deviation of some 5 % of its mean."""
+    workload = people(st.all_range)
+    strategy = short(st.all_range).strategy
+    values = np.random.default_rng(7).integers(0, list(ADULT.values()), (20_000, 10))
+    values[:, 0] //= 2
+    counts = counted(strategy.randomise(values, np.random.default_rng(8)), strategy.outputs)
+    found, truth = st.estimate(strategy, counts, workload), workload.answer_users(values)
+    stated = np.square(found.standard_errors).sum()
+    accuracy = st.evaluate(workload, strategy)
+    assert stated == pytest.approx(float(accuracy.per_type[values[:, 0]].sum()), rel=0.01)
+    assert np.square(found.answers - truth).sum() == pytest.approx(stated, rel=0.4)
+    wrong = st.JuntaStrategy(
+        strategy.sizes, strategy.groups, strategy.patterns, strategy.weights, strategy.ratio**2
+    )
+    off = st.estimate(wrong, counts, workload)
+    assert np.square(off.answers - truth).sum() > 2 * np.square(off.standard_errors).sum()
+
+
+TOO_MANY = {
+    "ranges of two long attributes": st.kron([st.all_range({"a": 200}), st.all_range({"b": 200})]),
+    "rows over all attributes": st.explicit(np.arange(8 * 2**15).reshape(8, -1) % 7, "2^15"),
+}
+
+
+@pytest.mark.parametrize("workload", TOO_MANY.values(), ids=TOO_MANY.keys())
+def test_an_order_of_too_many_cells_is_refused_in_one_sentence(workload):
+    with pytest.raises(ValueError, match="know an order of at most 2048 cells of a table"):
+        st.optimise(workload, 1.0)

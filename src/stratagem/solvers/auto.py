@@ -11,6 +11,8 @@ from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few.few_queries import FewQueries
 from stratagem.solvers.junta.junta import Junta
+from stratagem.solvers.junta.signatures import ORDERED as TOGETHER
+from stratagem.solvers.junta.signatures import searchable
 from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.solver import Problem, Solver
@@ -52,9 +54,10 @@ class Choice(NamedTuple):
 class Auto:
     """The solver and the size that fit the workload, the domain, the outputs and the time, and the reason.
 
-    One to three queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where the
-    queries only ask which values are equal, `Orbit` for ranges and histograms of one attribute. Everywhere
-    else, and under a prior or a limit of outputs, it is dense: two-level rows hold an optimal strategy, so
+    One to three queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where
+    the queries only ask which values are equal, and beyond 4,096 user types for tables with ranges and
+    prefixes; `Orbit` for ranges and histograms of one attribute. Everywhere else, and under a prior or a limit
+    of outputs, it is dense: two-level rows hold an optimal strategy, so
     `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user types
     all rows are listed. On larger domains the time decides: a search must get through its first weights, so a
     short one works with fewer rows. Fewer outputs than user types suffice only where the workload has a low
@@ -99,7 +102,8 @@ class Auto:
             raise ValueError(
                 f"{count_text(n)} user types were given to a search without symmetry, which takes at most {DENSE}: ask "
                 f"for the average over user types of marginals of up to {LOOKED_AT} attributes, of parities or of "
-                "ranges of one attribute, without a prior and a limit of outputs, or use coarser values"
+                f"ranges and prefixes that know an order of at most {TOGETHER} cells of a table, without a prior and "
+                "a limit of outputs, or use coarser values"
             )
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap)
         if self.outputs is not None:
@@ -140,7 +144,7 @@ class Auto:
                 Orbit(**limits),
                 f"values only count as equal or not, so all translates of patterns on {n} cells serve all",
             )
-        if spectrum is None and len(sizes) > 1 and n > MIXED:
+        if spectrum is None and len(sizes) > 1 and n > MIXED and searchable(workload) is not None:
             return Choice(
                 Junta(**limits),
                 f"the queries are about tables of a few of {len(sizes)} attributes, so patterns on a few serve all, "

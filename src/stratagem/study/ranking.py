@@ -22,6 +22,7 @@ from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
 from stratagem.objective import Average, Objective
 from stratagem.solvers.junta.published_junta import published_juntas
 from stratagem.solvers.junta.sampled_table import sampled_tables
+from stratagem.solvers.junta.signatures import searchable
 from stratagem.strategies import InvariantStrategy, JuntaStrategy, Randomiser, TableSampling
 from stratagem.workloads import Workload
 
@@ -137,16 +138,16 @@ def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = N
     """Return the baselines that a search by symmetry is held against, least objective first.
 
     All of them as long as their tables are small; on larger domains those whose reports are translates of
-    patterns on a few attributes, none for ordered values.
+    patterns on a few attributes, and table sampling where no query knows an order of values.
     """
     if workload.domain_size <= RANKED:
         return rank_baselines(workload, epsilon, aim)
     aim = Average(workload) if aim is None else aim
-    spectrum = workload.spectrum
+    asked = searchable(workload) if workload.spectrum is not None or len(workload.domain.sizes) > 1 else None
     published: dict[str, JuntaStrategy | TableSampling] = {}
-    if spectrum is not None:
-        sampled = sampled_tables(spectrum, epsilon)
-        published = {**published_juntas(spectrum, epsilon)}
+    if asked is not None:
+        sampled = {} if asked.parts else sampled_tables(asked.spectrum, epsilon)
+        published = {**published_juntas(asked.spectrum, epsilon)}
         published |= {f"{MARGINAL_SELECTION.name}, {shares}": one for shares, one in sampled.items()}
     best: dict[str, Contender] = {}
     for title, strategy in published.items():

@@ -16,8 +16,8 @@ from stratagem.workloads.stack import Stack
 from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import Array, Workload
 
-TABLES = 1 << 12
-"""Most tables of queries that know an order."""
+TABLES, QUERIES = 1 << 12, 1 << 26
+"""Most tables of queries that know an order, and most such queries, whose numbers are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +110,15 @@ class Harmonics:
 
 
 def harmonics(workload: Workload) -> Harmonics | None:
-    """Return the eigenvalues of the average of V/n, None where one table of all attributes knows an order.
+    """Return the eigenvalues of the average of V/n, None where too many queries know an order.
 
     Queries about tables are taken table by table, so that nothing is as large as the domain.
     """
     known, other = [], []
     for piece in _pieces(workload):
         (other if piece.spectrum is None else known).append(piece)
+    if sum(piece.queries for piece in other) > QUERIES:
+        return None
     margins = [margin for piece in other for margin in _first(piece)]
     if len(margins) > TABLES:
         return None

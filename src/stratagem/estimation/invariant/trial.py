@@ -71,9 +71,11 @@ def try_out(
 
 def _predicted(workload: Workload, strategy: InvariantStrategy, values: np.ndarray) -> float:
     """Return the exact total variance of the answers, sum_u x_u t_u."""
-    per_type = evaluate(workload, strategy).per_type
+    accuracy = evaluate(workload, strategy)
+    per_type, chosen = accuracy.per_type, list(accuracy.attributes or range(len(strategy.sizes)))
     if len(per_type) == 1:
         total = len(values) * float(per_type[0])
     else:
-        total = float(per_type[np.ravel_multi_index(tuple(values.T), strategy.sizes)].sum())
+        cells = np.ravel_multi_index(tuple(values.T[chosen]), [strategy.sizes[i] for i in chosen])
+        total = float(per_type[cells].sum())
     return total if total > ROUNDING * len(values) * workload.mean_square else 0.0

@@ -51,15 +51,22 @@ def divided(spectrum: Spectrum) -> Spectrum:
     return spectrum
 
 
+def searchable(workload: Workload) -> Harmonics | None:
+    """Return the characters that queries need, None where they know an order of too many cells together."""
+    found = harmonics(workload)
+    if found is None or prod(found.grid) > GRID:
+        return None
+    return found if all(prod(part.sizes) <= ORDERED for part in found.parts) else None
+
+
 def checked_harmonics(workload: Workload) -> Harmonics:
-    """Return the characters that queries need, after checking that they are few enough for a search.
+    """Return the characters that queries need.
 
     Raises:
-        ValueError: if queries know an order of too many cells together.
+        ValueError: if the queries know an order of too many cells together.
     """
-    found = harmonics(workload)
-    together = {part.ordered: prod(part.sizes) for part in found.parts} if found is not None else {}
-    if found is None or max(together.values(), default=0) > ORDERED or prod(found.grid) > GRID:
+    found = searchable(workload)
+    if found is None:
         raise ValueError(
             f"juntas were asked for queries that know an order of more than {ORDERED} cells of a table, or of more "
             f"than {GRID} over all tables: ask for ranges and prefixes of fewer attributes together, or use "
