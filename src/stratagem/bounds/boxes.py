@@ -1,9 +1,9 @@
-"""Every answer that two or three numbers may be given, checked box by box: the exact pricing of few queries."""
+"""Every answer that two to five numbers may be given, checked box by box: the exact pricing of few queries."""
 
 from __future__ import annotations
 
-import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from stratagem.bounds.sweep import Peaks
 
 CLIMBS = 40
 """Steps of an ascent; about ten are usual."""
-ROUNDS, BOXES = 40, 1 << 15
-"""Times that boxes are halved in every direction, and boxes at once, after which the largest ceiling counts."""
+BATCH, FIRST, BOXES = 1 << 13, 1 << 14, 1 << 20
+"""Boxes halved at once, boxes after which ascents start for the first time, and after which the largest ceiling
+counts: about ten seconds."""
 HIGHEST = 64
 """Boxes from whose middles ascents start."""
 CHUNK = 1 << 21
@@ -49,26 +50,64 @@ def ceiling(prices: np.ndarray, weights: np.ndarray, E: float, enough: float) ->
 
     All maxima lie in a ball. Over a box c_i lies between two numbers, and the convex max(c, E c) lies below its
     chord between them; so the sum lies below one concave quadratic, whose maximum over the box is a closed form.
-    Boxes whose ceiling is above `enough` are halved in every direction, until an ascent from their middles
-    shows an excess (k x r), or until there are too many. There are none where `enough` holds.
+    Boxes whose ceiling is above `enough` are halved, the highest first, each along the axis that moves the c_i of
+    unknown sign most, until an ascent from their middles shows an excess (k x r), or until there have been too
+    many. There are none where `enough` holds.
     """
-    reach = _reach(prices, weights, E)
-    r = prices.shape[1] - 1
-    corners = np.array(list(itertools.product([-0.5, 0.5], repeat=r)))
-    centres, half = np.zeros((1, r)), reach
-    settled, top, highest = -math.inf, np.array([math.inf]), centres
-    for _ in range(ROUNDS):
-        top = _tops(prices, weights, E, centres, half)
-        settled = max(settled, float(top[top <= enough].max(initial=-math.inf)))
-        centres, top = centres[top > enough], top[top > enough]
-        if len(centres) == 0:
-            return settled, centres
-        highest = centres[np.argsort(-top)[:HIGHEST]]
-        if climbed(prices, weights, E, highest).values.max() > enough or len(centres) << r > BOXES:
-            break
-        centres = (centres[:, None] + half * corners).reshape(-1, r)
-        half /= 2
-    return max(settled, float(top.max())), highest
+    reach, r = _reach(prices, weights, E), prices.shape[1] - 1
+    waiting = _tops(prices, weights, E, np.zeros((1, r)), np.full((1, r), reach))
+    settled, seen, look = -math.inf, 0, FIRST
+    while len(waiting.top) and seen < BOXES:
+        first = np.zeros(len(waiting.top), dtype=bool)
+        count = min(BATCH, len(first))
+        first[np.argpartition(-waiting.top, count - 1)[:count]] = True
+        halves = _tops(prices, weights, E, *waiting.take(first).halved())
+        settled = max(settled, float(halves.top[halves.top <= enough].max(initial=-math.inf)))
+        waiting = waiting.take(~first).join(halves.take(halves.top > enough))
+        seen += len(halves.top)
+        if seen >= look and len(waiting.top):
+            look *= 2
+            if climbed(prices, weights, E, waiting.highest()).values.max() > enough:
+                break
+    return max(settled, float(waiting.top.max(initial=-math.inf))), waiting.highest()
+
+
+@dataclass(frozen=True, eq=False)
+class _Boxes:
+    """Boxes centre + [-half, half], with what the sum nowhere exceeds inside."""
+
+    centre: np.ndarray
+    """(k, r)"""
+    half: np.ndarray
+    """(k, r)"""
+    top: np.ndarray
+    """(k,)"""
+    axis: np.ndarray
+    """The axis to halve (k,)."""
+
+    def take(self, which: np.ndarray) -> _Boxes:
+        """Return some of the boxes, by a mask or numbers."""
+        return _Boxes(self.centre[which], self.half[which], self.top[which], self.axis[which])
+
+    def join(self, other: _Boxes) -> _Boxes:
+        """Return the boxes of both."""
+        return _Boxes(
+            np.concatenate([self.centre, other.centre]),
+            np.concatenate([self.half, other.half]),
+            np.concatenate([self.top, other.top]),
+            np.concatenate([self.axis, other.axis]),
+        )
+
+    def halved(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the centres and half lengths (2 k, r) of both halves of every box."""
+        rows, half, move = np.arange(len(self.top)), self.half.copy(), np.zeros_like(self.half)
+        half[rows, self.axis] /= 2
+        move[rows, self.axis] = half[rows, self.axis]
+        return np.concatenate([self.centre - move, self.centre + move]), np.concatenate([half, half])
+
+    def highest(self) -> np.ndarray:
+        """Return the middles of the highest boxes."""
+        return self.centre[np.argsort(-self.top)[:HIGHEST]]
 
 
 def _reach(prices: np.ndarray, weights: np.ndarray, E: float) -> float:
@@ -76,27 +115,37 @@ def _reach(prices: np.ndarray, weights: np.ndarray, E: float) -> float:
     return float(E * np.abs(prices[:, 1:]).sum(axis=0).max() / (2 * weights.sum())) * (1 + 1e-9)
 
 
-def _tops(prices: np.ndarray, weights: np.ndarray, E: float, centres: np.ndarray, half: float) -> np.ndarray:
-    """Return the ceiling over every box centre + [-half, half]^r (k,)."""
+def _tops(
+    prices: np.ndarray, weights: np.ndarray, E: float, centres: np.ndarray, halves: np.ndarray
+) -> _Boxes:
+    """Return boxes (k) with their ceilings."""
     size = max(1, CHUNK // prices.size)
-    parts = [centres[k : k + size] for k in range(0, len(centres), size)]
-    return np.concatenate([_top(prices, weights, E, part, half) for part in parts])
+    parts = [slice(k, k + size) for k in range(0, len(centres), size)]
+    found = [_top(prices, weights, E, centres[part], halves[part]) for part in parts]
+    tops, axes = (np.concatenate(each) for each in zip(*found, strict=True))
+    return _Boxes(centres, halves, tops, axes)
 
 
-def _top(prices: np.ndarray, weights: np.ndarray, E: float, centres: np.ndarray, half: float) -> np.ndarray:
-    """Return the ceiling over every box of a few (k,)."""
+def _top(
+    prices: np.ndarray, weights: np.ndarray, E: float, centres: np.ndarray, halves: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ceiling over every box of a few (k,), and the axis to halve (k,)."""
     constant, linear = prices[:, 0], prices[:, 1:]
     low, high = np.broadcast_to(constant, (2, len(centres), len(prices))).copy()
-    for mu, middle in zip(linear.T, centres.T, strict=True):
+    spreads = []
+    for mu, middle, half in zip(linear.T, centres.T, halves.T, strict=True):
         first, last = (middle - half)[:, None], (middle + half)[:, None]
-        ends = mu * first - weights * first**2, mu * last - weights * last**2
-        low += np.minimum(*ends)
+        least = np.minimum(mu * first - weights * first**2, mu * last - weights * last**2)
         vertex = np.divide(mu, 2 * weights, where=weights > 0, out=np.copysign(np.inf, mu))
         best = np.clip(vertex, first, last)
-        high += mu * best - weights * best**2
+        spreads.append(mu * best - weights * best**2 - least)
+        low += least
+        high += least + spreads[-1]
+    unknown = (low < 0) & (high > 0)
     chord = (np.maximum(high, E * high) - np.maximum(low, E * low)) / np.where(high > low, high - low, 1.0)
     slope = np.where(low >= 0, E, np.where(high <= 0, 1.0, np.where(high > low, chord, E)))
     rest = np.maximum(low, E * low) - slope * low
     square, slopes = slope @ weights, slope @ linear
-    t = np.clip(slopes / (2 * square)[:, None], centres - half, centres + half)
-    return rest.sum(axis=1) + slope @ constant + ((slopes - square[:, None] * t) * t).sum(axis=1)
+    t = np.clip(slopes / (2 * square)[:, None], centres - halves, centres + halves)
+    top = rest.sum(axis=1) + slope @ constant + ((slopes - square[:, None] * t) * t).sum(axis=1)
+    return top, np.stack([np.sum(spread, axis=1, where=unknown) for spread in spreads]).argmax(axis=0)

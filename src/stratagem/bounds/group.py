@@ -8,7 +8,7 @@ import numpy as np
 
 GROUPS, SEVERAL = 128, 64
 """Kinds of users that are told apart by one number, those of a group at most 1/126 of the range from each other, and
-by two or three."""
+by two to five."""
 
 
 def grouped(F: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

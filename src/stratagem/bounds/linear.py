@@ -19,8 +19,12 @@ LIMIT = 4096
 """Largest domain: a second or two up to 1,024 user types, all of it for the Gram matrix."""
 LARGEST_RATIO = 1e12
 """E beyond which sums over user types have no digits left."""
-RANK = 3
-"""Queries, up to multiples, sums and the total, beyond which boxes that prove a bound are too many."""
+RANK = 5
+"""Queries, up to multiples, sums and the total, beyond which boxes that prove a bound are too many: six take
+ten times as many as five."""
+SIMPLE, LISTED = 3, 12
+"""More queries than the first number are left to the search among all patterns, which is exact, up to the second
+number of user types."""
 SAFETY = 1e-9
 """Relative amount taken off, far above the rounding of sums over kinds of users."""
 
@@ -52,7 +56,7 @@ def linear(workload: Workload, epsilon: float, prior: np.ndarray | None = None) 
 
 
 def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = None) -> LinearDual | None:
-    """Return the optimum for queries that are combinations of one to three and the total, from below.
+    """Return the optimum for queries that are combinations of one to five and the total, from below.
 
     Let F (n x r) be the queries less their means under h = n p, p a prior (n,), 1/n by default, with
     V = F F^T seen from p^perp. A strategy with rows theta_k s_k, s_k in {1, E}^n, and the answers t_k in R^r for
@@ -65,7 +69,7 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
     (module sweep) and bounded box by box above (module boxes); prices come from the programme over some answers
     (module interior), which more answers then join. User types with nearly the same f share their mean:
     whatever serves each of them serves, on average over them, the mean, so that the bound stays valid. None for
-    other queries and beyond 4,096 user types.
+    other queries, for more than three queries up to 12 user types, and beyond 4,096.
 
     Reference:
         Badanidiyuru, Ghazi, Kamath, Kumar, Leeman, Manurangsi, Varadarajan, Zhang, Optimal Unbiased
@@ -75,7 +79,7 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
     if not 1 < n <= LIMIT or workload.norms is not None or total_alone(workload.gram()):
         return None
     F = low_rank_factor(centre(workload.gram(), prior), RANK)
-    if F is None:
+    if F is None or (F.shape[1] > SIMPLE and n <= LISTED):
         return None
     E = ratio(epsilon)
     if E > LARGEST_RATIO:

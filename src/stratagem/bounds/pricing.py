@@ -11,6 +11,7 @@ import numpy as np
 from stratagem.bounds import columns
 from stratagem.bounds.branch import Worst
 from stratagem.bounds.certificate import Certificate
+from stratagem.bounds.listing import LISTED, listed
 from stratagem.bounds.master import Centre, Start, solve
 from stratagem.bounds.nuclear import total_term
 from stratagem.privacy import check
@@ -149,6 +150,10 @@ class _Search:
     def _price(self, seconds: float, left: float) -> Worst:
         """Search what the trial violates most; a glance will do while it is far from any use."""
         slacks = (self.trial.slack, self.fresh.slack)[: 2 if self.held else 1]
+        if len(self.V) <= LISTED:
+            lists = [listed(slack) for slack in slacks]
+            self.met = np.concatenate([one.patterns for one in lists])
+            return lists[0]
         weights = self.centre.theta
         minima = np.concatenate([columns.descend(s, self.patterns, weights, self.rng) for s in slacks])
         reach = self.trial.value(float(self.trial.slack.scores(minima).min(initial=0.0)))

@@ -15,14 +15,16 @@ from stratagem.bounds.sweep import Peaks, peaks
 
 GRID, TAIL = 192, 12
 """Answers of one number to begin with, evenly spaced, and those beyond each end, up to twice as far out."""
-SIDE = {2: 15, 3: 6}
-"""Answers along each principal axis of two or three numbers to begin with."""
+SIDE = {2: 15, 3: 6, 4: 4, 5: 3}
+"""Answers along each principal axis of two to five numbers to begin with."""
 FEW = 64
 """Kinds of users up to which the answers of randomised response, the best at large epsilon, are among the first."""
-ROUNDS, ADDED = {1: 4, 2: 25, 3: 30}, 64
+ROUNDS, ADDED = {1: 4, 2: 25, 3: 30, 4: 30, 5: 30}, 64
 """Solutions of the programme, and answers that join where the last one's prices are exceeded most."""
-TIGHT, NEGLIGIBLE = 3e-4, 1e-6
-"""Distance of bound and programme at which they end, relative to the variance and to the objective."""
+TIGHT, NEGLIGIBLE = {1: 3e-4, 2: 3e-4, 3: 3e-4, 4: 5e-4, 5: 5e-4}, 1e-6
+"""Distance of bound and programme at which they end, relative to the variance, by rank, and to the objective."""
+CHECKS, LAST = 2, 8
+"""Times that boxes check prices, lowered in between, before more answers join, and when none join any more."""
 CUTS = 256
 """Answers that stay although they are not used, the latest, because they limit prices."""
 LOWERINGS = 12
@@ -84,13 +86,11 @@ def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float
     for left in reversed(range(ROUNDS[columns.shape[1]])):
         proofs = _proofs(found.prices, proof, given, starts)
         proof = max([*proofs, proof or proofs[0]], key=lambda one: one.bound)
-        slack = TIGHT * (best.value - noise) + NEGLIGIBLE * best.value
+        slack = TIGHT[columns.shape[1]] * (best.value - noise) + NEGLIGIBLE * best.value
         if best.value - proof.bound <= slack or not left:
-            top, opened = proof.certified(given, slack)
-            if len(opened) == 0 or not left:
+            proof, top, starts, secured = _secured(proof, given, starts, slack, LAST if not left else CHECKS)
+            if secured or not left:
                 break
-            starts = np.concatenate([starts, opened])
-            proof = _lowered(proof.prices, given, starts)
             proofs = [proof]
         cuts = np.concatenate([*(one.more for one in proofs), cuts[: CUTS if several else 0]])
         cuts = cuts[np.sort(np.unique(cuts, axis=0, return_index=True)[1])]
@@ -116,6 +116,24 @@ def _solved(given: Answers) -> _Solved:
     kept = at.theta > USED * at.theta.max()
     value = float((given.costs * (at.theta[:, None] + at.x)).sum())
     return _Solved(given.points[kept], at.theta[kept], value, at.prices)
+
+
+def _secured(
+    proof: Proof, given: Answers, starts: np.ndarray, slack: float, checks: int
+) -> tuple[Proof, float, np.ndarray, bool]:
+    """Return a proof, what no answer exceeds, the places where ascents start, and whether boxes have shown it.
+
+    Where boxes find an answer that exceeds the prices more than was seen, those are lowered and checked again, up to
+    so many times, from the third time on with twice the slack.
+    """
+    for check in range(checks):
+        top, opened = proof.certified(given, slack * 2.0 ** max(0, check - 1))
+        if len(opened) == 0:
+            return proof, top, starts, True
+        starts = np.concatenate([starts, opened])
+        if check + 1 < checks:
+            proof = _lowered(proof.prices, given, starts)
+    return proof, top, starts, False
 
 
 def _proofs(prices: np.ndarray, best: Proof | None, given: Answers, starts: np.ndarray) -> list[Proof]:

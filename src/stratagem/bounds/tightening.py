@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds.attempt import attempted
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
+from stratagem.bounds.listing import LISTED
 from stratagem.bounds.pricing import Priced, generate
 from stratagem.bounds.sdp import LIMIT as RELAXED
 from stratagem.bounds.sdp import sdp
@@ -30,6 +31,8 @@ LARGE = 10.0
 """Size n/(1 + E) of optimal patterns beyond which branch and bound never got past the weighted bound."""
 MARGIN = 0.9
 """Share of the gap asked for that pattern generation aims at, as it compares with its own strategy."""
+SURE = 9e-4
+"""Gap that pattern generation aims at where it lists all patterns, which takes a few seconds."""
 LATE = 0.5
 """Seconds below which nothing new is begun."""
 
@@ -46,8 +49,8 @@ def tighten(
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
-    In this order: the exact optimum up to n = 10, pricing up to n = 128 while optimal patterns have at most
-    ten elements, the semidefinite bound up to n = 32.
+    In this order: the exact optimum up to n = 10, pricing up to n = 20, and up to n = 128 while optimal patterns
+    have at most ten elements, the semidefinite bound up to n = 32.
     Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
     from which pricing starts: without them it must find them first. Whatever is passed, each number is a
@@ -88,10 +91,12 @@ class _Tightening:
     def run(self, patterns: np.ndarray | None) -> None:
         """Compute one bound after the other while there is need."""
         n, gap, p = self.workload.domain.size, MARGIN * self.gap, self.prior
+        if n <= LISTED:
+            gap = min(gap, SURE)
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
             self.bounds = replace(self.bounds, exact=attempted(lambda: exact(*problem, prior=p)))
-        few = n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon))
+        few = n <= LISTED or (n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon)))
         if few and (seconds := self.left()):
             start = (patterns, self.objective, self.bounds.best)
             self._priced(attempted(lambda: generate(*problem, gap, seconds, *start, p)))

@@ -54,7 +54,7 @@ class Choice(NamedTuple):
 class Auto:
     """The solver and the size that fit the workload, the domain, the outputs and the time, and the reason.
 
-    One to three queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where
+    One to five queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where
     the queries only ask which values are equal, and beyond 4,096 user types for tables with ranges and
     prefixes; `Orbit` for ranges and histograms of one attribute. Everywhere else, and under a prior or a limit
     of outputs, it is dense: two-level rows hold an optimal strategy, so

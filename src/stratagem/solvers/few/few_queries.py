@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.linear import LIMIT, RANK, LinearDual
+from stratagem.bounds.linear import LIMIT, LISTED, RANK, SIMPLE, LinearDual
 from stratagem.privacy import ratio
 from stratagem.solvers.few.interval import interval_strategy
 from stratagem.solvers.few.served import served_strategy
@@ -29,11 +29,11 @@ class Randomised:
 
 @dataclass(frozen=True)
 class FewQueries(Solver):
-    """The optimal unbiased randomiser of one to three numbers: a mean, a mean with a variance, a predicate, scores.
+    """The optimal unbiased randomiser of one to five numbers: a mean, a mean with a variance, a predicate, scores.
 
     Every output carries an answer, and each user type raises the probabilities of some near its own numbers
     by the factor E. Answers and probabilities solve a linear programme (see `linear_dual`), which also gives
-    the bound. The queries may be any combinations of three queries and of the total, under any prior.
+    the bound. The queries may be any combinations of five queries and of the total, under any prior.
 
     Raises:
         ValueError: for a gap that is no number of at least 0, and for other queries.
@@ -65,7 +65,7 @@ class FewQueries(Solver):
             raise ValueError(
                 f"the solver FewQueries was given {problem.workload.queries} queries over "
                 f"{problem.workload.domain_size} user types, but takes combinations of {RANK} queries and the total, "
-                f"over at most {LIMIT}: use st.Auto() or st.Certified()"
+                f"over at most {LIMIT}, more than {SIMPLE} over more than {LISTED}: use st.Auto() or st.Certified()"
             )
         strategy, answers = _strategy(found, ratio(problem.epsilon))
         return Randomised(strategy, found.cost(answers, strategy.forward(problem.shares)))
