@@ -126,6 +126,7 @@ def _secured(
     Where boxes find an answer that exceeds the prices more than was seen, those are lowered and checked again, up to
     so many times, from the third time on with twice the slack.
     """
+    top = math.inf
     for check in range(checks):
         top, opened = proof.certified(given, slack * 2.0 ** max(0, check - 1))
         if len(opened) == 0:
