@@ -219,6 +219,14 @@ def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
     assert 0 <= loaded.client.randomise(user)["output"] < loaded.strategy.outputs
 
 
+def test_a_cycle_costs_ranges_little_and_prefixes_more():
+    """The closed bound of the average over translations, over that of the line itself."""
+    for name, lost in [(st.all_range, 1.0011), (st.prefix, 1.526)]:
+        V = name(100).translation_spectrum()[1:] / 100
+        ratio = np.square(np.sqrt(V).sum() / block_norms(harmonics(name(100))).centred)
+        assert ratio == pytest.approx(lost, rel=1e-3)
+
+
 def test_errors_are_as_stated_for_people_of_all_ages():
     """20,000 people: the sum of 13,950 squares has a standard deviation of some 5 % of its mean."""
     workload = people(st.all_range)

@@ -60,6 +60,9 @@ class Junta(Solver):
     For fixed patterns L/n = v_0 + sum_c costs_c/m_c is convex in the weights. Its gradient prices the energy
     of a further pattern at each character: a quadratic form, which the top cells of its own gradient raise,
     two fast transforms for all starts at once.
+    Along attributes that queries know an order of, every frequency is a character of its own: translations on a
+    cycle of their values change V, so that L is exact but the best strategy on a line is lost: all ranges of
+    100 values lose 0.1 % by the closed bounds, prefixes 53 %.
 
     Raises:
         ValueError: for parameters out of range.
