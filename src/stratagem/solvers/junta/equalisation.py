@@ -30,8 +30,9 @@ TRIES = 3
 """How often variants are drawn until the weights are exact, each time twice as many."""
 FEWEST, MOST, IMAGES = 4, 256, 16
 """Equally likely patterns of a table that is not solved, between the first two, and most images of each."""
-RATE, SECONDS = 1 << 21, (2.0, 8.0)
-"""Cells of such patterns that are found in a second or less, and how long that may take."""
+RATE, PATTERN, SECONDS = 1 << 21, 1 << 10, (2.0, 8.0)
+"""Cells of such patterns that are found in a second or less, cells that take as long as what every pattern takes
+whatever its size, and how long all may take."""
 STEPS = 2
 """Steps that move the spectrum of the next of them towards what those before it lack: more gain nothing."""
 BLOCK = 1 << 21
@@ -70,7 +71,8 @@ def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Ge
     others = [table for table in tables if table not in solved]
     cells, many = max(1, sum(table.signature.cells for table in others)), max(1, len(others))
     room = max(FEWEST, min(PATTERNS // many, CELLS // cells))
-    count = int(np.clip(RATE * np.clip(seconds, *SECONDS) / cells, FEWEST, min(MOST, room)))
+    affordable = RATE * np.clip(seconds, *SECONDS) / (cells + PATTERN * many)
+    count = int(np.clip(affordable, FEWEST, min(MOST, room)))
     made = [table.solved(rng) or table for table in solved] + others
     return [table.drawn(count, room, rng) if isinstance(table, _Table) else table for table in made]
 
