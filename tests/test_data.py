@@ -89,7 +89,7 @@ def test_spaced_edges_have_no_drift():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0:63:1", "gives 63 bins, but the attribute has 64"),
+        ("0:63:1", "make 63 bins, but the attribute has 64"),
         ("3,2,1", "increase"),
         ("0,nan", "increase"),
         ("0:64:0", "whole steps"),
@@ -107,7 +107,7 @@ def test_wrong_edges_are_refused(text, words):
         Edges.parse(text, 64)
 
 
-@pytest.mark.parametrize(("text", "words"), [("a,b", "2 labels were given"), ("a,b,a", "'a' twice")])
+@pytest.mark.parametrize(("text", "words"), [("a,b", "2 labels were given"), ("a,b,a", "'a' was given twice")])
 def test_wrong_labels_are_refused(text, words):
     with pytest.raises(ValueError, match=words):
         Labels.parse(text, 3)

@@ -57,7 +57,7 @@ class Domain:
             return Domain(tuple(value.keys()), tuple(value.values()))
         if isinstance(value, str):
             return _parse(value)
-        if isinstance(value, list | tuple):
+        if isinstance(value, Sequence):
             return Domain(_numbered(len(value)), tuple(value))
         return Domain(("value",), (value,))
 
