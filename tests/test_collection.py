@@ -8,7 +8,7 @@ import pytest
 
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
-from stratagem.collection.report_table import aggregate
+from stratagem.collection.report_table import AnonymousReportsError, aggregate
 
 IDENTIFIER = "0123456789abcdef" * 4
 MECHANISM = IDENTIFIER[:16]
@@ -99,7 +99,9 @@ def test_a_table_is_counted_where_it_lies(tmp_path, rng):
     whole = facts(collected(tmp_path / "a.csv"))
     assert facts(aggregate(table, IDENTIFIER, OUTPUTS)) == whole
     assert facts(aggregate(table.cast({"output": "int16"}), IDENTIFIER, OUTPUTS)) == whole
-    anonymous = aggregate(table.drop("id"), IDENTIFIER, OUTPUTS)
+    with pytest.raises(AnonymousReportsError, match="the table has no column 'id'"):
+        aggregate(table.drop("id"), IDENTIFIER, OUTPUTS)
+    anonymous = aggregate(table.drop("id"), IDENTIFIER, OUTPUTS, anonymous="count")
     assert anonymous.anonymous == anonymous.reports == 300
     connection.disconnect()
 
@@ -119,10 +121,11 @@ def test_files_and_folders_are_one_collection(tmp_path, rng):
     assert [(step.done, step.files, step.rows, step.copy_of) for step in steps] == [
         (k, 6, 100, None) for k in range(1, 7)
     ]
+    assert collection.skipped == []
     assert facts(parts) == facts(collected(tmp_path / "all.csv"))
 
 
-def test_a_file_given_again_or_copied_changes_nothing(tmp_path, rng):
+def test_a_file_given_again_changes_nothing_and_a_copy_counts_as_repeats(tmp_path, rng):
     reports = drawn(rng, 100)
     for name in ("a.csv", "b.csv"):
         write_csv(tmp_path / name, reports)
@@ -130,35 +133,18 @@ def test_a_file_given_again_or_copied_changes_nothing(tmp_path, rng):
     state = tmp_path / "s.reports.duckdb"
     with Collection(state, IDENTIFIER, OUTPUTS) as collection:
         assert collection.add(tmp_path / "a.csv")[0].rows == 100
-        first = facts(collection.tally())
-        assert [taken.copy_of for taken in collection.add([tmp_path / "a.csv", tmp_path / "b.csv"])] == [
-            str(tmp_path / "a.csv")
-        ] * 2
-        assert facts(collection.tally()) == first
+        once = collection.tally()
+        again = collection.add([tmp_path / "a.csv", tmp_path / "a.csv"])
+        assert [(taken.rows, taken.before) for taken in again] == [(0, True)] * 2
+        assert facts(collection.tally()) == facts(once)
     with Collection(state, IDENTIFIER, OUTPUTS) as collection:
-        assert facts(collection.tally()) == first
+        assert facts(collection.tally()) == facts(once)
+        (copy,) = collection.add(tmp_path / "b.csv")
+        assert (copy.rows, copy.before, copy.copy_of) == (100, False, str(tmp_path / "a.csv"))
         collection.add(tmp_path / "c.jsonl")
         tally = collection.tally()
-    assert tally.counts.tolist() == first[0]
-    assert tally.duplicates == first[2] + 100
-
-
-def test_without_ids_the_tally_says_so_and_files_are_told_by_content(tmp_path):
-    (tmp_path / "a.csv").write_text("output\n1\n1\n6\n7\n")
-    (tmp_path / "b.csv").write_text("output\n1\n1\n6\n7\n")
-    (tmp_path / "c.csv").write_text("output\n2\n")
-    write_csv(tmp_path / "d.csv", [("d" * 32, 3), ("d" * 32, 3)])
-    with Collection(None, IDENTIFIER, OUTPUTS) as collection:
-        collection.add(tmp_path)
-        tally = collection.tally()
-        assert tally.counts.tolist() == [0, 2, 1, 1, 0, 0, 1]
-        assert (tally.anonymous, tally.duplicates, tally.received) == (4, 1, 7)
-        (tmp_path / "c.csv").write_text("output\n2\n2\n")
-        with pytest.raises(ValueError, match=r"c\.csv has changed since it was taken, and without ids"):
-            collection.add(tmp_path / "c.csv")
-        write_csv(tmp_path / "d.csv", [("d" * 32, 3), ("e" * 32, 4)])
-        collection.add(tmp_path / "d.csv")
-        assert collection.tally().counts.tolist() == [0, 2, 1, 1, 1, 0, 1]
+    assert tally.counts.tolist() == once.counts.tolist()
+    assert (tally.received, tally.duplicates) == (300, once.duplicates + 200)
 
 
 def test_ids_in_several_passes_are_told_apart_alike(tmp_path, rng, monkeypatch):
@@ -209,7 +195,7 @@ def test_hostile_rows_are_counted_by_reason(tmp_path):
 
 def test_an_open_quote_swallows_nothing(tmp_path):
     (tmp_path / "a.csv").write_text('note,output\n"never closed,1\n' + "fine,2\n" * 50)
-    assert collected(tmp_path / "a.csv").counts.tolist() == [0, 1, 50, 0, 0, 0, 0]
+    assert collected(tmp_path / "a.csv", anonymous="count").counts.tolist() == [0, 1, 50, 0, 0, 0, 0]
 
 
 def test_other_columns_may_be_called_anything(tmp_path):
@@ -223,7 +209,7 @@ def test_reports_of_another_mechanism_are_rejected(tmp_path, rng):
     write_jsonl(tmp_path / "a.jsonl", drawn(rng, 10))
     write_parquet(tmp_path / "b.parquet", drawn(rng, 10))
     (tmp_path / "c.csv").write_text("mechanism,output\n,1\n" + f"{MECHANISM} ,1\n")
-    with Collection(None, "f" * 64, OUTPUTS) as collection:
+    with Collection(None, "f" * 64, OUTPUTS, anonymous="count") as collection:
         collection.add(tmp_path)
         assert facts(collection.tally()) == ([0] * OUTPUTS, {"another mechanism": 22}, 0, 0, 0, 22)
 

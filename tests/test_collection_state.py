@@ -1,7 +1,10 @@
 """The state of a collection: killed at any moment it loses and doubles nothing, and it belongs to one mechanism."""
 
+import hashlib
+import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -11,6 +14,7 @@ import numpy as np
 import pytest
 
 from stratagem.collection import report_file
+from stratagem.collection import state as state_tables
 from stratagem.collection.collection import Collection
 
 IDENTIFIER = "0123456789abcdef" * 4
@@ -28,9 +32,9 @@ def die():
 
 check, statement = Collection._check_new, Collection._sql
 
-def inside(self, number, content):
-    check(self, number, content)
-    if number == 2:
+def inside(self, content, size):
+    check(self, content, size)
+    if statement(self, "SELECT count(*) FROM files") == [(2,)]:
         die()
 
 def committing(self, text, *values):
@@ -45,7 +49,7 @@ if "committing" in where:
     Collection._sql = committing
 if "careless" in where:
     Collection._transaction = lambda self: contextlib.nullcontext()
-with Collection(state, identifier, int(outputs)) as collection:
+with Collection(state, identifier, int(outputs), anonymous="count") as collection:
     print("open", flush=True)
     collection.add(Path(folder), lambda taken: "between" in where and taken.done == 3 and die())
 """
@@ -66,7 +70,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def undisturbed(folder):
-    with Collection(None, IDENTIFIER, OUTPUTS) as collection:
+    with Collection(None, IDENTIFIER, OUTPUTS, anonymous="count") as collection:
         collection.add(folder)
         return facts(collection)
 
@@ -91,7 +95,7 @@ def taken(state):
 
 
 def finished(state, folder):
-    with Collection(state, IDENTIFIER, OUTPUTS) as collection:
+    with Collection(state, IDENTIFIER, OUTPUTS, anonymous="count") as collection:
         collection.add(folder)
         return facts(collection)
 
@@ -158,8 +162,8 @@ def test_another_database_is_refused(tmp_path, statement):
 def test_a_later_version_is_refused(tmp_path):
     Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS).close()
     with duckdb.connect(tmp_path / "s.duckdb") as connection:
-        connection.execute("UPDATE about SET version = 2")
-    with pytest.raises(ValueError, match="is no collection of version 1"):
+        connection.execute("UPDATE about SET version = 3")
+    with pytest.raises(ValueError, match="is no collection of version 2 or before: name another file"):
         Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS)
 
 
@@ -179,10 +183,93 @@ def test_what_is_no_database_or_in_use_is_refused(tmp_path, folder):
         assert other.returncode == 1
 
 
+OLD = f"""
+    CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT);
+    CREATE TABLE files (number INTEGER, path VARCHAR, sha256 VARCHAR UNIQUE, rows BIGINT);
+    CREATE TABLE reports (file INTEGER, id UUID, output BIGINT, reason VARCHAR);
+    INSERT INTO about VALUES ('stratagem reports', 1, '{IDENTIFIER}', {OUTPUTS});
+"""
+"""The tables as the first version made them."""
+
+
+def old_state(path, inbox):
+    """Make a state of the first version that took the file a.csv, without ids, and b.csv, with one."""
+    digests = [hashlib.sha256((inbox / name).read_bytes()).hexdigest() for name in ("a.csv", "b.csv")]
+    with duckdb.connect(path) as connection:
+        connection.execute(OLD)
+        for number, (name, rows) in enumerate([("a.csv", 2), ("b.csv", 1)]):
+            values = [number, str((inbox / name).resolve()), digests[number], rows]
+            connection.execute("INSERT INTO files VALUES (?, ?, ?, ?)", values)
+        connection.execute("INSERT INTO reports VALUES (0, NULL, 1, NULL), (0, NULL, 1, NULL)")
+        connection.execute("INSERT INTO reports VALUES (1, ?, 3, NULL)", ["d" * 32])
+
+
+def test_a_state_of_the_first_version_goes_on(tmp_path):
+    (tmp_path / "a.csv").write_text("output\n1\n1\n")
+    (tmp_path / "b.csv").write_text(f"id,output\n{'d' * 32},3\n")
+    state = tmp_path / "s.duckdb"
+    old_state(state, tmp_path)
+    for _ in range(2):
+        with Collection(state, IDENTIFIER, OUTPUTS) as collection:
+            taken = collection.add([tmp_path / "a.csv", tmp_path / "b.csv"])
+            assert [each.before for each in taken] == [True, True]
+            assert collection.tally().counts.tolist() == [0, 2, 0, 1, 0, 0, 0]
+    (tmp_path / "copy.csv").write_text("output\n1\n1\n")
+    with Collection(state, IDENTIFIER, OUTPUTS, anonymous="count") as collection:
+        assert collection.add(tmp_path / "copy.csv")[0].copy_of == str(tmp_path / "a.csv")
+        assert collection.tally().counts.tolist() == [0, 4, 0, 1, 0, 0, 0]
+
+
+def test_a_state_of_the_first_version_killed_while_it_is_brought_up_to_date_is_whole(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("output\n1\n1\n")
+    (tmp_path / "b.csv").write_text(f"id,output\n{'d' * 32},3\n")
+    old_state(tmp_path / "s.duckdb", tmp_path)
+    with monkeypatch.context() as patch:
+        broken = state_tables.UPGRADES[1].replace("DROP TABLE", "DROP NOTHING")
+        patch.setitem(state_tables.UPGRADES, 1, broken)
+        with pytest.raises(ValueError, match="cannot be opened as a collection"):
+            Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS)
+    with Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS) as collection:
+        assert collection.tally().counts.tolist() == [0, 2, 0, 1, 0, 0, 0]
+
+
+def test_a_state_may_be_a_link_or_have_any_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("md:a.duckdb", "[s]*.duckdb", "it's.duckdb", "-s.duckdb"):
+        Collection(name, IDENTIFIER, OUTPUTS).close()
+        assert (tmp_path / name).is_file()
+    (tmp_path / "link.duckdb").symlink_to("-s.duckdb")
+    Collection("link.duckdb", IDENTIFIER, OUTPUTS).close()
+    assert (tmp_path / "link.duckdb").is_symlink()
+
+
 def test_a_temporary_state_leaves_nothing(tmp_path):
     with Collection(None, IDENTIFIER, OUTPUTS) as collection:
         assert collection.path.exists()
     assert not collection.path.parent.exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_temporary_state_leaves_nothing_when_its_process_is_killed(tmp_path, how):
+    code = (
+        "import signal; from stratagem.collection.collection import Collection; "
+        f"c = Collection(None, {IDENTIFIER!r}, {OUTPUTS}); print('open', flush=True); signal.pause()"
+    )
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout.readline() == "open\n"
+        (folder,) = tmp_path.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert (folder / "state.duckdb").exists()
+        process.send_signal(how)
+    assert process.returncode == -how
+    for _ in range(600):  # the watching process needs a moment
+        if not folder.exists():
+            break
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_written_to_meanwhile_is_not_taken(tmp_path, monkeypatch):
@@ -194,7 +281,7 @@ def test_a_file_written_to_meanwhile_is_not_taken(tmp_path, monkeypatch):
         yield from judged(*given)
         path.write_text("output\n1\n2\n")
 
-    with Collection(None, IDENTIFIER, OUTPUTS) as collection:
+    with Collection(None, IDENTIFIER, OUTPUTS, anonymous="count") as collection:
         with monkeypatch.context() as patch:
             patch.setattr(report_file, "judged", slow)
             with pytest.raises(ValueError, match=r"a\.csv changed while it was read"):

@@ -21,7 +21,7 @@ import json, resource, sys, time
 from stratagem.collection.collection import Collection
 folder, state, identifier, outputs = sys.argv[1:]
 began = time.perf_counter()
-with Collection(state, identifier, int(outputs)) as collection:
+with Collection(state, identifier, int(outputs), anonymous="count") as collection:
     collection.add(folder)
     taken = time.perf_counter()
     tally = collection.tally()

@@ -80,7 +80,8 @@ app.command()(audit.audit)
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit.
 
-    0 done, 1 an audit failed, 2 wrong usage, 130 interrupted, whether or not there was a result to keep.
+    0 done, 1 an audit failed or something given was left out, 2 wrong usage, 130 interrupted, whether or not there
+    was a result to keep.
     """
     with interruptions():
         try:
@@ -118,10 +119,13 @@ def _run(arguments: list[str]) -> None:
 
 def _sentence(error: ValueError) -> str:
     """Return what an error says, with the options that help in place of the library's arguments."""
+    from stratagem.collection.report_table import AnonymousReportsError
     from stratagem.data.policy import InvalidValuesError
     from stratagem.file.bare import BareMatrixError
 
     match error:
+        case AnonymousReportsError():
+            return f"{error.fact}: {aggregate.ANONYMOUS_ADVICE}"
         case BareMatrixError():
             return f"{error.fact}: {adoption.conversion(error.path)}"
         case InvalidValuesError():

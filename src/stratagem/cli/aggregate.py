@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as text
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,16 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stratagem.cli.counting import collected, streamed, summary
 from stratagem.cli.option import BUNDLE, FORCE, JSON, check_free
 from stratagem.cli.output import write, write_json
 from stratagem.cli.progress import note, progress
 
-SHOWN = 4
-"""Other mechanisms that a sentence names."""
-
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
     from stratagem.mechanism.mechanism import Mechanism
+
+SHOWN = 4
+"""Other mechanisms that a sentence names."""
+LEFT_OUT = 1
+"""Exit status where something given was left out."""
+ANONYMOUS_ADVICE = (
+    "give every report its id, or count each of them with --anonymous count if no report is in two files"
+)
 
 
 def aggregate(
@@ -38,6 +43,19 @@ def aggregate(
             show_default=False,
         ),
     ] = None,
+    anonymous: Annotated[
+        str,
+        typer.Option(
+            help="Files of reports without ids: refuse, as nobody could tell a copy of a file, or one that grew and "
+            "was renamed, from new reports; count says that every file counts in full."
+        ),
+    ] = "refuse",
+    first: Annotated[
+        bool,
+        typer.Option(
+            "--first", help="Of reports with one id and several outputs count the first; else none counts."
+        ),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Write the counts there, *.json.", show_default=False)
     ] = None,
@@ -47,28 +65,36 @@ def aggregate(
     """Count reports by output, each id once; whatever is no valid report is counted by reason.
 
     Writes the counts as one JSON object, to -o or to standard output. With --state the counts of an earlier
-    run are brought up to date. Reports of another mechanism are named by its identifier; where there are no
-    others, nothing is written.
+    run are brought up to date. What is left out of a folder (hidden names, links to folders, pipes) is listed, and
+    the exit status is 1. Reports of another mechanism are named by its identifier; where there are no others,
+    nothing is written.
     """
+    from stratagem.collection.report_table import check_anonymous
     from stratagem.collection.tally_file import tally_data
     from stratagem.file.target import check_target, written_atomically
     from stratagem.mechanism.mechanism import load_mechanism
 
+    check_anonymous(anonymous)
     target = None if out is None else check_target(out, (".json",))
     mechanism = load_mechanism(file)
     check_free(out, force=force or (state is not None and _earlier(out, mechanism)))
     with progress("aggregating"):
-        tally, foreign = (
-            _streamed(mechanism, reports, state) if "-" in reports else _collected(mechanism, reports, state)
-        )
-    _check_origin(mechanism, file, tally, foreign)
-    data = tally_data(tally, mechanism.identifier)
+        if "-" in reports:
+            found = streamed(mechanism, reports, state, first=first)
+        else:
+            found = collected(mechanism, reports, state, anonymous, first=first)
+    _check_origin(mechanism, file, found.tally, found.foreign)
+    data = tally_data(found.tally, mechanism.identifier)
     if target is not None:
         with written_atomically(target) as opened:
             opened.write(text.dumps(data).encode())
     if json or target is None:
         write_json(data)
-    (note if json or target is None else write)(_summary(tally))
+    (note if json or target is None else write)(summary(found))
+    for sentence in found.sentences:
+        note(sentence)
+    if found.left_out:
+        raise SystemExit(LEFT_OUT)
 
 
 def _earlier(out: Path | None, mechanism: Mechanism) -> bool:
@@ -79,35 +105,6 @@ def _earlier(out: Path | None, mechanism: Mechanism) -> bool:
         return out is not None and bool(read_tally(out, mechanism.form))
     except ValueError:
         return False
-
-
-def _collected(
-    mechanism: Mechanism, reports: list[str], state: Path | None
-) -> tuple[Tally, Mapping[str, int]]:
-    """Count the reports of files, and those that name other mechanisms by the name."""
-    fresh = None if state is None or state.exists() else state
-    with mechanism.collection(state) as collection:
-        collection.add(reports)
-        tally = collection.tally()
-        foreign = collection.foreign(reports) if tally.foreign else {}
-    if fresh and tally.misplaced:
-        fresh.unlink()  # it would refuse the bundle that the reports were made with
-    return tally, foreign
-
-
-def _streamed(
-    mechanism: Mechanism, reports: list[str], state: Path | None
-) -> tuple[Tally, Mapping[str, int]]:
-    """Count the reports that arrive on standard input, and those that name other mechanisms by the name."""
-    if len(reports) > 1 or state is not None:
-        raise ValueError(
-            "- stands for the input alone: leave out the other files and --state, or write a file"
-        )
-    from stratagem.collection.reports import lines
-
-    aggregator = mechanism.aggregator()
-    aggregator.add_lines(lines(sys.stdin.buffer))
-    return aggregator.tally(), aggregator.foreign
 
 
 def _check_origin(mechanism: Mechanism, file: Path, tally: Tally, foreign: Mapping[str, int]) -> None:
@@ -122,13 +119,3 @@ def _check_origin(mechanism: Mechanism, file: Path, tally: Tally, foreign: Mappi
     if tally.misplaced:
         raise ValueError(f"{sentence}, and none is of this one: give the bundle that they were made with")
     note(f"{sentence} and not counted: count them with the bundle that they were made with")
-
-
-def _summary(tally: Tally) -> str:
-    """Say what became of everything received."""
-    parts = [f"{tally.reports:,} reports counted of {tally.received:,} received"]
-    parts += [f"{reason} {count:,}" for reason, count in tally.rejected.items()]
-    parts += [f"repeated ids {tally.duplicates:,}"] * bool(tally.duplicates)
-    parts += [f"ids with two outputs {tally.conflicting:,}"] * bool(tally.conflicting)
-    parts += [f"without an id, so repeats cannot be found {tally.anonymous:,}"] * bool(tally.anonymous)
-    return "; ".join(parts)

@@ -1,12 +1,14 @@
-"""Ctrl-C: it ends a search, never the saving of what was found, and the exit status always tells."""
+"""Signals: Ctrl-C ends a search, never the saving of what was found; every end removes what is not complete."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 
+ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals by which others ask a command to end."""
 _seen: list[int] = []
 """The SIGINTs of the command that is running; a signal belongs to the process, so this does as well."""
 
@@ -18,15 +20,27 @@ def interrupted() -> bool:
 
 @contextmanager
 def interruptions() -> Iterator[None]:
-    """Count every Ctrl-C of a command from none on, and raise it as KeyboardInterrupt."""
+    """Count every Ctrl-C of a command from none on, and raise it as KeyboardInterrupt.
+
+    A request to end (SIGTERM, SIGHUP) is raised as SystemExit with 128 more than its number, so that files that
+    are not complete are removed; one that is ignored, as under nohup, stays so.
+    """
     _seen.clear()
 
     def note(number: int, frame: FrameType | None) -> None:
         _seen.append(number)
         signal.default_int_handler(number, frame)
 
-    with _handled(note):
+    with ExitStack() as handlers:
+        handlers.enter_context(_handled(note))
+        for ending in ENDINGS:
+            if signal.getsignal(ending) is signal.SIG_DFL:
+                handlers.enter_context(_handled(_end, ending))
         yield
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 @contextmanager
@@ -44,9 +58,9 @@ def keeping() -> Iterator[None]:
 
 
 @contextmanager
-def _handled(handler: object) -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]
+def _handled(handler: object, number: int = signal.SIGINT) -> Iterator[None]:
+    before = signal.signal(number, handler)  # type: ignore[arg-type]
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)

@@ -6,12 +6,13 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stratagem.collection.reports import ID, Reason, Report, ReportFormat, count_named, mechanism_named
+from stratagem.collection.reports import ID, NAMED, Reason, Report, ReportFormat, count_named, mechanism_named
 from stratagem.collection.tally import CONFLICT, Tally, counted
 from stratagem.file.target import check_target, written_atomically
 from stratagem.number import integer
@@ -19,6 +20,8 @@ from stratagem.number import integer
 KIND = "stratagem reports"
 VERSION = 1
 VALID = "valid"
+OVERRULED = "overruled"
+"""Stands in the state of an aggregator where the first output of an id counts: the ids that came with others."""
 
 
 class Aggregator:
@@ -27,7 +30,9 @@ class Aggregator:
     What it holds is a set (id -> output) and, for every aggregator that took part, how much it has received.
     Merging takes the union of the first and the larger number of the second, so it is commutative, associative
     and idempotent, and no order of arrival, repetition or restart changes the counts.
-    It needs about 110 bytes of memory a report; `Collection` takes what does not fit.
+    It needs about 110 bytes of memory a report; `Collection` takes what does not fit. An id that comes with several
+    outputs counts for none, whatever the order; with `first` the output that came first counts, and after merging
+    the one of the aggregator that was merged into.
 
     Raises:
         ValueError: for an identifier that is not 64 lower-case hex digits, or fewer than one output.
@@ -41,8 +46,11 @@ class Aggregator:
         ([0, 0, 1], 1)
     """
 
-    def __init__(self, identifier: str, outputs: int):
+    def __init__(self, identifier: str, outputs: int, *, first: bool = False):
         self.form = ReportFormat(identifier, outputs)
+        self.first = first
+        """Whether the first output of an id counts when it comes with others."""
+        self._overruled: set[bytes] = set()
         self._outputs: dict[bytes, int] = {}
         self.foreign: Counter[str] = Counter()
         """Lines taken that name other mechanisms, by the name; at most 64 names."""
@@ -63,15 +71,20 @@ class Aggregator:
         """Take all that another aggregator of the same mechanism holds; a second time changes nothing.
 
         Raises:
-            ValueError: for an aggregator of another mechanism.
+            ValueError: for an aggregator of another mechanism, or with another rule for ids with several outputs.
         """
         if other.form != self.form:
             raise ValueError(
                 f"an aggregator of mechanism {other.form.mechanism} with {other.form.outputs} outputs was given "
                 f"to one of {self.form.mechanism} with {self.form.outputs}: merge those of one mechanism"
             )
+        if other.first != self.first:
+            raise ValueError(
+                "one aggregator counts the first output of an id and the other none of several: make both alike"
+            )
         for name, output in other._outputs.items():
             self._put(name, output)
+        self._overruled |= other._overruled
         for member, received in other._received.items():
             self._received.setdefault(member, Counter())
             self._received[member] |= received
@@ -87,7 +100,13 @@ class Aggregator:
             duplicates=valid - len(outputs),
             conflicting=int((outputs == CONFLICT).sum()),
             anonymous=0,
+            overruled=len(self._overruled),
         )
+
+    def contested(self) -> list[str]:
+        """Return the ids that came with several outputs, at most 64 of them."""
+        found = self._overruled or (name for name, output in self._outputs.items() if output == CONFLICT)
+        return [name.hex() for name in islice(found, NAMED)]
 
     def save(self, path: str | Path) -> Path:
         """Write all that is held to a .json file, which appears complete or not at all.
@@ -103,7 +122,7 @@ class Aggregator:
             "outputs": self.form.outputs,
             "received": self._received,
             "reports": {name.hex(): output for name, output in sorted(self._outputs.items())},
-        }
+        } | ({OVERRULED: sorted(name.hex() for name in self._overruled)} if self.first else {})
         with written_atomically(path) as file:
             file.write(json.dumps(state, separators=(",", ":")).encode())
         return path
@@ -135,20 +154,24 @@ class Aggregator:
 
     def _put(self, name: bytes, output: int) -> None:
         if self._outputs.setdefault(name, output) != output:
-            self._outputs[name] = CONFLICT
+            if self.first:
+                self._overruled.add(name)
+            else:
+                self._outputs[name] = CONFLICT
 
     @classmethod
     def _restored(cls, state: Mapping[str, Any]) -> Aggregator:
         if (state["kind"], state["version"]) != (KIND, VERSION):
             raise ValueError
-        self = cls(state["mechanism"], state["outputs"])
+        self = cls(state["mechanism"], state["outputs"], first=OVERRULED in state)
+        self._overruled = {bytes.fromhex(name) for name in state.get(OVERRULED, ())}
         for name, output in state["reports"].items():
             if not ID.fullmatch(name):
                 raise ValueError
             self._outputs[bytes.fromhex(name)] = integer(output, "", CONFLICT, self.form.outputs - 1, "")
         for member, received in state["received"].items():
             self._received[member] = _numbers(received)
-        if self.tally().duplicates < 0:
+        if self.tally().duplicates < 0 or not self._overruled <= self._outputs.keys():
             raise ValueError
         return self
 

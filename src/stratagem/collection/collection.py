@@ -3,52 +3,32 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from stratagem.collection import report_file, report_table
+from stratagem.collection import report_file, report_table, state
+from stratagem.collection.inbox import Skipped, find
 from stratagem.collection.report_file import Content
-from stratagem.collection.reports import Reason, ReportFormat, count_named
+from stratagem.collection.report_table import REFUSE, check_anonymous
+from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
+from stratagem.collection.taken import Contested, Taken
 from stratagem.collection.tally import Tally
+from stratagem.file.literal import first_line
+from stratagem.file.scratch import ScratchFolder
 from stratagem.file.target import check_target
 from stratagem.file.toml import naming
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
 
-KIND, VERSION = "stratagem reports", 1
-TABLES = """
-    CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT);
-    CREATE TABLE files (number INTEGER, path VARCHAR, sha256 VARCHAR UNIQUE, rows BIGINT);
-    CREATE TABLE reports (file INTEGER, id UUID, output BIGINT, reason VARCHAR);
-"""
 PASS = 1 << 24
 """Ids that are told apart at a time: at twice as many their hash table would outgrow MEMORY."""
 MEMORY = "1GB"
 """What DuckDB may hold; the process needs about half a GB more."""
-
-
-@dataclass(frozen=True)
-class Taken:
-    """The record of one file, as given to callbacks."""
-
-    path: Path
-    rows: int
-    """Rows or lines taken from it, reports or not."""
-    copy_of: str | None
-    """The file with the same content that had been taken before, so that nothing was taken from this one."""
-    done: int
-    """Files done, this one included."""
-    files: int
-    """Files given."""
-
-
 Callback = Callable[[Taken], bool | None]
 """Receives every file; a true answer stops before the next."""
 
@@ -57,8 +37,9 @@ class Collection:
     """Collects the reports of one mechanism from CSV, Parquet and JSON-lines files, each id once.
 
     The state is a DuckDB file. A file of reports is taken in one transaction, all of it or nothing, and recognised
-    by its content, so a collection that was killed is continued by giving the same files again: nothing is lost
-    and nothing doubled. Without ids, two files with equal content count as copies of one.
+    by its path and content, so a collection that was killed is continued by giving the same files again: nothing
+    is lost and nothing doubled. A copy of a file is taken as well; its ids are repeats. Files without ids are
+    refused, as a copy of them could not be told from other reports: `anonymous="count"` says that every file counts.
 
     Raises:
         ValueError: for a path that cannot be written, a file that is no collection, or one of another mechanism.
@@ -69,39 +50,49 @@ class Collection:
         ...     counts = collection.tally().counts
     """
 
-    def __init__(self, path: str | Path | None, identifier: str, outputs: int, *, memory: str = MEMORY):
+    def __init__(
+        self,
+        path: str | Path | None,
+        identifier: str,
+        outputs: int,
+        *,
+        anonymous: str = REFUSE,
+        memory: str = MEMORY,
+    ):
         """Open the state at `path` (.duckdb), or make it; None for one that lasts until `close`."""
-        import ibis
-
         self.form = ReportFormat(identifier, outputs)
+        self.anonymous = check_anonymous(anonymous)
+        self.skipped: list[Skipped] = []
+        """What was left out of the folders that were given, with the reason."""
+        self._folder = None
         if path is None:
-            self._folder = tempfile.TemporaryDirectory()
-            path = Path(self._folder.name, "state.duckdb")
+            self._folder = ScratchFolder()
+            self.path = self._folder.path / "state.duckdb"
         else:
-            self._folder = None
-        self.path = check_target(path, (".duckdb",))
-        with _refusing(f"{self.path} cannot be opened as a collection", "name another file"):
-            self._ibis = ibis.duckdb.connect(self.path, memory_limit=memory, preserve_insertion_order=False)
-            try:
-                self._sql("SET enable_progress_bar = false")  # it would be written to standard output
-                self._prepare()
-            except BaseException:
-                self.close()
-                raise
+            self.path = check_target(Path(path).resolve() if Path(path).is_symlink() else path, (".duckdb",))
+        try:
+            self._open(memory)
+        except BaseException:
+            self._remove()
+            raise
 
     def add(
         self, sources: str | Path | Iterable[str | Path], callback: Callback | None = None
     ) -> list[Taken]:
         """Take files and folders of files, one after the other; return what was taken from each.
 
+        What is left out of a folder is added to `skipped`.
+
         Raises:
+            AnonymousReportsError: for a file without ids, unless they are to be counted.
             ValueError: for a source that does not exist, or the first file that cannot be read; those before it
                 are kept.
         """
-        paths = report_file.find([sources] if isinstance(sources, str | Path) else sources)
+        found = find([sources] if isinstance(sources, str | Path) else sources)
+        self.skipped += [one for one in found.skipped if one not in self.skipped]
         done: list[Taken] = []
-        for path in paths:
-            done.append(Taken(path, *self._take(path.resolve()), len(done) + 1, len(paths)))
+        for path in found.files:
+            done.append(self._take(path, len(done) + 1, len(found.files)))
             if callback and callback(done[-1]):
                 break
         return done
@@ -109,22 +100,34 @@ class Collection:
     def foreign(self, sources: str | Path | Iterable[str | Path]) -> Mapping[str, int]:
         """Return which other mechanisms the reports of files name, with their numbers; at most 64 names."""
         found: Counter[str] = Counter()
-        for path in report_file.find([sources] if isinstance(sources, str | Path) else sources):
+        for path in find([sources] if isinstance(sources, str | Path) else sources).files:
             for name, times in report_file.named(self._ibis, path):
                 if name != self.form.mechanism:
                     count_named(found, name, times)
         return found
 
-    def tally(self) -> Tally:
-        """Return the counts by output and what became of everything else."""
-        reports = self._ibis.table("reports")
-        return report_table.tally(reports, self.form.outputs, list(self._parts(reports)))
+    def tally(self, *, first: bool = False) -> Tally:
+        """Return the counts by output and what became of everything else.
+
+        An id that came with several outputs counts for none, or with `first` for the one that was taken first.
+        """
+        reports = self._ibis.table("placed")
+        order = "place" if first else None
+        return report_table.tally(reports, self.form.outputs, list(self._parts(reports)), order)
+
+    def contested(self) -> list[Contested]:
+        """Return the ids that came with several outputs, at most 64 of them, and the files that hold them."""
+        found: list[str] = []
+        for part in self._parts(self._ibis.table("reports")):
+            once = part.group_by("id").agg(low=part.output.min(), high=part.output.max())
+            several = once.filter(once.low != once.high).order_by("id").limit(NAMED - len(found))
+            found += several.select(id=several.id.cast("string")).to_pyarrow()["id"].to_pylist()
+        return [Contested(uuid.UUID(name).hex, self._holders(name)) for name in found]
 
     def close(self) -> None:
         """Let go of the file; a temporary one is removed."""
         self._ibis.disconnect()
-        if self._folder:
-            self._folder.cleanup()
+        self._remove()
 
     def __enter__(self) -> Self:
         return self
@@ -132,47 +135,51 @@ class Collection:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _prepare(self) -> None:
-        """Make the tables in an empty file, or check that those in it are of this mechanism."""
-        for spilled in Path(f"{self.path}.tmp").glob("duckdb_temp_*"):  # of a run that was killed
-            spilled.unlink(missing_ok=True)
-        known = self._row("SELECT list(table_name) FROM duckdb_tables()")[0]
-        if not known:
-            with self._transaction():
-                self._sql(TABLES)
-                self._sql("INSERT INTO about VALUES (?, ?, ?, ?)", KIND, VERSION, *self._mechanism)
-        elif "about" not in known or self._row("SELECT kind, version FROM about") != (KIND, VERSION):
-            raise ValueError(f"{self.path} is no collection of version {VERSION}: name another file")
-        held = self._row("SELECT mechanism, outputs FROM about")
-        if held != self._mechanism:
-            raise ValueError(
-                f"{self.path} collects reports of mechanism {held[0][:16]} with {held[1]} outputs, but was opened "
-                f"for {self.form.mechanism} with {self.form.outputs}: name another file"
-            )
+    def _remove(self) -> None:
+        if self._folder is not None:
+            self._folder.remove()
 
-    @property
-    def _mechanism(self) -> tuple[str, int]:
-        return self.form.identifier, self.form.outputs
+    def _open(self, memory: str) -> None:
+        """Connect to the state and make its tables, or check that those in it are of this mechanism."""
+        import ibis
 
-    def _take(self, path: Path) -> tuple[int, str | None]:
-        """Take one file, or find the one it is a copy of; return its rows and the path of that one."""
-        content = Content.of(path)
-        if copy := self._row("SELECT path FROM files WHERE sha256 = ?", content.sha256):
-            return 0, copy[0]
+        with _refusing(f"{self.path} cannot be opened as a collection", "name another file"):
+            # an absolute name, as DuckDB takes s3: and the like at the start for places elsewhere
+            self._ibis = ibis.duckdb.connect(self.path.absolute(), memory_limit=memory)
+            try:
+                self._sql("SET enable_progress_bar = false")  # it would be written to standard output
+                for spilled in Path(f"{self.path}.tmp").glob("duckdb_temp_*"):  # of a run that was killed
+                    spilled.unlink(missing_ok=True)
+                with self._transaction():
+                    state.prepare(self._sql, self.path, self.form)
+                    self._sql("CREATE TEMP VIEW placed AS SELECT *, rowid AS place FROM reports")
+            except BaseException:
+                self._ibis.disconnect()
+                raise
+
+    def _take(self, path: Path, done: int, files: int) -> Taken:
+        """Take one file, unless the same one had been taken."""
+        content, record = Content.of(path.resolve()), {"path": path, "done": done, "files": files}
+        known = "SELECT 1 FROM files WHERE path = ? AND sha256 = ?"
+        if self._row(known, content.name, content.sha256):
+            return Taken(rows=0, before=True, copy_of=None, anonymous=False, **record)
         with (
-            naming(str(path)),
+            naming(str(content.path)),
             _refusing("it cannot be taken", "give a whole file, or more memory"),
             self._transaction(),
         ):
             (number,) = self._row("SELECT count(*) FROM files")
-            for rows in report_file.judged(self._ibis, content, self.form):
+            for rows in report_file.judged(self._ibis, content, self.form, self.anonymous):
                 self._insert(number, rows)
             content.check_unchanged()
             self._complete(number, content)
             rows = self._count("file = ?", number)
-            self._check_new(number, content)
-            self._sql("INSERT INTO files VALUES (?, ?, ?, ?)", number, str(path), content.sha256, rows)
-        return rows, None
+            size = content.size if self._count("file = ? AND id IS NULL AND reason IS NULL", number) else None
+            self._check_new(content, size)
+            copy = self._copied(content, size)
+            values = (number, content.name, content.sha256, rows, size)
+            self._sql("INSERT INTO files VALUES (?, ?, ?, ?, ?)", *values)
+        return Taken(rows=rows, before=False, copy_of=copy, anonymous=size is not None, **record)
 
     def _insert(self, number: int, judged: Table) -> None:
         import ibis
@@ -196,14 +203,31 @@ class Collection:
             "INSERT INTO reports SELECT ?, NULL, NULL, ? FROM range(?)", number, str(Reason.ROW), missing
         )
 
-    def _check_new(self, number: int, content: Content) -> None:
-        """Refuse a file that has grown since it was taken if its reports cannot be told apart."""
-        before = self._row("SELECT 1 FROM files WHERE path = ?", str(content.path))
-        if before and self._count("file = ? AND id IS NULL AND reason IS NULL", number):
+    def _check_new(self, content: Content, size: int | None) -> None:
+        """Refuse a file that has grown since it was taken if its reports, without ids, cannot be told apart."""
+        if size is not None and self._row("SELECT 1 FROM files WHERE path = ?", content.name):
             raise ValueError(
                 f"{content.path} has changed since it was taken, and without ids its new reports cannot be told "
                 "from the old: put new reports in a new file"
             )
+
+    def _copied(self, content: Content, size: int | None) -> str | None:
+        """Return an earlier file with the same content; without ids, also one that this file begins with."""
+        begins = [content.sha256]
+        if size is not None:
+            smaller = self._sql("SELECT DISTINCT size FROM files WHERE size < ?", size)
+            begins += content.beginnings(end for (end,) in smaller)
+        marks = ", ".join("?" * len(begins))
+        found = self._row(
+            f"SELECT path FROM files WHERE sha256 IN ({marks}) ORDER BY rows DESC, number", *begins
+        )
+        return found[0] if found else None
+
+    def _holders(self, name: str) -> tuple[str, ...]:
+        """Return files that hold reports with an id, in their order."""
+        held = "SELECT file FROM reports WHERE id = ?"
+        rows = self._sql(f"SELECT path FROM files WHERE number IN ({held}) ORDER BY number LIMIT 8", name)
+        return tuple(path for (path,) in rows)
 
     def _parts(self, reports: Table) -> Iterator[Table]:
         """Yield the reports by the first bits of their ids, about PASS at a time."""
@@ -248,5 +272,5 @@ def _refusing(what: str, advice: str) -> Iterator[None]:
 
     try:
         yield
-    except duckdb.Error as error:
-        raise ValueError(f"{what} ({str(error).splitlines()[0][:200]}): {advice}") from None
+    except (duckdb.Error, UnicodeError) as error:
+        raise ValueError(f"{what} ({first_line(error)}): {advice}") from None

@@ -1,11 +1,12 @@
-"""Files of reports: found, recognised by their content, and read as judged rows."""
+"""Files of reports: recognised by their content, and read as judged rows."""
 
 from __future__ import annotations
 
 import csv
-import glob
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,35 +22,17 @@ from stratagem.collection.reports import (
     lines,
     mechanism_named,
 )
+from stratagem.file.literal import literal, open_regular
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
     from ibis.expr.types import Table
 
-SUFFIXES = (".csv", ".jsonl", ".parquet")
 HEADER_LIMIT = 1 << 16
 """Bytes that the header of a CSV file may have."""
 BATCH = 1 << 17
 """Lines of JSON text that are judged at a time."""
 CHUNK = 1 << 20
-
-
-def find(sources: Iterable[str | Path]) -> list[Path]:
-    """Return the files of reports among files and folders, those of a folder in the order of their names.
-
-    Names that begin with . or _ in a folder are passed over, as Spark and Hadoop do.
-
-    Raises:
-        ValueError: for a path that does not exist, a file with another suffix (in a folder too, so that
-            nothing is left out unseen), or a folder without files.
-    """
-    found = [path for source in sources for path in _expand(Path(source))]
-    if not found:
-        raise ValueError(f"no files were given: name {_names()} files or folders of them")
-    for path in found:
-        if path.suffix.lower() not in SUFFIXES:
-            raise ValueError(f"{path} is not a {_names()} file by its name: convert or remove it")
-    return found
 
 
 @dataclass(frozen=True)
@@ -71,7 +54,7 @@ class Content:
             ValueError: for a file that cannot be read.
         """
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 return cls(path, *_digest(file), _stamp(path))
         except OSError as error:
             raise ValueError(f"{path} cannot be read ({error.strerror}): name a readable file") from None
@@ -85,54 +68,56 @@ class Content:
         if _stamp(self.path) != self.stamp:
             raise ValueError(f"{self.path} changed while it was read: give it again when it is complete")
 
+    @property
+    def name(self) -> str:
+        """The path as text; bytes of it that are no UTF-8 stand in hexadecimal digits."""
+        return os.fsencode(self.path).decode(errors="backslashreplace")
 
-def judged(connection: Backend, content: Content, form: ReportFormat) -> Iterator[Table]:
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.stamp[0]
+
+    def beginnings(self, sizes: Iterable[int]) -> list[str]:
+        """Return the SHA-256 of the first bytes of the file, for each of some numbers of bytes that it has."""
+        found, digest, read = [], hashlib.sha256(), 0
+        with open_regular(self.path) as file:
+            for size in sorted(set(sizes)):
+                while read < size and (chunk := file.read(min(CHUNK, size - read))):
+                    digest.update(chunk)
+                    read += len(chunk)
+                found.append(digest.copy().hexdigest())
+        return found
+
+
+def judged(connection: Backend, content: Content, form: ReportFormat, anonymous: str) -> Iterator[Table]:
     """Yield the rows of a file as judged tables (`judge`), which a single transaction must take together.
+
+    Each is to be used before the next is asked for: the file is open until then.
 
     Raises:
         ValueError: for columns that cannot hold reports.
     """
-    match content.path.suffix.lower():
-        case ".jsonl":
-            yield from _json_lines(content.path, form)
-        case ".csv":
-            yield judge(_csv(connection, content.path), form)
-        case _:
-            yield judge(_parquet(connection, content.path), form)
+    if content.path.suffix.lower() == ".jsonl":
+        yield from _json_lines(content.path, form)
+        return
+    with _table(connection, content.path) as table:
+        yield judge(table, form, anonymous, str(content.path))
 
 
 def named(connection: Backend, path: Path) -> Iterator[tuple[str, int]]:
     """Yield the mechanisms that the reports of a file name, each with a number of reports."""
     if path.suffix.lower() == ".jsonl":
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             yield from ((mechanism_named(line), 1) for line in lines(file))
         return
-    table = _csv(connection, path) if path.suffix.lower() == ".csv" else _parquet(connection, path)
-    if "mechanism" in table.columns:
-        mechanism: Any = table["mechanism"]
-        known = table.filter(mechanism.re_search(f"^{MECHANISM.pattern}$"))
-        counted = known.group_by("mechanism").agg(times=known.count())
-        for row in counted.order_by(counted.times.desc()).limit(NAMED).to_pyarrow().to_pylist():
-            yield row["mechanism"], row["times"]
-
-
-def _expand(source: Path) -> list[Path]:
-    if not source.exists():
-        raise ValueError(f"{source} does not exist: name {_names()} files or folders of them")
-    if not source.is_dir():
-        return [source]
-    inside = sorted(path for path in source.rglob("*") if path.is_file() and not _hidden(path, source))
-    if not inside:
-        raise ValueError(f"the folder {source} holds no files: name one with {_names()} files")
-    return inside
-
-
-def _hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-
-
-def _names() -> str:
-    return f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+    with _table(connection, path) as table:
+        if "mechanism" in table.columns:
+            mechanism: Any = table["mechanism"]
+            known = table.filter(mechanism.re_search(f"^{MECHANISM.pattern}$"))
+            counted = known.group_by("mechanism").agg(times=known.count())
+            for row in counted.order_by(counted.times.desc()).limit(NAMED).to_pyarrow().to_pylist():
+                yield row["mechanism"], row["times"]
 
 
 def _digest(file: BinaryIO) -> tuple[str, int]:
@@ -154,7 +139,7 @@ def _json_lines(path: Path, form: ReportFormat) -> Iterator[Table]:
     import pyarrow as pa
 
     schema = pa.schema({"id": pa.string(), "output": pa.int64(), "reason": pa.string()})
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         rows = (_row(form.parse(line)) for line in lines(file))
         while batch := list(islice(rows, BATCH)):
             columns = [
@@ -168,11 +153,17 @@ def _row(found: Report | Reason) -> tuple[str | None, int | None, str | None]:
     return (None, None, str(found)) if isinstance(found, Reason) else (found.id, found.output, None)
 
 
-def _parquet(connection: Backend, path: Path) -> Table:
-    return connection.read_parquet(glob.escape(str(path)), hive_partitioning=False)
+@contextmanager
+def _table(connection: Backend, path: Path) -> Iterator[Table]:
+    """Open a CSV or Parquet file as a table that can be read while it is open."""
+    with literal(path) as name:
+        if path.suffix.lower() == ".csv":
+            yield _csv(connection, path, name)
+        else:
+            yield connection.read_parquet(name, hive_partitioning=False)
 
 
-def _csv(connection: Backend, path: Path) -> Table:
+def _csv(connection: Backend, path: Path, opened: str) -> Table:
     """Return the rows of a CSV file as text; DuckDB is left nothing to guess.
 
     Quotes mean nothing to the reader, so that one that is never closed cannot swallow the rows below it; a pair
@@ -182,7 +173,7 @@ def _csv(connection: Backend, path: Path) -> Table:
     check_names(header)
     names = [name if name in COLUMNS else f"other{position}" for position, name in enumerate(header)]
     table = connection.read_csv(
-        glob.escape(str(path)),
+        opened,
         columns=dict.fromkeys(names, "VARCHAR"),
         header=True,
         auto_detect=False,
@@ -190,6 +181,8 @@ def _csv(connection: Backend, path: Path) -> Table:
         quote="",
         escape="",
         comment="",
+        compression="none",
+        hive_partitioning=False,
         ignore_errors=True,
     )
     return table.mutate(**{name: _unquoted(table[name]) for name in COLUMNS if name in names})
@@ -200,7 +193,7 @@ def _unquoted(text: Any) -> Any:
 
 
 def _header(path: Path) -> list[str]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         line = file.readline(HEADER_LIMIT)
     try:
         names = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True), [])

@@ -21,37 +21,68 @@ COLUMNS = {"mechanism": ("string",), "id": ("string", "uuid"), "output": ("integ
 """The columns that are looked at, each with the types that it may have."""
 
 
-def aggregate(table: Table, identifier: str, outputs: int) -> Tally:
+REFUSE, COUNT = "refuse", "count"
+ANONYMOUS = (REFUSE, COUNT)
+"""What becomes of reports without ids."""
+
+
+class AnonymousReportsError(ValueError):
+    """Reports came without ids, and nobody said that all of them count."""
+
+    def __init__(self, source: str) -> None:
+        self.fact = f"{source} has no column 'id', so repeated reports cannot be told from others"
+        super().__init__(f'{self.fact}: give every report its id, or say anonymous="count"')
+
+
+def check_anonymous(anonymous: str) -> str:
+    """Return what becomes of reports without ids.
+
+    Raises:
+        ValueError: for another word than those of `ANONYMOUS`.
+    """
+    if anonymous not in ANONYMOUS:
+        raise ValueError(
+            f"anonymous is {anonymous!r}, but reports without ids have two ways: say {' or '.join(ANONYMOUS)}"
+        )
+    return anonymous
+
+
+def aggregate(table: Table, identifier: str, outputs: int, *, anonymous: str = REFUSE) -> Tally:
     """Count the reports of a table where it lies: DuckDB, Spark in its session, or any other Ibis backend.
 
     The column `output` holds whole numbers (as integers or as text); `id` (32 hex digits as text, or UUIDs)
-    and `mechanism` (text) may be missing: without ids no duplicate can be found, and `anonymous` counts them.
-    Other columns are not looked at.
+    and `mechanism` (text) may be missing. Without ids no duplicate can be found: `anonymous="count"` says that every
+    row counts. Other columns are not looked at.
 
     Raises:
+        AnonymousReportsError: for a table without ids, unless they are to be counted.
         ValueError: for a table without the column `output`, or with a column of another type.
 
     Example:
         >>> import ibis, pyarrow
         >>> table = ibis.memtable(pyarrow.table({"output": [0, 2, 2]}))  # or of Spark, ...
-        >>> aggregate(table, "0" * 64, outputs=3).counts.tolist()
+        >>> aggregate(table, "0" * 64, outputs=3, anonymous="count").counts.tolist()
         [1, 0, 2]
     """
-    return tally(judge(table, ReportFormat(identifier, outputs)), outputs)
+    return tally(judge(table, ReportFormat(identifier, outputs), anonymous, "the table"), outputs)
 
 
-def judge(table: Table, form: ReportFormat) -> Table:
+def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Table:
     """Return the columns `id`, `output` (int64) and `reason`: null for a report, else why it is none.
 
-    Rows that are no reports have neither id nor output; the order of reasons is that of `Reason`.
+    Rows that are no reports have neither id nor output; the order of reasons is that of `Reason`. `source` names the
+    table in errors.
 
     Raises:
+        AnonymousReportsError: for a table without ids, unless they are to be counted.
         ValueError: for a table without the column `output`, or with a column of another type.
     """
     import ibis
 
     check_names(table.columns)
     _check_types(table)
+    if check_anonymous(anonymous) == REFUSE and "id" not in table.columns:
+        raise AnonymousReportsError(source)
     whole, number = _number(table["output"])
     reasons = [(~whole, Reason.WHOLE), (~number.between(0, form.outputs - 1).fill_null(False), Reason.RANGE)]
     if "id" in table.columns:
@@ -68,19 +99,29 @@ def judge(table: Table, form: ReportFormat) -> Table:
     )
 
 
-def tally(judged: Table, outputs: int, parts: Iterable[Table] | None = None) -> Tally:
+def tally(
+    judged: Table, outputs: int, parts: Iterable[Table] | None = None, order: str | None = None
+) -> Tally:
     """Count judged reports by output, each id once.
 
     `parts` are filters of `judged` that share no id and leave out none: counted one after another, they need
-    less memory at a time than all ids together.
+    less memory at a time than all ids together. An id with several outputs counts for none, or for the first by the
+    column `order`.
     """
     valid, rejected, anonymous = _received(judged)
-    named = np.concatenate([_pairs(_ids_by_output(part).to_pyarrow()) for part in parts or (judged,)])
-    conflicts = named[:, 0] == CONFLICT
-    every = np.concatenate([named[~conflicts], anonymous])
-    counts = counted(every[:, 0], outputs, every[:, 1])
-    ids, conflicting, loose = (int(pairs[:, 1].sum()) for pairs in (named, named[conflicts], anonymous))
-    return Tally(counts, dict(rejected.most_common()), valid - ids, conflicting, loose)
+    named = [_rows(_ids_by_output(part, order).to_pyarrow()) for part in parts or (judged,)]
+    outputs_of, several, ids = np.concatenate(named).T
+    counts_for = outputs_of != CONFLICT
+    every = np.concatenate([outputs_of[counts_for], anonymous[:, 0]])
+    times = np.concatenate([ids[counts_for], anonymous[:, 1]])
+    return Tally(
+        counts=counted(every, outputs, times),
+        rejected=dict(rejected.most_common()),
+        duplicates=valid - int(ids.sum()),
+        conflicting=int(ids[~counts_for].sum()),
+        anonymous=int(anonymous[:, 1].sum()),
+        overruled=int(ids[counts_for & (several > 0)].sum()),
+    )
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -136,19 +177,24 @@ def _received(judged: Table) -> tuple[int, Counter[str], np.ndarray]:
     anonymous = found["loose"].is_valid()
     others = found.filter(found["loose"].is_null())
     rejected = Counter(dict(zip(others["reason"].to_pylist(), others["number"].to_pylist(), strict=True)))
-    return rejected.pop(None, 0), rejected, _pairs(found.filter(anonymous).select(["loose", "number"]))
+    return rejected.pop(None, 0), rejected, _rows(found.filter(anonymous).select(["loose", "number"]))
 
 
-def _ids_by_output(judged: Table) -> Table:
-    """Return how many distinct ids reported each output, those with two outputs as CONFLICT."""
+def _ids_by_output(judged: Table, order: str | None) -> Table:
+    """Return how many distinct ids count for each output, those that had several outputs apart.
+
+    The output of the latter is CONFLICT, or with an `order` the first that came.
+    """
     import ibis
 
     named = judged.filter(judged.id.notnull())
-    once = named.group_by("id").agg(low=named.output.min(), high=named.output.max())
-    output = ibis.ifelse(once.low == once.high, once.low, CONFLICT)
-    return once.group_by(output=output).agg(ids=once.count())
+    kept = {} if order is None else {"first": named.output.argmin(named[order])}
+    once = named.group_by("id").agg(low=named.output.min(), high=named.output.max(), **kept)
+    several = once.low != once.high
+    output = once["first"] if kept else ibis.ifelse(several, CONFLICT, once.low)
+    return once.group_by(output=output, several=several.cast("int64")).agg(ids=once.count())
 
 
-def _pairs(table: pa.Table) -> np.ndarray:
-    """Return two columns of whole numbers as an array (k x 2)."""
+def _rows(table: pa.Table) -> np.ndarray:
+    """Return columns of whole numbers as an array, a row for each of theirs."""
     return np.stack([column.to_numpy() for column in table.columns], axis=1).astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections import Counter
@@ -14,6 +15,8 @@ from stratagem.number import integer
 
 LINE_LIMIT = 512
 """Bytes that a line may have; a report as clients write it has about 100."""
+ENDLESS = 1 << 30
+"""Bytes without a line end after which a file counts as no text at all."""
 IDENTIFIER = re.compile("[0-9a-f]{64}")
 SHORT = 16
 """Hex digits of the identifier that a report carries."""
@@ -120,12 +123,22 @@ def count_named(counts: Counter[str], name: str, times: int = 1) -> None:
 
 
 def lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file without their ends, each cut off shortly behind LINE_LIMIT bytes."""
+    """Yield the lines of a file without their ends, each cut off shortly behind LINE_LIMIT bytes.
+
+    A mark of the byte order before the first of them is taken off.
+
+    Raises:
+        ValueError: for a line of more than 1 GiB.
+    """
+    mark = codecs.BOM_UTF8
     while line := file.readline(LINE_LIMIT + 2):
-        rest = line
+        rest, size = line, len(line)
         while not rest.endswith(b"\n") and (rest := file.readline(1 << 16)):
-            pass
-        yield line.rstrip(b"\r\n")
+            size += len(rest)
+            if size > ENDLESS:
+                raise ValueError("a line does not end within 1 GiB: give reports, one JSON object a line")
+        yield line.removeprefix(mark).rstrip(b"\r\n")
+        mark = b""
 
 
 class _RepeatedKeyError(ValueError):

@@ -124,6 +124,8 @@ class Tally:
     """Ids received with two different outputs; they count for none, whatever the order of arrival."""
     anonymous: int
     """Reports among the counts that carry no id, so that no duplicate of them can be found."""
+    overruled: int = 0
+    """Ids among the counts that were received with several outputs, where the first one counts."""
 
     @property
     def reports(self) -> int:

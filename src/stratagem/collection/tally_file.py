@@ -13,13 +13,15 @@ from stratagem.collection.tally import DENSE, Counts, SparseCounts, Tally
 from stratagem.number import integer
 
 KEYS = ("mechanism", "reports", "counts", "rejected", "duplicates", "conflicting", "anonymous")
+OVERRULED = "overruled"
+"""Stands in a tally where it is not zero."""
 ADVICE = "give a tally as it was written"
 MOST = 1 << 62
 
 
 def tally_data(tally: Tally, identifier: str) -> dict[str, Any]:
     """Return a tally as a JSON object, with the identifier of its mechanism."""
-    return {
+    data = {
         "mechanism": identifier,
         "reports": tally.reports,
         "counts": _counts_data(tally.counts),
@@ -28,6 +30,7 @@ def tally_data(tally: Tally, identifier: str) -> dict[str, Any]:
         "conflicting": tally.conflicting,
         "anonymous": tally.anonymous,
     }
+    return data | ({OVERRULED: tally.overruled} if tally.overruled else {})
 
 
 def read_tally(path: str | Path, form: ReportFormat) -> Tally:
@@ -53,7 +56,7 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
         data = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError(f"{source} is not JSON: {ADVICE}") from None
-    if not isinstance(data, dict) or set(data) != set(KEYS):
+    if not isinstance(data, dict) or set(data) - {OVERRULED} != set(KEYS):
         raise ValueError(f"{source} is no tally, whose keys are {', '.join(KEYS)}: {ADVICE}")
     if data["mechanism"] != form.identifier:
         raise ValueError(
@@ -64,7 +67,10 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
     if not isinstance(rejected, dict):
         raise ValueError(f"{source} names no reasons of what was rejected: {ADVICE}")
     counts = _counts(data["counts"], form.outputs, source)
-    others = {key: integer(data[key], f"{key} in {source}", 0, MOST, ADVICE) for key in KEYS[4:]}
+    others = {
+        key: integer(data.get(key, 0), f"{key} in {source}", 0, MOST, ADVICE)
+        for key in (*KEYS[4:], OVERRULED)
+    }
     reasons = {
         key: integer(value, f"{key!r} in {source}", 0, MOST, ADVICE) for key, value in rejected.items()
     }

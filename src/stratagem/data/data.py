@@ -12,6 +12,7 @@ import numpy as np
 
 from stratagem.data.binning import Binning
 from stratagem.data.policy import FAIL, InvalidValuesError, Policy, listed
+from stratagem.file.literal import compression, first_line, literal, open_regular
 from stratagem.file.toml import nearest
 from stratagem.number import entries
 from stratagem.workloads import Domain
@@ -31,9 +32,11 @@ BATCH = 1 << 16
 CELLS = 1 << 27
 """Cells of the largest data vector (1 GiB)."""
 CSV_SCAN = (
-    "read_csv(?, all_varchar = true, header = true, skip = 0, comment = '', quote = '\"', escape = '\"')"
+    "read_csv(?, all_varchar = true, header = true, skip = 0, comment = '', quote = '\"', escape = '\"', "
+    "compression = '{}', hive_partitioning = false)"
 )
 """Only the delimiter is guessed: left to guess more, DuckDB drops lines that look like comments or titles."""
+PARQUET_SCAN = "read_parquet(?, hive_partitioning = false)"
 
 
 @dataclass(frozen=True)
@@ -219,44 +222,45 @@ def _batches(path: Path, columns: list[str], also: str = "", grouping: str = "")
     """Yield the rows of the columns as text, NULL as None, in batches."""
     import duckdb
 
-    scan = _scan(path)
-    connection = duckdb.connect()
     try:
-        _check_columns(connection, scan, path, columns)
-        chosen = ", ".join(f'CAST("{_quoted(name)}" AS VARCHAR)' for name in columns)
-        rows = connection.execute(f"SELECT {chosen}{also} FROM {scan} {grouping}", [str(path)])
-        while batch := rows.fetchmany(BATCH):
-            yield batch
-    except duckdb.Error as error:
-        kind, reason = scan.split("(")[0].removeprefix("read_"), str(error).splitlines()[0][:200]
-        raise ValueError(
-            f"{path} cannot be read as {kind.upper()} ({reason}): give a CSV file with a header, or Parquet"
-        ) from None
-    finally:
-        connection.close()
+        with literal(path) as name, duckdb.connect() as connection:
+            scan = _scan(path)
+            try:
+                _check_columns(connection, scan, path, name, columns)
+                chosen = ", ".join(f'CAST("{_quoted(column)}" AS VARCHAR)' for column in columns)
+                rows = connection.execute(f"SELECT {chosen}{also} FROM {scan} {grouping}", [name])
+                while batch := rows.fetchmany(BATCH):
+                    yield batch
+            except duckdb.Error as error:
+                kind = scan.split("(")[0].removeprefix("read_").upper()
+                raise ValueError(
+                    f"{path} cannot be read as {kind} ({first_line(error, path)}): give a CSV file with a "
+                    "header, or Parquet"
+                ) from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
 
 
 def _scan(path: Path) -> str:
     """Return DuckDB's table function for the file, chosen by its first bytes, then by its name."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
+    with open_regular(path) as file:
+        head = file.read(4096)
     if head.startswith(PARQUET_MAGIC):
-        return "read_parquet(?)"
+        return PARQUET_SCAN
     name = path.name.lower()
     if not name.endswith(TEXT_SUFFIXES) or (b"\0" in head and not name.endswith(".gz")):
         raise ValueError(
             f"{path} is neither Parquet nor text named {', '.join(TEXT_SUFFIXES)}: convert it to one of these"
         )
-    return CSV_SCAN
+    return CSV_SCAN.format(compression(path))
 
 
-def _check_columns(connection: DuckDBPyConnection, scan: str, path: Path, columns: list[str]) -> None:
-    described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", [str(path)]).fetchall()
+def _check_columns(
+    connection: DuckDBPyConnection, scan: str, path: Path, name: str, columns: list[str]
+) -> None:
+    described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", [name]).fetchall()
     found = [row[0] for row in described]
-    absent = [name for name in columns if name not in found]
+    absent = [column for column in columns if column not in found]
     if absent:
         raise ValueError(f"{path} has no column {absent[0]!r}: {nearest(absent[0], found[:50])}")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from stratagem.estimation.answer import Answer
+from stratagem.file.parquet import write_parquet
 from stratagem.file.target import check_target, written_atomically
 
 if TYPE_CHECKING:
@@ -76,14 +77,9 @@ def _write_json(file: BinaryIO, estimate: Estimate, answers: Sequence[Answer]) -
 
 
 def _write_parquet(file: BinaryIO, estimate: Estimate, answers: Sequence[Answer]) -> None:
-    import duckdb
-
     columns = {name: np.array(values) for name, values in _columns(estimate, answers).items()}
     columns["label"] = columns["label"].astype(object)
-    with duckdb.connect() as connection:
-        connection.register("answers", columns)
-        target = file.name.replace("'", "''")
-        connection.execute(f"COPY (SELECT * FROM answers) TO '{target}' (FORMAT parquet)")
+    write_parquet(file, columns)
 
 
 WRITERS: dict[str, Callable[[BinaryIO, Estimate, Sequence[Answer]], None]] = {

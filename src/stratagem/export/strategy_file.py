@@ -12,6 +12,7 @@ import numpy as np
 
 from stratagem.file.bare import BareMatrixError, refuse_bare
 from stratagem.file.npz import array_names, read_arrays
+from stratagem.file.parquet import write_parquet
 from stratagem.file.target import check_target, written_atomically
 from stratagem.file.toml import naming
 from stratagem.prior import check_prior
@@ -153,8 +154,6 @@ def _further(stored: StoredStrategy) -> dict[str, Any]:
 
 
 def _write_parquet(file: BinaryIO, stored: StoredStrategy) -> None:
-    import duckdb
-
     Q = stored.strategy.matrix
     if Q.shape[1] > WIDEST:
         raise ValueError(
@@ -162,10 +161,7 @@ def _write_parquet(file: BinaryIO, stored: StoredStrategy) -> None:
             "most): write .npz"
         )
     columns = {f"u{u}": np.ascontiguousarray(Q[:, u]) for u in range(Q.shape[1])}
-    with duckdb.connect() as connection:
-        connection.register("strategy", {"output": np.arange(Q.shape[0])} | columns)
-        target = file.name.replace("'", "''")
-        connection.execute(f"COPY (SELECT * FROM strategy ORDER BY output) TO '{target}' (FORMAT parquet)")
+    write_parquet(file, {"output": np.arange(Q.shape[0])} | columns)
 
 
 WIDEST = 1 << 13

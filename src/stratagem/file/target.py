@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from stratagem.file.literal import EndlessFileError, open_regular
+
+PRIVATE = 0o600
+"""Permissions of a file that is not complete: its owner reads and writes, nobody else."""
+TAG = 4
+"""Random bytes in the name of a file that is not complete."""
 
 
 def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool = True) -> Path:
@@ -16,8 +25,8 @@ def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool
     Without `overwrite` the file may exist only if it is empty, as one that `tempfile` made.
 
     Raises:
-        ValueError: for what is no path, another suffix, a folder that does not exist, a path that is a folder, or a
-            file that must not be overwritten.
+        ValueError: for what is no path, another suffix, a folder that does not exist, a path that is a folder,
+            a symbolic link or anything else that is no file, or a file that must not be overwritten.
     """
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"{path!r} was given to write, but is no path: name a file as text")
@@ -28,6 +37,12 @@ def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool
         )
     if path.is_dir():
         raise ValueError(f"{path} was given to write, but is a folder: name a file")
+    if path.is_symlink():
+        raise ValueError(
+            f"{path} was given to write, but is a symbolic link to {path.resolve()}: name that file itself"
+        )
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} was given to write, but is a device, a pipe or a socket: name a file")
     if not path.parent.is_dir():
         raise ValueError(
             f"{path} was given to write, but the folder {path.parent} does not exist: create it first"
@@ -43,11 +58,76 @@ def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool
 
 @contextmanager
 def written_atomically(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the name `path` only once it is complete; a failure leaves nothing behind."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    """Open a file that takes the name `path` only once it is complete; a failure leaves nothing behind.
+
+    Until then nobody but its owner can read it. It takes the permissions of the file that it replaces, or those of
+    any new file, and is on the disk before it has the name. What a run that was killed left behind is removed by
+    the next one that writes the same file.
+    """
+    _remove_abandoned(path)
+    partial, file, usual = _started(path)
     try:
-        with partial.open("xb") as file:
-            yield file
-        partial.replace(path)
+        with file:
+            with open(partial, "wb", opener=lambda *_: os.dup(file.fileno())) as given:
+                yield given
+            os.fsync(file.fileno())
+            partial.chmod(_permissions(path, usual))
+            partial.replace(path)
+        _synchronise(path.parent)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _started(path: Path) -> tuple[Path, BinaryIO, int]:
+    """Make a file beside the target that is locked while it is open; return also what permissions are usual."""
+    while True:
+        partial = path.with_name(f".{path.name}.{secrets.token_hex(TAG)}")
+        file = partial.open("xb")
+        usual = os.fstat(file.fileno()).st_mode
+        partial.chmod(PRIVATE)
+        if _locked(file) and partial.exists():
+            return partial, file, usual
+        file.close()  # another run took it for abandoned between these lines
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the files that runs which were killed had not completed; those of living ones are locked."""
+    ending = re.compile(re.escape(f".{path.name}.") + f"[0-9a-f]{{{2 * TAG}}}")
+    with suppress(OSError):
+        for partial in [each for each in path.parent.iterdir() if ending.fullmatch(each.name)]:
+            with suppress(OSError, EndlessFileError), open_regular(partial) as file:
+                if _locked(file):
+                    partial.unlink()
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Take the lock of a file, until it is closed or its process ends; return whether it was free."""
+    try:
+        import fcntl
+    except ImportError:  # Windows itself keeps files that are open
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: nothing is taken for abandoned there
+        return file.writable()
+    return True
+
+
+def _permissions(path: Path, usual: int) -> int:
+    """Return the permissions of the file that is replaced, or the usual ones."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return stat.S_IMODE(usual)
+
+
+def _synchronise(folder: Path) -> None:
+    """Let the disk keep the new name; where folders cannot be opened, the system sees to it."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

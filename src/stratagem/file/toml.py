@@ -64,8 +64,9 @@ def naming(source: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        sentence = str(error)
-        raise ValueError(sentence if source in sentence else f"{source}: {sentence}") from None
+        if source in str(error):
+            raise
+        raise ValueError(f"{source}: {error}") from None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

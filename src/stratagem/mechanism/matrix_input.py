@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stratagem.file.literal import check_regular, first_line, literal
 from stratagem.file.npz import array_names, read_arrays
 from stratagem.mechanism.mat_file import read_mat
 from stratagem.workloads.matrix_file import read_matrix
@@ -36,6 +37,7 @@ def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndar
     if variable is not None and read not in (_read_npz, _read_mat):
         raise ValueError(f"a variable {variable!r} was named, but {path} holds a single matrix: leave it out")
     try:
+        check_regular(path)
         return read(path, variable)
     except OSError as error:
         raise ValueError(
@@ -70,23 +72,19 @@ def _read_mat(path: Path, variable: str | None) -> np.ndarray:
 def _read_parquet(path: Path, variable: str | None) -> np.ndarray:
     import duckdb
 
-    with path.open("rb"):
-        pass  # a missing file is an OSError, as everywhere
     try:
-        with duckdb.connect() as connection:
-            scan, source = "read_parquet(?)", [str(path)]
+        with literal(path) as name, duckdb.connect() as connection:
+            scan, source = "read_parquet(?, hive_partitioning = false)", [name]
             described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", source).fetchall()
             rows = connection.execute(f"SELECT count(*) FROM {scan}", source).fetchall()[0][0]
             names = [row[0] for row in described if row[0] != "output"]
             _check_size(float(rows) * len(names))
             order = "ORDER BY output" if len(names) < len(described) else ""
-            quoted = (name.replace('"', '""') for name in names)
-            chosen = ", ".join(f'CAST("{name}" AS DOUBLE)' for name in quoted)
+            quoted = (column.replace('"', '""') for column in names)
+            chosen = ", ".join(f'CAST("{column}" AS DOUBLE)' for column in quoted)
             columns = connection.execute(f"SELECT {chosen} FROM {scan} {order}", source).fetchnumpy()
     except duckdb.Error as error:
-        raise _refused(
-            path, str(error).splitlines()[0][:200], "write a column of numbers a user type"
-        ) from None
+        raise _refused(path, first_line(error, path), "write a column of numbers a user type") from None
     except ValueError as error:
         raise _refused(path, error, "give its matrix alone") from None
     return np.column_stack([np.ma.filled(column, np.nan) for column in columns.values()])

@@ -15,6 +15,7 @@ import numpy as np
 from stratagem.accuracy import objective
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
+from stratagem.collection.report_table import REFUSE
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import Counts
 from stratagem.estimation.estimate import Estimate
@@ -193,13 +194,16 @@ class Mechanism:
         """What a report of this mechanism looks like."""
         return ReportFormat(self.identifier, self.outputs)
 
-    def aggregator(self) -> Aggregator:
-        """Return an empty aggregator of reports, for one process."""
-        return Aggregator(self.identifier, self.outputs)
+    def aggregator(self, *, first: bool = False) -> Aggregator:
+        """Return an empty aggregator of reports, for one process; `first` as there."""
+        return Aggregator(self.identifier, self.outputs, first=first)
 
-    def collection(self, path: str | Path | None = None) -> Collection:
-        """Return the collection of reports in a .duckdb file, which lasts; without a path, until it is closed."""
-        return Collection(path, self.identifier, self.outputs)
+    def collection(self, path: str | Path | None = None, *, anonymous: str = REFUSE) -> Collection:
+        """Return the collection of reports in a .duckdb file, which lasts; without a path, until it is closed.
+
+        `anonymous` says what becomes of files of reports without ids: "refuse" or "count".
+        """
+        return Collection(path, self.identifier, self.outputs, anonymous=anonymous)
 
     def estimate(self, counts: Counts, workload: Workload | None = None, **options: Any) -> Estimate:
         """Return the answers of its own workload, or of another, from the counts of its outputs, (m,) or sparse.

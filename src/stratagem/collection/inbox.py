@@ -1,0 +1,128 @@
+"""Files of reports among files and folders: found, or named with the reason why they are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from stratagem.file.literal import EndlessFileError, check_regular
+
+SUFFIXES = (".csv", ".jsonl", ".parquet")
+HIDING = (".", "_")
+"""What the names begin with that Spark and Hadoop pass over in a folder."""
+
+
+class Left(StrEnum):
+    """Why something in a folder is left out."""
+
+    HIDDEN = "its name begins with . or _"
+    LINKED = "it is a symbolic link to a folder"
+    BROKEN = "it is a symbolic link that leads nowhere"
+    ENDLESS = "it is a device, a pipe or a socket"
+    UNREADABLE = "the folder cannot be read"
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Something in a folder of reports that was left out."""
+
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        """Say what was left out, and why."""
+        return f"{self.path} was left out: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is among files and folders."""
+
+    files: list[Path]
+    """Files of reports, those of a folder in the order of their names."""
+    skipped: list[Skipped]
+    """Everything else in the folders that could hold reports."""
+
+
+def find(sources: Iterable[str | Path]) -> Found:
+    """Return the files of reports among files and folders, and what was left out of the folders.
+
+    In a folder, names that begin with . or _ are left out, and so are links to folders. Hidden files that are empty
+    and the checksums that Hadoop keeps beside its files hold no reports, and are not mentioned.
+
+    Raises:
+        ValueError: for a path that does not exist, a device or a pipe, a file with another suffix (in a folder
+            too, so that nothing is left out unseen), or a folder without files.
+    """
+    found, skipped = [], []
+    for source in map(Path, sources):
+        inside, left = _expand(source)
+        found += inside
+        skipped += left
+    if not found:
+        raise ValueError(f"no files were given: name {_names()} files or folders of them")
+    for path in found:
+        if path.suffix.lower() not in SUFFIXES:
+            raise ValueError(f"{path} is not a {_names()} file by its name: convert or remove it")
+    return Found(found, skipped)
+
+
+def _expand(source: Path) -> tuple[list[Path], list[Skipped]]:
+    if not source.exists():
+        raise ValueError(f"{source} does not exist: name {_names()} files or folders of them")
+    if not source.is_dir():
+        try:
+            check_regular(source)
+        except EndlessFileError as error:
+            raise ValueError(f"{error}, or write it to the standard input") from None
+        return [source], []
+    entries = list(_entries(source))
+    inside = [entry for entry in entries if isinstance(entry, Path)]
+    skipped = [entry for entry in entries if isinstance(entry, Skipped)]
+    if not inside:
+        but = f", and {skipped[0]}" if skipped else ""
+        raise ValueError(f"the folder {source} holds no files{but}: name one with {_names()} files")
+    return inside, skipped
+
+
+def _entries(folder: Path) -> Iterator[Path | Skipped]:
+    """Yield the files in a folder and in those below it, in the order of their names, or why they are left out."""
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        if path.is_dir() and not (path is not folder and _reason(path)):
+            try:
+                waiting += sorted(path.iterdir(), reverse=True)
+            except OSError as error:
+                yield Skipped(path, f"{Left.UNREADABLE} ({error.strerror})")
+        elif reason := _reason(path):
+            if not _empty(path):
+                yield Skipped(path, reason)
+        else:
+            yield path
+
+
+def _reason(path: Path) -> Left | None:
+    """Return why a path in a folder is left out; None where it is not."""
+    if path.name.startswith(HIDING):
+        return Left.HIDDEN
+    if path.is_symlink() and not path.exists():
+        return Left.BROKEN
+    if path.is_dir():
+        return Left.LINKED if path.is_symlink() else None
+    return None if path.is_file() else Left.ENDLESS
+
+
+def _empty(path: Path) -> bool:
+    """Return whether a file holds no reports for certain: nothing at all, or the checksum of the file beside it."""
+    if not path.is_file():
+        return False
+    name = path.name
+    checksum = name.startswith(".") and name.endswith(".crc") and path.with_name(name[1:-4]).is_file()
+    return checksum or path.stat().st_size == 0
+
+
+def _names() -> str:
+    return f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

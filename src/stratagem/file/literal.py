@@ -1,0 +1,95 @@
+"""Files opened as they are named: one name is one file, whatever its characters mean to others."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+DESCRIPTORS = Path("/proc/self/fd")
+"""Where Linux gives every open file a name without characters of its own."""
+
+
+class EndlessFileError(ValueError):
+    """A device, pipe or socket was given where a file is asked for: it may never end, or never begin."""
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file to read; what is no regular file is refused without waiting for it.
+
+    Raises:
+        OSError: for a file that cannot be read, or a folder.
+        EndlessFileError: for a device, a pipe or a socket.
+    """
+    check_regular(path)
+    waiting = getattr(os, "O_NONBLOCK", 0)  # should a pipe have taken the place of the file meanwhile
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | waiting))  # noqa: SIM115
+    try:
+        _check_kind(path, os.fstat(file.fileno()).st_mode)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is no regular file, without opening it.
+
+    Raises:
+        OSError: for a path that leads nowhere, or to a folder.
+        EndlessFileError: for a device, a pipe or a socket.
+    """
+    _check_kind(path, Path(path).stat().st_mode)
+
+
+@contextmanager
+def literal(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Open a file and yield the name under which DuckDB reads it and no other, for as long as it is open.
+
+    DuckDB takes `*`, `?` and `[` in a name for a pattern, `s3:` and `~` for places elsewhere, and cannot take bytes
+    that are no UTF-8. On Linux the name is that of the descriptor, which has none of these; elsewhere the
+    pattern's characters are escaped.
+
+    Raises:
+        OSError: for a file that cannot be read, or a folder.
+        EndlessFileError: for a device, a pipe or a socket.
+    """
+    with open_regular(path) as file:
+        yield descriptor(file) or glob.escape(str(Path(path).absolute()))
+
+
+def literal_target(file: BinaryIO) -> str:
+    """Return the name under which DuckDB writes to an open file, as a text of SQL without its quotes."""
+    return (descriptor(file) or str(Path(file.name).absolute())).replace("'", "''")
+
+
+def descriptor(file: BinaryIO) -> str | None:
+    """Return the name that Linux gives an open file; None where there is none."""
+    name = DESCRIPTORS / str(file.fileno())
+    return str(name) if name.exists() else None
+
+
+def compression(path: str | os.PathLike[str]) -> str:
+    """Return how DuckDB is to read text: `gzip` for names that end in .gz, else `none`."""
+    return "gzip" if Path(path).name.lower().endswith(".gz") else "none"
+
+
+def first_line(error: Exception, path: str | os.PathLike[str] = "the file") -> str:
+    """Return the first line of what DuckDB says of a file, with the name that its owner gave it."""
+    said = " ".join(str(error).splitlines()[:1])
+    return re.sub(f"{DESCRIPTORS}/[0-9]+", lambda _: str(path), said)[:200]
+
+
+def _check_kind(path: str | os.PathLike[str], mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise EndlessFileError(
+            f"{path} is a device, a pipe or a socket, which need not end: save what it gives to a file, and name that"
+        )
