@@ -4,12 +4,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stratagem.auditor.audit import Audit
-from stratagem.auditor.runner import Draw, Reports, python_client, value_of
+from stratagem.auditor import audit as auditor
+from stratagem.auditor.outcome import Audit
+from stratagem.auditor.reports import Draw, Reports, collected, joined
+from stratagem.auditor.runner import python_client, value_of
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
 
 Source = Callable[[int], bytes]
+Batch = Callable[[int, int], Reports]
+"""From a user type and a number k to k reports."""
+
+
+def audit(found: Mechanism, draw: Draw, apart: Draw | None = None, seed: int = 0, **options) -> Audit:
+    """An audit whose questions repeat from run to run."""
+    return auditor.audit(found, draw, apart, seed=seed, **options)
 
 
 def seeded(seed: int) -> Source:
@@ -18,10 +27,10 @@ def seeded(seed: int) -> Source:
 
 
 def client_of(found: Mechanism, source: Source) -> Draw:
-    return python_client(Client(found.bundle, source), found.outputs)
+    return python_client(found, lambda: Client(found.bundle, source))
 
 
-def batch_of(found: Mechanism, seed: int) -> Draw:
+def batch_of(found: Mechanism, seed: int) -> Batch:
     rng, attributes = np.random.default_rng(seed), found.client.attributes
 
     def draw(cell: int, count: int) -> Reports:
@@ -31,6 +40,32 @@ def batch_of(found: Mechanism, seed: int) -> Draw:
         return Reports(found.randomise(users, rng))
 
     return draw
+
+
+def any_order(batch: Batch) -> Draw:
+    """Draws of a client that remembers nothing, made of one batch for every user type."""
+
+    def draw(rows) -> Reports:
+        cells = [cell for row in rows for cell in row]
+        place: dict[int, list[int]] = {}
+        for k, cell in enumerate(cells):
+            place.setdefault(cell, []).append(k)
+        order = sorted(place)
+        made = joined([batch(cell, len(place[cell])) for cell in order])
+        back = np.argsort(np.concatenate([place[cell] for cell in order]))
+        return Reports(made.outputs[back], None if made.ids is None else made.ids[back])
+
+    return draw
+
+
+def in_a_row(client: Draw) -> Batch:
+    """Batches of one client."""
+    return lambda cell, count: client([[cell] * count])
+
+
+def reports_of(found: Mechanism, reports) -> Reports:
+    """What a collector makes of decoded reports."""
+    return collected(map(found.form.check, reports))
 
 
 def failed(one: Audit) -> set[str]:

@@ -11,16 +11,15 @@ import pytest
 
 import stratagem as st
 from mechanisms import CASES, mechanism
+from stratagem.auditor import table_plan
 from stratagem.auditor.event import (
     Event,
     best_event,
-    choose,
     epsilon_bound,
-    noticeable,
     provable,
     samples_to_prove,
 )
-from stratagem.auditor.goodness import byte_fit, fit, pair_fit, share_fit
+from stratagem.auditor.goodness import GROUPS, byte_fit, fit, groups, pair_fit, position_fit, share_fit
 from stratagem.auditor.stranger import exp_floor, recheck
 from stratagem.mechanism.table import encode
 
@@ -44,16 +43,34 @@ def test_p_values_are_small_for_other_probabilities(rng):
 
 
 def test_pairs_of_independent_outputs_fit(rng):
-    outputs = rng.choice(10, (RUNS // 4, 500), p=SKEWED)
-    assert sum(pair_fit(one, SKEWED) < RATE for one in outputs) <= 30  # 10 expected; 1e-6 again
+    """Two kinds of outputs in random order: the second one comes from the shares of the first, turned round."""
+    kinds, shares = rng.integers(0, 2, (RUNS // 4, 500)), np.zeros((2, GROUPS))
+    shares[:, : len(SKEWED)] = SKEWED, SKEWED[::-1]
+    outputs = rng.choice(len(SKEWED), kinds.shape, p=SKEWED)
+    outputs = np.where(kinds == 1, len(SKEWED) - 1 - outputs, outputs)
+    found = [pair_fit(*one, shares) for one in zip(outputs, kinds, strict=True)]
+    assert sum(p < RATE for p in found) <= 30  # 10 expected; 1e-6 again
     alternating = np.sort(outputs.reshape(-1, 2), axis=1).reshape(-1)
-    assert pair_fit(alternating, SKEWED) < 1e-9
+    assert pair_fit(alternating, kinds.reshape(-1), shares) < 1e-9
+    alternating[::9] = -1  # what is left out tells nothing
+    assert pair_fit(alternating, kinds.reshape(-1), shares) < 1e-9
 
 
 def test_bytes_fit_unless_one_bit_is_off(rng):
     raw = rng.integers(0, 256, (1000, 16), dtype=np.uint8)
     assert byte_fit(raw) > 1e-6
     assert byte_fit(raw | (rng.random(raw.shape) < 0.1).astype(np.uint8)) < 1e-9
+
+
+def test_a_place_of_ids_that_is_not_uniform_is_seen(rng):
+    ids = rng.integers(0, 256, (20_000, 16), dtype=np.uint8)
+    assert position_fit(ids) > 1e-6
+    ids[:, 11] = rng.permutation(ids[:, 11] | (rng.random(len(ids)) < 0.5))
+    assert position_fit(ids) < 1e-9
+
+
+def test_groups_of_neighbours_are_about_equally_likely():
+    assert groups(np.full(160, 1 / 160)).tolist() == np.repeat(np.arange(GROUPS), 10).tolist()
 
 
 def test_impossible_or_missing_outputs_never_fit():
@@ -138,12 +155,10 @@ def _misses(rng: np.random.Generator, epsilon: float, samples: int, level: float
     return sum(epsilon_bound(one, (samples, samples), level) <= budget for one in hits)
 
 
-def test_more_samples_prove_and_notice_less():
+def test_more_samples_prove_less():
     counts = [1000, 10_000, 100_000, 1_000_000]
     proofs = [provable(EVENT, 1.0, count, 1e-6) for count in counts]
-    notices = [noticeable(EVENT, 1.0, count, 1e-6) for count in counts]
     assert proofs == sorted(proofs, reverse=True)
-    assert notices == sorted(notices, reverse=True)
     columns = tuple(np.array([share, 1 - share]) for share in (EVENT.p, EVENT.q))
     needed = samples_to_prove(columns, 1.0, 0.05, 1e-6)
     assert needed is not None
@@ -155,15 +170,24 @@ def test_what_no_number_of_samples_proves_is_none():
     assert samples_to_prove(near, 5.0, 0.05, 1e-6) is None
     assert provable(EVENT, 12.0, 1000, 1e-6) == math.inf
     same = Event(0, 1, np.array([True, False]), 0.5, 0.5)
-    assert provable(same, 1.0, 1000, 1e-6) == noticeable(same, 1.0, 1000, 1e-6) == math.inf
+    assert provable(same, 1.0, 1000, 1e-6) == math.inf
 
 
-def test_each_chosen_user_type_has_an_event(rng):
+def test_every_user_type_is_once_first_and_once_second():
     strategy = st.hadamard_response(30, 1.0)
-    chosen, Q, events = choose(strategy, 6, 1000, 1e-6, rng)
-    assert [event.u for event in events] == chosen.tolist()
-    assert np.allclose(Q, strategy.dense().matrix[:, chosen])
-    assert all(event.v in chosen and event.v != event.u and event.p > event.q for event in events)
+    chosen = table_plan.choose(strategy, 6, 1000, 1e-6, np.random.default_rng(0)).user_types
+    plan, Q = table_plan.plan(strategy, chosen, 1000, 1e-6), strategy.dense().matrix
+    assert plan.pool is not None
+    assert sorted(event.u for event in plan.pool.events) == sorted(chosen)
+    assert sorted(event.v for event in plan.pool.events) == sorted(chosen)
+    for place, u in enumerate(chosen):
+        favoured = plan.favoured[place].holds(np.arange(strategy.outputs))
+        assert favoured.tolist() == (Q[:, u] > Q.mean(axis=1) * (1 + 1e-9)).tolist()
+        assert plan.favoured[place].probability == pytest.approx(Q[favoured, u].sum())
+    for event in plan.pool.events:
+        inside = event.inside[event.classes(np.arange(strategy.outputs))]
+        assert (event.p, event.q) == pytest.approx((Q[inside, event.u].sum(), Q[inside, event.v].sum()))
+        assert event.p > event.q
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -19,6 +19,17 @@ from test_cli import run, run_json
 from tools import need
 
 PYTHON = ["--client", "python", "--samples", "2000", "--types", "3"]
+CHECKS = {
+    "outputs",
+    "event share",
+    "new clients",
+    "new processes",
+    "independence",
+    "value before",
+    "id bytes",
+    "schema",
+    "fresh ids",
+}
 """Real randomness: a correct client fails here once in a million runs."""
 
 
@@ -27,11 +38,10 @@ def saved(tmp_path) -> Path:
     return mechanism("randomised").save(tmp_path / "answers.ldp.json")
 
 
-def seeded(client: Client, outputs: int):
+def seeded(found: Mechanism):
     """The Python client with bytes that repeat from run to run."""
-    bundle = mechanism("randomised").bundle
-    assert client.identifier == bundle["sha256"]
-    return python_client(Client(bundle, np.random.default_rng(0).bytes), outputs)
+    source = np.random.default_rng(0).bytes
+    return python_client(found, lambda: Client(found.bundle, source))
 
 
 def test_json_says_what_was_tested_and_what_could_be_found(capsys, saved):
@@ -49,14 +59,29 @@ def test_json_says_what_was_tested_and_what_could_be_found(capsys, saved):
     assert 0.1 < one["provable_epsilon"]
     assert one["samples_to_prove_5_percent"] > 1_000_000
     assert len(one["events"]) == 3
-    assert {check["name"] for check in one["checks"]} == {
-        "outputs",
-        "event share",
-        "independence",
-        "id bytes",
-        "schema",
-        "fresh ids",
+    assert {check["name"] for check in one["checks"]} == CHECKS
+    assert one["pooled"]["reports"] == [6000, 6000]
+    assert one["user_types_in_all"] == 6
+    assert 0 <= one["user_types_drawn"] <= 3
+    assert set(one["power"]) == {
+        "excess_of_5_percent_missed",
+        "bad_type_from_raw_share",
+        "5_percent_bad_types_missed",
+        "bad_types_found_from_share",
+        "first_reports",
     }
+    assert one["power"]["first_reports"]["new clients"]["asked"] == 500
+
+
+def test_a_seed_is_drawn_printed_and_repeats_the_questions(capsys, saved):
+    given = [*PYTHON[:2], "--samples", "100", "--types", "4"]
+    first = run_json(capsys, "audit", saved, *given)["clients"]["python"]
+    again = run_json(capsys, "audit", saved, *given, "--seed", str(first["seed"]))["clients"]["python"]
+    other = run_json(capsys, "audit", saved, *given)["clients"]["python"]
+    assert again["seed"] == first["seed"] != other["seed"]
+    assert again["user_types"] == first["user_types"]
+    _, out, _ = run(capsys, "audit", saved, *given, "--seed", "7")
+    assert "--seed 7 asks the same again" in out
 
 
 def test_sentences_for_people(capsys, saved):
@@ -65,7 +90,11 @@ def test_sentences_for_people(capsys, saved):
     assert "certificate: holds" in out
     assert "python client: passed" in out
     assert "within the 0.1 promised" in out
-    assert "2,000 reports of each of 3 user types" in out
+    assert "2,000 reports of each of 3 of 6 user types" in out
+    assert "a client of 5 % more epsilon, 0.105, is missed with probability 1" in out
+    assert "a client that treats 5 % of the user types badly " in out
+    assert "500 new clients made one report each: a raw first report of " in out
+    assert "40 new processes made one report each" in out
     assert "with probability 1e-06 at most" in out
 
 
@@ -73,10 +102,10 @@ def test_a_biased_client_fails_with_status_1(capsys, saved, monkeypatch):
     """The negative control: another table stands behind the client, of twice the budget."""
     other = Mechanism.of(st.randomised_response(6, 1.0), st.histogram(6), 1.0)
 
-    def wrong(client: Client, outputs: int):
-        swapped = Client(mechanism("randomised").bundle, np.random.default_rng(0).bytes)
+    def wrong(found: Mechanism):
+        swapped = Client(found.bundle, np.random.default_rng(0).bytes)
         swapped.sampler = other.client.sampler
-        return python_client(swapped, outputs)
+        return python_client(found, lambda: swapped)
 
     monkeypatch.setattr(runner, "python_client", wrong)
     status, out, err = run(capsys, "audit", saved, *PYTHON)
@@ -165,7 +194,7 @@ def test_a_web_client_that_is_wrong_is_caught(tmp_path, monkeypatch):
     from stratagem.auditor.audit import audit
 
     found = mechanism("randomised")
-    one = audit(found, runner.web_client(path, found.client, found.outputs), samples=20_000, types=3)
+    one = audit(found, runner.web_client(found, path), samples=20_000, types=3, seed=0)
     assert not one.private
     assert "outputs" in {check.name for check in one.failures}
 

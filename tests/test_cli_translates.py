@@ -65,7 +65,7 @@ def test_an_audit_at_a_hundred_attributes(capsys, hundred):
     assert {"outputs", "placements", "event share"} <= names
     status, out, _ = run(capsys, "audit", hundred[0], "--client", "python", *options[2:])
     assert status == 0
-    assert "1,000 reports of each of 2 user types\n" in out
+    assert "1,000 reports of each of 2 of about 10^30 user types; --seed " in out
 
 
 def test_what_is_too_large_for_a_matrix_stays_a_bundle(capsys, hundred, tmp_path):

@@ -4,8 +4,9 @@ from .accuracy import Accuracy as Accuracy
 from .accuracy import UnsupportedWorkloadError as UnsupportedWorkloadError
 from .accuracy import evaluate as evaluate
 from .accuracy import per_query_variance as per_query_variance
-from .auditor.audit import Audit as Audit
 from .auditor.audit import audit as audit
+from .auditor.foreign import audit_reports as audit_reports
+from .auditor.outcome import Audit as Audit
 from .baselines import count_mean_sketch as count_mean_sketch
 from .baselines import duchi as duchi
 from .baselines import fourier as fourier

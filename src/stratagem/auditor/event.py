@@ -9,19 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import bdtrik, betainccinv, betaincinv, expit, logit, ndtri
 
-from stratagem.auditor.goodness import share_fit
-from stratagem.strategies import Strategy
-
-CANDIDATES = 256
-"""User types among which the pair that differs most is sought."""
-ENTRIES = 1 << 24
-"""Numbers of an array that holds the columns of the candidates."""
-SHORTLIST = 32
-"""Pairs whose best event is computed."""
 MISS = 0.01
-"""Probability with which an epsilon called provable or noticeable is missed."""
+"""Probability with which what is called provable or noticeable is missed."""
 TINY = 1e-300
 """In place of zero, where an output never comes."""
+EXCESS = 0.05
+"""The excess over epsilon for which the power of an audit is stated."""
 MOST = 10**12
 """Samples beyond which nobody goes."""
 
@@ -30,8 +23,9 @@ MOST = 10**12
 class Event:
     """A set S of outputs that is likelier for user type u than for v: p = Q_u(S) > q = Q_v(S)."""
 
-    u: int
-    v: int
+    u: int | None
+    """None, as v, for several pairs together: p and q are their means."""
+    v: int | None
     inside: np.ndarray
     """Which classes of outputs belong to S, bool."""
     p: float
@@ -44,64 +38,43 @@ class Event:
         return int(self.inside[self.classes(outputs)].sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Favoured:
+    """The outputs that are likelier for one user type than on the average over all."""
+
+    inside: np.ndarray
+    """Which classes of outputs they are, bool."""
+    probability: float
+    """How likely one of them is for the user type."""
+    raised: float
+    """How likely one is where every log-ratio of the table is 5 % larger, as at 1.05 times epsilon."""
+    classes: Callable[[np.ndarray], np.ndarray] = np.asarray
+    """From outputs (k,) to their classes; as they are where every output is a class."""
+
+    def holds(self, outputs: np.ndarray) -> np.ndarray:
+        """Return which outputs (k,) are favoured."""
+        return self.inside[self.classes(outputs)]
+
+
 def best_event(
-    u: int, v: int, columns: tuple[np.ndarray, np.ndarray], samples: int, level: float
+    u: int | None, v: int | None, columns: tuple[np.ndarray, np.ndarray], samples: int, level: float
 ) -> tuple[Event, float]:
     """Return the event that promises the highest lower bound on epsilon, and that bound.
 
-    By Neyman and Pearson it is a set {y: Q[y, u] > t Q[y, v]}; t maximises
-    log(p/q) - z sqrt(((1 - p)/p + (1 - q)/q) / samples), z the normal quantile of `level`.
+    By Neyman and Pearson it is a set {y: Q[y, u] > t Q[y, v]}; t maximises log(p/q) - z s, z the normal quantile
+    of `level`, s = sqrt(((1 - p)/p + (1 - q)/q) / samples). Where samples are so few that nothing is promised it
+    maximises log(p/q) / s, so that a client far beyond the table still shows.
     """
     Q_u, Q_v = columns
     order = np.argsort(-Q_u / np.maximum(Q_v, TINY), kind="stable")
     p, q = (np.clip(np.cumsum(Q[order]), TINY, 1) for Q in columns)
-    promise = np.log(p / q) + ndtri(level) * np.sqrt(((1 - p) / p + (1 - q) / q) / samples)
-    size = int(promise[:-1].argmax()) + 1 if len(promise) > 1 else 1  # all outputs together prove nothing
+    gain, error = np.log(p / q), np.sqrt(((1 - p) / p + (1 - q) / q) / samples)
+    promise = gain + ndtri(level) * error
+    wanted = promise if promise.max() > 0 else gain / np.maximum(error, TINY)
+    size = int(wanted[:-1].argmax()) + 1 if len(promise) > 1 else 1  # all outputs together prove nothing
     inside = np.zeros(len(order), dtype=bool)
     inside[order[:size]] = True
     return Event(u, v, inside, float(p[size - 1]), float(q[size - 1])), float(promise[size - 1])
-
-
-def choose(
-    strategy: Strategy, types: int, samples: int, level: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, list[Event]]:
-    """Return user types to test (t,), their probabilities (m x t) and for each its best event against another.
-
-    The types are the two that are told apart best among (at most 256) candidates, the first, the last, and
-    random ones: all from the table and the generator, before any report is seen.
-    """
-    n = strategy.domain_size
-    room = ENTRIES // max(n, strategy.outputs)
-    some = rng.permutation(n)[: max(2 * types, min(CANDIDATES, room))]
-    candidates = np.unique(np.concatenate([[0, n - 1], some]))
-    Q = strategy.forward((candidates == np.arange(n)[:, None]).astype(float))
-    pair = _furthest(Q, samples, level)
-    wanted = [*candidates[list(pair)].tolist(), 0, n - 1, *some.tolist()]
-    chosen = np.array(list(dict.fromkeys(wanted))[:types])
-    Q = Q[:, np.searchsorted(candidates, chosen)]
-    events = []
-    for i, u in enumerate(chosen.tolist()):
-        others = [(j, v) for j, v in enumerate(chosen.tolist()) if j != i]
-        found = [best_event(u, v, (Q[:, i], Q[:, j]), samples, level) for j, v in others]
-        events += [max(found, key=lambda one: one[1])[0]] if found else []
-    return chosen, Q, events
-
-
-def _furthest(Q: np.ndarray, samples: int, level: float) -> tuple[int, int]:
-    """Return the two columns whose best event promises most, out of 32 pairs with much chi-squared distance.
-
-    The distance sum_y (Q[y, u] - Q[y, v])^2 / d_y is asked of all pairs, d the row sums.
-    """
-    d = Q.sum(axis=1)
-    scaled = Q[d > 0] / np.sqrt(d[d > 0])[:, None]
-    gram = scaled.T @ scaled
-    size = gram.diagonal()
-    rows, columns = np.triu_indices(len(gram), 1)
-    if len(rows) == 0:
-        return 0, 0
-    distance = (size[:, None] + size - 2 * gram)[rows, columns]
-    pairs = [(int(rows[k]), int(columns[k])) for k in np.argsort(-distance, kind="stable")[:SHORTLIST]]
-    return max(pairs, key=lambda one: best_event(*one, (Q[:, one[0]], Q[:, one[1]]), samples, level)[1])
 
 
 def epsilon_bound(hits: tuple[int, int], trials: tuple[int, int], level: float) -> float:
@@ -128,18 +101,8 @@ def provable(event: Event, epsilon: float, samples: int, level: float) -> float:
     """
 
     def caught(p: float, q: float) -> bool:
-        hits = math.floor(_quantile(MISS / 2, samples, p)), math.ceil(_quantile(1 - MISS / 2, samples, q))
+        hits = math.floor(quantile(MISS / 2, samples, p)), math.ceil(quantile(1 - MISS / 2, samples, q))
         return epsilon_bound(hits, (samples, samples), level) > epsilon
-
-    return epsilon * _smallest(event, caught)
-
-
-def noticeable(event: Event, epsilon: float, samples: int, level: float) -> float:
-    """Return the smallest epsilon whose client is noticed to leave the table of `epsilon`, by `share_fit`."""
-
-    def caught(p: float, q: float) -> bool:
-        more, fewer = math.floor(_quantile(MISS, samples, p)), math.ceil(_quantile(1 - MISS, samples, q))
-        return min(share_fit(more, samples, event.p), share_fit(fewer, samples, event.q)) < level
 
     return epsilon * _smallest(event, caught)
 
@@ -185,7 +148,7 @@ def samples_to_prove(
     return math.ceil(high)
 
 
-def _quantile(probability: float, trials: int, success: float) -> float:
+def quantile(probability: float, trials: int, success: float) -> float:
     """Return the count below which a binomial count falls with this probability."""
     found = float(bdtrik(probability, trials, success))
     if math.isnan(found):  # where hardly any or nearly all trials succeed

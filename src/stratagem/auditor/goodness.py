@@ -33,23 +33,36 @@ def fit(counts: np.ndarray, probabilities: np.ndarray) -> float:
     return float(gammaincc(degrees / 2, max(statistic, 0) / williams / 2))
 
 
-def pair_fit(outputs: np.ndarray, probabilities: np.ndarray) -> float:
-    """Return the p-value of independence of each output from the one before it.
-
-    Outputs (k,) are put into at most 16 groups of neighbours, about equally likely; the 256 kinds of pairs
-    (first, second), (third, fourth), ... have known probabilities if outputs are independent.
-    """
+def groups(probabilities: np.ndarray) -> np.ndarray:
+    """Return the group of every output (m,): 16 groups of neighbours, about equally likely."""
     before = np.cumsum(probabilities) - probabilities / 2
-    group = np.minimum((before * GROUPS).astype(np.int64), GROUPS - 1)
-    share = np.bincount(group, probabilities, GROUPS)
-    paired = group[outputs[: len(outputs) // 2 * 2]].reshape(-1, 2)
-    counts = np.bincount(paired @ (GROUPS, 1), minlength=GROUPS**2)
-    return fit(counts, np.outer(share, share).ravel())
+    return np.minimum((before * GROUPS).astype(np.int64), GROUPS - 1)
+
+
+def pair_fit(group: np.ndarray, kinds: np.ndarray, shares: np.ndarray) -> float:
+    """Return the p-value of independence of every second output from the one before it.
+
+    Outputs come in 16 groups (k,), -1 for one to be left out; kind j of the kinds (k,) puts a share (16,) of its
+    outputs into every group, shares (j, 16). The 256 kinds of pairs (first, second), (third, fourth), ... have
+    known mean probabilities if outputs are independent.
+    """
+    pairs, asked = (one[: len(one) // 2 * 2].reshape(-1, 2) for one in (group, kinds))
+    known = (pairs >= 0).all(axis=1)
+    pairs, asked = pairs[known], asked[known]
+    counts = np.bincount(pairs @ (GROUPS, 1), minlength=GROUPS**2)
+    together = np.bincount(asked @ (len(shares), 1), minlength=len(shares) ** 2).reshape(len(shares), -1)
+    return fit(counts, (shares.T @ (together / max(len(asked), 1)) @ shares).ravel())
 
 
 def byte_fit(raw: np.ndarray) -> float:
     """Return the p-value of bytes, any shape, being uniform."""
     return fit(np.bincount(raw.ravel(), minlength=256), np.full(256, 1 / 256))
+
+
+def position_fit(ids: np.ndarray) -> float:
+    """Return the p-value of the bytes of ids (k x 16) being uniform at every one of their places."""
+    values = ids.astype(np.int64) + 256 * np.arange(ids.shape[1])
+    return fit(np.bincount(values.ravel(), minlength=4096), np.full(4096, 1 / 4096))
 
 
 def share_fit(hits: int, trials: int, probability: float) -> float:

@@ -31,12 +31,12 @@ class Partition:
         return np.bincount(self.classes(outputs), minlength=len(self.probabilities))
 
 
-def by_output(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
+def by_output(strategy: InvariantStrategy, user: np.ndarray, most: int = ONE_BY_ONE) -> Partition:
     """Return the outputs themselves, or where they are too many pattern and cell of the user type (d,) in it.
 
     The cells of a pattern are put together to at most 64 parts inside it and 64 outside.
     """
-    if strategy.outputs > ONE_BY_ONE:
+    if strategy.outputs > min(most, ONE_BY_ONE):
         return by_cell(strategy, user)
     column = [
         (strategy.weights[b] / strategy.placements[b] * pattern.levels(strategy.ratio)).ravel()[
@@ -71,7 +71,7 @@ def by_holding(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
     def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
         return 2 * b + _held(strategy.patterns[b], _cells(strategy, b, local, user))
 
-    return Partition(_holding(strategy).ravel(), _per_pattern(strategy, classes))
+    return Partition(holding(strategy).ravel(), _per_pattern(strategy, classes))
 
 
 def by_attribute(strategy: InvariantStrategy, user: np.ndarray, axis: int) -> Partition:
@@ -88,7 +88,7 @@ def by_attribute(strategy: InvariantStrategy, user: np.ndarray, axis: int) -> Pa
         return 2 * strategy.decoded(b, local)[0][:, axis] + held
 
     probabilities = np.zeros(none + 1)
-    for pattern, (outside, inside) in zip(strategy.patterns, _holding(strategy), strict=True):
+    for pattern, (outside, inside) in zip(strategy.patterns, holding(strategy), strict=True):
         if axis >= len(pattern.axes):
             probabilities[none] += outside + inside
             continue
@@ -148,9 +148,12 @@ def _per_pattern(
     return found
 
 
-def _holding(strategy: InvariantStrategy) -> np.ndarray:
-    """Return the chances (B, 2) that a report is of a pattern and the pattern does not hold the user, or does."""
-    size = np.array([pattern.size for pattern in strategy.patterns]) * strategy.ratio
+def holding(strategy: InvariantStrategy, power: float = 1.0) -> np.ndarray:
+    """Return the chances (B, 2) that a report is of a pattern and the pattern does not hold the user, or does.
+
+    The ratio of the two probabilities of a report is E^power, as it is at that many times epsilon.
+    """
+    size = np.array([pattern.size for pattern in strategy.patterns]) * strategy.ratio**power
     rest = np.array([pattern.cells - pattern.size for pattern in strategy.patterns])
     return np.stack([rest, size], axis=1) * (strategy.weights / (rest + size))[:, None]
 

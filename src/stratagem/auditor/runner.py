@@ -3,84 +3,120 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from stratagem.collection.reports import Report, ReportFormat
+from stratagem.auditor import driver
+from stratagem.auditor.reports import Draw, Reports, collected, joined
+from stratagem.mechanism import client as shipped
 from stratagem.mechanism.attribute import edge_value
 from stratagem.mechanism.client import Client
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.workloads.attribute import OTHER
 
 WEB = Path(__file__).parents[1] / "mechanism" / "web"
 """The folder of the web client and of its driver."""
 
 
-@dataclass(frozen=True, eq=False)
-class Reports:
-    """Reports of one client about one user type, in the order in which they were made."""
+def python_client(mechanism: Mechanism, make: Callable[[], Client] | None = None) -> Draw:
+    """Return the draws of Python clients in this process, the mechanism's own if `make` makes no others."""
+    new = (lambda: Client(mechanism.bundle)) if make is None else make
+    form, value = mechanism.form, cache(lambda cell: value_of(mechanism.bundle["domain"], cell))
 
-    outputs: np.ndarray
-    """Outputs (k,), whole numbers 0..m-1."""
-    ids: np.ndarray | None = None
-    """The bytes of their ids (k x 16), uint8; None where a simulation makes none."""
-    malformed: int = 0
-    """Reports left out because they break the schema or name another mechanism."""
+    def reports(rows: Sequence[Sequence[int]]) -> Iterator[Any]:
+        for row in rows:
+            randomise = new().randomise
+            yield from (randomise(value(cell)) for cell in row)
 
-
-Draw = Callable[[int, int], Reports]
-"""From a user type and a number k to k reports."""
+    return lambda rows: collected(form.check(one) for one in reports(rows))
 
 
-def python_client(client: Client, outputs: int) -> Draw:
-    """Return the draws of the Python client; `outputs` is the mechanism's number m."""
+def python_processes(mechanism: Mechanism, bundle: Path | None = None, client: Path | None = None) -> Draw:
+    """Return the draws of a copy of the Python client, every row in a new process.
 
-    def draw(cell: int, count: int) -> Reports:
-        value, randomise = value_of(client.attributes, cell), client.randomise
-        return collected((randomise(value) for _ in range(count)), client.identifier, outputs)
+    The copy is the file client.py that ships, unless `client` is another one; the bundle is read from its file,
+    written for the time of the draw if it has none.
+    """
+    code = Path(shipped.__file__) if client is None else client
+
+    def draw(rows: Sequence[Sequence[int]]) -> Reports:
+        with tempfile.TemporaryDirectory() as folder:
+            file = mechanism.save(Path(folder, "mechanism.ldp.json")) if bundle is None else bundle
+            command = [sys.executable, "-I", driver.__file__, str(code), str(file)]
+            return apart(command, mechanism)(rows)
 
     return draw
 
 
-def web_client(bundle: Path, client: Client, outputs: int) -> Draw:
-    """Return the draws of the web client in node, which reads the bundle from its file.
+def web_client(mechanism: Mechanism, bundle: Path) -> Draw:
+    """Return the draws of web clients in one process of node, which reads the bundle from its file."""
+    return together(_node(bundle), mechanism)
+
+
+def web_processes(mechanism: Mechanism, bundle: Path) -> Draw:
+    """Return the draws of web clients, every row in a new process of node."""
+    return apart(_node(bundle), mechanism)
+
+
+def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
+    """Return the draws of a program that is started once; audit.mjs says what it reads and prints.
 
     Raises:
-        ValueError: if node is not installed.
+        ValueError: if it stops, or does not print as many lines as it was asked for reports.
     """
+
+    def draw(rows: Sequence[Sequence[int]]) -> Reports:
+        place: dict[int, int] = {}
+        asked = [[place.setdefault(cell, len(place)) for cell in row] for row in rows]
+        values = [value_of(mechanism.bundle["domain"], cell) for cell in place]
+        with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile() as errors:
+            given.writelines(json.dumps(line) + "\n" for line in [values, *asked])
+            given.seek(0)
+            with subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=errors) as run:
+                assert run.stdout is not None
+                found = collected(map(mechanism.form.parse, run.stdout))
+            errors.seek(0)
+            said = errors.read().decode(errors="replace").strip()[-200:]
+        if run.returncode:
+            raise ValueError(f"the client stopped: {said}")
+        return _complete(found, rows)
+
+    return draw
+
+
+def apart(command: Sequence[str], mechanism: Mechanism) -> Draw:
+    """Return the draws of a program that is started for every row anew."""
+    one = together(command, mechanism)
+
+    def draw(rows: Sequence[Sequence[int]]) -> Reports:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return joined(list(pool.map(lambda row: one([row]), rows)))
+
+    return draw
+
+
+def _complete(found: Reports, rows: Sequence[Sequence[int]]) -> Reports:
+    given, asked = len(found.outputs), sum(map(len, rows))
+    if given != asked:
+        raise ValueError(
+            f"the client printed {given} lines when it was asked for {asked} reports: it must print one a line"
+        )
+    return found
+
+
+def _node(bundle: Path) -> list[str]:
     node = shutil.which("node")
     if node is None:
         raise ValueError("node is not installed, but runs the web client: install it, or audit python alone")
-
-    def draw(cell: int, count: int) -> Reports:
-        value = json.dumps(value_of(client.attributes, cell))
-        command = [node, str(WEB / "audit.mjs"), str(bundle), value, str(count)]
-        done = subprocess.run(command, capture_output=True, check=False)
-        if done.returncode:
-            raise ValueError(f"the web client stopped: {done.stderr.decode(errors='replace').strip()[-200:]}")
-        return collected(map(json.loads, done.stdout.splitlines()), client.identifier, outputs)
-
-    return draw
-
-
-def collected(reports: Iterable[Any], identifier: str, outputs: int) -> Reports:
-    """Return outputs and ids of the reports that a collector would accept."""
-    form, numbers, ids, malformed = ReportFormat(identifier, outputs), array("q"), bytearray(), 0
-    for report in reports:
-        match form.check(report):
-            case Report(name, output):
-                numbers.append(output)
-                ids += bytes.fromhex(name)
-            case _:
-                malformed += 1
-    raw = np.frombuffer(bytes(ids), dtype=np.uint8).reshape(-1, 16)
-    return Reports(np.array(numbers, dtype=np.int64), raw, malformed)
+    return [node, str(WEB / "audit.mjs"), str(bundle)]
 
 
 def value_of(attributes: Sequence[Mapping[str, Any]], cell: int) -> Any:

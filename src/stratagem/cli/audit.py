@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stratagem.cli.audit_text import describe
 from stratagem.cli.option import BUNDLE, JSON
-from stratagem.cli.output import fail, write, write_json, write_table
+from stratagem.cli.output import fail, write_json
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
-    from stratagem.auditor.audit import Audit
-    from stratagem.auditor.runner import Draw
+    from stratagem.auditor.outcome import Audit, Evidence
+    from stratagem.auditor.reports import Draw
     from stratagem.mechanism.mechanism import Mechanism
 
 FAILED = 1
@@ -30,28 +31,48 @@ def audit(
             show_default=False,
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=100, help="Reports of each user type.")] = 200_000,
-    types: Annotated[int, typer.Option(min=2, help="User types to test.")] = 8,
+    reports: Annotated[
+        Path | None,
+        typer.Option(
+            help="Audit these reports of a foreign client instead: *.csv, *.jsonl or *.parquet with a column output, "
+            "and the value in a column for every attribute, or its number in user_type.",
+            show_default=False,
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=100, help="Reports of each user type; a million in all if not given.", show_default=False
+        ),
+    ] = None,
+    types: Annotated[int, typer.Option(min=2, help="Most user types to test.")] = 256,
     false_alarm: Annotated[
         float, typer.Option(help="Probability that correct clients fail, all of them together.")
     ] = 1e-6,
-    seed: Annotated[int, typer.Option(min=0, help="Chooses user types; reports stay random.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Repeats the choice of user types and their order; reports stay random.",
+            show_default=False,
+        ),
+    ] = None,
     json: JSON = False,
 ) -> None:
     """Check a mechanism's certificate exactly and put its clients to the test; exit status 1 if one fails."""
     mechanism = _loaded(file)
-    draws = _draws(file, mechanism, client)
-    from stratagem.auditor.audit import audit as run
-
-    found: dict[str, Audit] = {}
-    for name, draw in draws.items():
-        with progress(f"auditing the {name} client"):
-            options = {"samples": samples, "types": types, "seed": seed}
-            found[name] = run(mechanism, draw, false_alarm=false_alarm / len(draws), **options)
+    if reports is not None:
+        if client is not None or samples is not None or seed is not None:
+            raise ValueError("--reports audits a file: leave out --client, --samples and --seed")
+        found = {"foreign": _of_file(mechanism, reports, types, false_alarm)}
+    else:
+        found = _of_clients(
+            file, mechanism, client, false_alarm, {"samples": samples, "types": types, "seed": seed}
+        )
     if json:
         write_json(_data(mechanism, found, false_alarm))
     else:
-        _describe(mechanism, found, false_alarm)
+        describe(mechanism, found, false_alarm)
     if not all(one.passed for one in found.values()):
         raise SystemExit(FAILED)
 
@@ -69,11 +90,36 @@ def _loaded(file: Path) -> Mechanism:
         fail(str(error), FAILED if file.is_file() else 2)
 
 
-def _draws(file: Path, mechanism: Mechanism, names: str | None) -> dict[str, Draw]:
-    """Return the clients to test by name; without names those that run here."""
+def _of_file(mechanism: Mechanism, file: Path, types: int, false_alarm: float) -> Audit:
+    """Audit the reports of a file."""
+    from stratagem.auditor.foreign import audit_reports
+    from stratagem.auditor.known import read_known
+
+    with progress("auditing the reports"):
+        known = read_known(file, mechanism)
+        options = {"ids": known.ids, "types": types, "false_alarm": false_alarm}
+        return audit_reports(mechanism, known.user_types, known.outputs, **options)
+
+
+def _of_clients(
+    file: Path, mechanism: Mechanism, names: str | None, false_alarm: float, options: dict[str, Any]
+) -> dict[str, Audit]:
+    """Audit the clients of these names, all that run here without names."""
+    from stratagem.auditor.audit import audit as run
+
+    draws, found = _draws(file, mechanism, names), {}
+    for name, (draw, apart) in draws.items():
+        with progress(f"auditing the {name} client"):
+            found[name] = run(mechanism, draw, apart, false_alarm=false_alarm / len(draws), **options)
+        options["seed"] = found[name].seed  # one seed repeats the audits of all
+    return found
+
+
+def _draws(file: Path, mechanism: Mechanism, names: str | None) -> dict[str, tuple[Draw, Draw]]:
+    """Return the clients to test by name, in one process and in new ones; without names those that run here."""
     import shutil
 
-    from stratagem.auditor.runner import python_client, web_client
+    from stratagem.auditor import runner
 
     asked = list(dict.fromkeys(CLIENTS if names is None else names.split(",")))
     if names is None and shutil.which("node") is None:
@@ -83,8 +129,8 @@ def _draws(file: Path, mechanism: Mechanism, names: str | None) -> dict[str, Dra
         if name not in CLIENTS:
             raise ValueError(f"the client {name!r} is none of {', '.join(CLIENTS)}: name one or both")
     make = {
-        "python": lambda: python_client(mechanism.client, mechanism.outputs),
-        "node": lambda: web_client(file, mechanism.client, mechanism.outputs),
+        "python": lambda: (runner.python_client(mechanism), runner.python_processes(mechanism, file)),
+        "node": lambda: (runner.web_client(mechanism, file), runner.web_processes(mechanism, file)),
     }
     return {name: make[name]() for name in asked}
 
@@ -109,18 +155,28 @@ def _data(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) -> 
 
 
 def _client_data(one: Audit) -> dict[str, Any]:
-    def finite(number: float) -> float | None:
-        return number if math.isfinite(number) else None
-
     return {
         "passed": one.passed,
+        "seed": one.seed,
         "samples": one.samples,
         "user_types": list(one.user_types),
+        "user_types_drawn": one.drawn,
+        "user_types_in_all": one.domain_size,
         "epsilon_lower_bound": one.epsilon_bound,
         "confidence": 1 - one.false_alarm / 2,
-        "provable_epsilon": finite(one.provable),
-        "noticeable_epsilon": finite(one.noticeable),
+        "provable_epsilon": _finite(one.provable),
+        "noticeable_epsilon": _finite(one.noticeable),
         "samples_to_prove_5_percent": one.samples_needed,
+        "power": {
+            "excess_of_5_percent_missed": one.power.excess_missed,
+            "bad_type_from_raw_share": one.power.raw_reports,
+            "5_percent_bad_types_missed": one.power.bad_types_missed,
+            "bad_types_found_from_share": one.power.bad_types,
+            "first_reports": {
+                name: {"asked": asked, "found_from_raw_share": share}
+                for name, (asked, share) in one.power.first_reports.items()
+            },
+        },
         "checks": [
             {
                 "name": c.name,
@@ -131,67 +187,19 @@ def _client_data(one: Audit) -> dict[str, Any]:
             }
             for c in one.checks
         ],
-        "events": [
-            {
-                "user_types": [e.event.u, e.event.v],
-                "probabilities": [e.event.p, e.event.q],
-                "hits": list(e.hits),
-                "reports": list(e.trials),
-                "epsilon_lower_bound": e.epsilon_bound,
-            }
-            for e in one.evidence
-        ],
+        "pooled": None if one.pooled is None else _event_data(one.pooled),
+        "events": [_event_data(e) | {"user_types": [e.event.u, e.event.v]} for e in one.evidence],
     }
 
 
-def _describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) -> None:
-    certificate, epsilon = next(iter(found.values())).certificate, float(mechanism.epsilon)
-    write(
-        f"{mechanism.name} over domain {mechanism.domain}, epsilon {epsilon:g}, {mechanism.outputs} outputs"
-    )
-    ratio = f"{certificate.high / certificate.low:.12g}" if certificate.low else "infinitely"
-    write(
-        f"certificate: {'holds' if certificate.holds else 'DOES NOT HOLD'}; an output is up to {ratio} times as "
-        f"likely for one user type as for another, exp({epsilon:g}) = {float(certificate.allowed):.12g} allowed"
-    )
-    for name, one in found.items():
-        write(f"\n{name} client: {'passed' if one.passed else 'FAILED'}\n")
-        write_table(("check", "tests", "failed", "smallest p-value", "fails below"), _rows(one), words=1)
-        _explain(one, epsilon)
-    write(f"\ncorrect clients fail an audit like this with probability {false_alarm:g} at most")
+def _event_data(found: Evidence) -> dict[str, Any]:
+    return {
+        "probabilities": [found.event.p, found.event.q],
+        "hits": list(found.hits),
+        "reports": list(found.trials),
+        "epsilon_lower_bound": found.epsilon_bound,
+    }
 
 
-def _rows(one: Audit) -> list[tuple[str, ...]]:
-    from stratagem.auditor.audit import CHECKS
-
-    rows = []
-    for name, meaning in CHECKS.items():
-        checks = [check for check in one.checks if check.name == name]
-        if checks:
-            least, failed = min(check.p_value for check in checks), sum(not check.passed for check in checks)
-            rows.append((meaning, str(len(checks)), str(failed), f"{least:.2g}", f"{checks[0].level:.2g}"))
-    return rows
-
-
-def _explain(one: Audit, epsilon: float) -> None:
-    """Say what was proved, and what could have been."""
-    verdict = "within" if one.private else "ABOVE"
-    write(
-        f"\nits reports prove an epsilon of {one.epsilon_bound:.4f} or more, {verdict} the {epsilon:g} promised "
-        f"(wrong with probability {one.false_alarm / 2:.1g})"
-    )
-    write(f"{one.samples:,} reports of each of {len(one.user_types)} user types{_join(one.user_types)}")
-    if math.isfinite(one.noticeable):
-        write(f"a client of epsilon {one.noticeable:.4g} or more is noticed to differ, in 99 of 100 audits")
-    if math.isfinite(one.provable):
-        write(f"a client of epsilon {one.provable:.4g} or more is proved to break the promise, in 99 of 100")
-    if one.samples_needed is not None:
-        write(f"{one.samples_needed:,} reports of each user type would prove {1.05 * epsilon:.4g}")
-
-
-def _join(numbers: tuple[int, ...]) -> str:
-    """List a few numbers, none where nobody would read their digits."""
-    if max(numbers) >= 10**15:
-        return ""
-    shown = ", ".join(map(str, numbers[:12]))
-    return f": {shown}" if len(numbers) <= 12 else f": {shown}, ..."
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

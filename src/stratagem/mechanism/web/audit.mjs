@@ -1,16 +1,25 @@
-// Prints COUNT reports of one value, a JSON object a line: node audit.mjs BUNDLE VALUE COUNT
-// VALUE is JSON, as the client takes it. `stratagem audit` runs this.
+// Prints reports, a JSON object a line: node audit.mjs BUNDLE. `stratagem audit` runs this.
+// Standard input holds a JSON list of values in its first line, as the client takes them, and in every further
+// line a list of places among them: each such line is asked of a new client, value by value.
 
 import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
 import { load } from "./client.js";
 
 const BLOCK = 4096;
 
-const [path, value, count] = process.argv.slice(2);
-const client = await load(await readFile(path));
-const given = JSON.parse(value);
-for (let left = Number(count); left > 0; left -= BLOCK) {
-  let lines = "";
-  for (let k = Math.min(left, BLOCK); k > 0; k -= 1) lines += `${JSON.stringify(client.randomise(given))}\n`;
-  if (!process.stdout.write(lines)) await new Promise((ready) => process.stdout.once("drain", ready));
+const raw = await readFile(process.argv[2]);
+let values = null;
+for await (const line of createInterface({ input: process.stdin })) {
+  const given = JSON.parse(line);
+  if (values === null) {
+    values = given;
+    continue;
+  }
+  const client = await load(raw);
+  for (let first = 0; first < given.length; first += BLOCK) {
+    const block = given.slice(first, first + BLOCK).map((place) => client.randomise(values[place]));
+    const lines = block.map((report) => `${JSON.stringify(report)}\n`).join("");
+    if (!process.stdout.write(lines)) await new Promise((ready) => process.stdout.once("drain", ready));
+  }
 }

@@ -1,0 +1,186 @@
+"""The checks of an audit: what counts of reports would be unlikely of a client that draws from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stratagem.auditor.goodness import GROUPS, byte_fit, fit, groups, pair_fit, position_fit, share_fit
+from stratagem.auditor.plan import Plan
+from stratagem.auditor.reports import Reports
+
+CHECKS = {
+    "outputs": "outputs come as often as the table says (chi-squared)",
+    "placements": "patterns are placed on attributes as often as the table says (chi-squared)",
+    "event share": "the outputs that favour a user type come as often as the table says (exact binomial)",
+    "new clients": "the first report of a new client comes from the table, too (both tests)",
+    "new processes": "the first report of a new process comes from the table, too (both tests)",
+    "independence": "an output depends neither on the one before it nor on its type's last (chi-squared of pairs)",
+    "value before": "an output does not favour the value asked before (exact sign test)",
+    "id bytes": "the bytes of ids are uniform (chi-squared)",
+    "schema": "every report has the form that the bundle describes",
+    "fresh ids": "no id comes twice",
+}
+"""What each check asks."""
+Found = tuple[str, int | None, float]
+"""Name, user type and p-value of a check."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One test of the reports about one user type, or about all."""
+
+    name: str
+    """A key of CHECKS."""
+    user_type: int | None
+    """None for a test of all user types together."""
+    p_value: float
+    """Probability that a correct client does as badly; 0 for what a correct client never does."""
+    level: float
+    """The check fails below this p-value."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the p-value reaches the level."""
+        return self.p_value >= self.level
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Questions in their order and the reports that answered them."""
+
+    places: np.ndarray
+    """Which of the plan's user types each question asked for (k,)."""
+    reports: Reports
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How often each of the first user types of the plan was asked for."""
+        return np.bincount(self.places)
+
+    @cached_property
+    def questions(self) -> list[np.ndarray]:
+        """The numbers of the questions for each of the first user types of the plan."""
+        order = np.argsort(self.places, kind="stable")
+        return np.split(order, np.cumsum(self.counts)[:-1])
+
+    def of(self, place: int) -> Reports:
+        """Return the reports about one of the plan's user types, without those that are malformed."""
+        return self.reports.at(self.questions[place])
+
+
+def checked(
+    plan: Plan, asked: Asked, firsts: Mapping[str, Asked], share: float, *, shuffled: bool
+) -> tuple[Check, ...]:
+    """Return all checks; those of all user types together share half the false-alarm rate, the others the rest.
+
+    The order of the questions must be random if it is `shuffled`; without that what an output says of the value
+    before it is left out.
+    """
+    whole = [
+        *_pooled(plan, asked),
+        *(("independence", None, p) for p in _independence(plan, asked)),
+        *([("value before", None, _value_before(plan, asked))] if shuffled else []),
+        *(one for name, first in firsts.items() for one in _first(plan, name, first)),
+    ]
+    if asked.reports.ids is not None:
+        whole.append(("id bytes", None, position_fit(asked.reports.ids[asked.reports.outputs >= 0])))
+    each = list(_each(plan, asked))
+    found = [Check(name, u, p, share / 2 / len(part)) for part in (whole, each) for name, u, p in part]
+    every = [asked.reports, *(first.reports for first in firsts.values())]
+    found.append(Check("schema", None, float(not any(one.malformed for one in every)), found[0].level))
+    ids = [one.ids[one.outputs >= 0] for one in every if one.ids is not None]
+    if ids:
+        found.append(Check("fresh ids", None, float(not repeated(np.concatenate(ids))), found[0].level))
+    return tuple(found)
+
+
+def _each(plan: Plan, asked: Asked) -> Iterator[Found]:
+    """Yield the checks of every user type by itself."""
+    for place, u in enumerate(plan.user_types):
+        one, favoured = asked.of(place), plan.favoured[place]
+        for name, partition in plan.partitions[place]:
+            yield name, u, fit(partition.counts(one.outputs), partition.probabilities)
+        hits = int(favoured.holds(one.outputs).sum())
+        yield "event share", u, share_fit(hits, len(one.outputs), favoured.probability)
+        if one.ids is not None:
+            yield "id bytes", u, byte_fit(one.ids)
+
+
+def _pooled(plan: Plan, asked: Asked) -> Iterator[Found]:
+    """Yield the checks of all user types together; they are tested as if all had the mean probabilities.
+
+    A sum of counts that come from different probabilities varies less than one that comes from their mean
+    (Hoeffding 1956 for the binomial tails): the tests are conservative.
+    """
+    weights = asked.counts / asked.counts.sum()
+    every = [asked.of(place) for place in range(len(asked.counts))]
+    for k, (name, first) in enumerate(plan.partitions[0]):
+        counts, mean = np.zeros(len(first.probabilities), np.int64), np.zeros(len(first.probabilities))
+        for one, partitions, weight in zip(every, plan.partitions, weights, strict=False):
+            counts += partitions[k][1].counts(one.outputs)
+            mean += weight * partitions[k][1].probabilities
+        yield name, None, fit(counts, mean)
+    yield "event share", None, _share(plan, asked)
+
+
+def _share(plan: Plan, asked: Asked) -> float:
+    """Return the p-value of how often a report favours the user type that it was asked about."""
+    known = asked.reports.outputs >= 0
+    places, outputs = asked.places[known], asked.reports.outputs[known]
+    mean = np.array([one.probability for one in plan.favoured])[places].mean() if len(places) else 0.0
+    return share_fit(int(_favours(plan, places, outputs).sum()), len(places), float(mean))
+
+
+def _first(plan: Plan, name: str, first: Asked) -> Iterator[Found]:
+    """Yield the checks of first reports, all user types together."""
+    yield from ((name, None, p) for _, _, p in _pooled(plan, first))
+
+
+def _favours(plan: Plan, places: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return whether each output (k,) favours the user type at a place of the plan (k,); -1 favours none."""
+    found = np.zeros(len(outputs), dtype=bool)
+    order = np.argsort(places, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(places[order])) + 1):
+        part = part[outputs[part] >= 0]
+        if len(part):
+            found[part] = plan.favoured[places[part[0]]].holds(outputs[part])
+    return found
+
+
+def _independence(plan: Plan, asked: Asked) -> list[float]:
+    """Return the p-values of independence of an output from the one before it, of all and of its user type."""
+    group = np.full(len(asked.places), -1)
+    share = np.zeros((len(plan.user_types), GROUPS))
+    for place in range(len(asked.counts)):
+        partition, questions = plan.partitions[place][0][1], asked.questions[place]
+        questions = questions[asked.reports.outputs[questions] >= 0]
+        of_class = groups(partition.probabilities)
+        share[place] = np.bincount(of_class, partition.probabilities, GROUPS)
+        group[questions] = of_class[partition.classes(asked.reports.outputs[questions])]
+    by_type = np.concatenate(asked.questions)
+    return [pair_fit(group[order], asked.places[order], share) for order in (slice(None), by_type)]
+
+
+def _value_before(plan: Plan, asked: Asked) -> float:
+    """Return the p-value of outputs that have nothing to do with the user type asked for before.
+
+    Two outputs and the two user types before them: as the order of the questions is random, the outputs favour
+    the user types the right way round more often than exchanged with probability 1/2, if at all.
+    """
+    count = len(asked.places) // 4
+    before, outputs = asked.places[: 4 * count : 2], asked.reports.outputs[1 : 4 * count : 2]
+    matched = _favours(plan, before, outputs).reshape(2, -1).sum(axis=0)
+    exchanged = _favours(plan, np.roll(before, count), outputs).reshape(2, -1).sum(axis=0)
+    more, fewer = int((matched > exchanged).sum()), int((matched < exchanged).sum())
+    return share_fit(more, more + fewer, 0.5)
+
+
+def repeated(ids: np.ndarray) -> int:
+    """Return how many ids (k x 16 bytes) came before; random ones of 128 bits never do."""
+    halves = np.ascontiguousarray(ids).view(np.uint64)
+    ordered = halves[np.lexsort(halves.T)]
+    return int((ordered[1:] == ordered[:-1]).all(axis=1).sum())

@@ -1,0 +1,189 @@
+"""Files of reports whose values are known: CSV, JSON lines or Parquet, a report a row."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stratagem.auditor.reports import ID as NO_ID
+from stratagem.collection.reports import ID
+from stratagem.mechanism.attribute import parsed
+from stratagem.mechanism.client import reader
+from stratagem.mechanism.mechanism import Mechanism
+
+USER_TYPE, OUTPUT, NAME, MECHANISM = "user_type", "output", "id", "mechanism"
+"""Columns beside those that are named as attributes."""
+ROW_LIMIT = 1 << 20
+"""Bytes that a row may have."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownReports:
+    """Reports, and the user types that they are about."""
+
+    user_types: list[int]
+    outputs: np.ndarray
+    """Whole numbers (k,), -1 for a report that the bundle does not describe."""
+    ids: np.ndarray | None
+    """Their bytes (k x 16); None where the file has no column of ids."""
+
+
+def read_known(path: str | Path, mechanism: Mechanism) -> KnownReports:
+    """Read the reports of a file, and the values that they were made of.
+
+    A row has a column `output`, and the value in a column for every attribute, named as the attribute, or its
+    number 0..n-1 in the column `user_type`. The columns `id` and `mechanism` may follow, as clients write them.
+
+    Raises:
+        ValueError: for a file that cannot be read, columns that are missing, or a value outside the domain.
+    """
+    path, cells, outputs, ids = Path(path), [], [], bytearray()
+    number: Callable[[Mapping[str, Any]], int] | None = None
+    named = False
+    for place, row in enumerate(_rows(path), 1):
+        try:
+            if number is None:
+                number, named = _number(mechanism, row), NAME in row
+            cells.append(number(row))
+            outputs.append(_output(row, mechanism, named))
+        except ValueError as error:
+            raise ValueError(f"{path}, row {place}: {error}") from None
+        if named:
+            ids += bytes.fromhex(row[NAME]) if outputs[-1] >= 0 else NO_ID
+    if not cells:
+        raise ValueError(f"{path} holds no reports: give a file with a report a row")
+    found = np.frombuffer(bytes(ids), np.uint8).reshape(-1, 16) if named else None
+    return KnownReports(cells, np.array(outputs, dtype=np.int64), found)
+
+
+def _number(mechanism: Mechanism, row: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], int]:
+    """Return the rule from a row to the number of its user type, by the columns of the first row."""
+    attributes, size = mechanism.bundle["domain"], mechanism.domain.size
+    names = [attribute["name"] for attribute in attributes]
+    if OUTPUT not in row:
+        raise ValueError(f"there is no column {OUTPUT!r}: name the number of the output so")
+    if set(names) <= row.keys() and OUTPUT not in names:
+        readers, memory = [reader(attribute) for attribute in attributes], {}
+
+        def by_value(row: Mapping[str, Any]) -> int:
+            values = tuple(row.get(name) for name in names)
+            if values not in memory:
+                memory[values] = _cell(attributes, readers, values)
+            return memory[values]
+
+        return by_value
+    if USER_TYPE not in row:
+        shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+        raise ValueError(
+            f"the value is missing: have a column for every attribute ({shown}), or its number in {USER_TYPE!r}"
+        )
+
+    def by_number(row: Mapping[str, Any]) -> int:
+        if not 0 <= (found := _whole(row.get(USER_TYPE))) < size:
+            raise ValueError(
+                f"{USER_TYPE} is {row.get(USER_TYPE)!r:.40}, but must be a whole number from 0 to {size - 1}"
+            )
+        return found
+
+    return by_number
+
+
+def _cell(
+    attributes: Sequence[Mapping[str, Any]], readers: Sequence[Callable[[Any], int]], values: Sequence[Any]
+) -> int:
+    """Return the number of the user type with these values, texts where the file is of text."""
+    cell = 0
+    for attribute, read, value in zip(attributes, readers, values, strict=True):
+        plain = parsed(attribute, value) if isinstance(value, str) else value
+        cell = cell * attribute["size"] + read(plain)
+    return cell
+
+
+def _output(row: Mapping[str, Any], mechanism: Mechanism, named: bool) -> int:
+    """Return the output of a row, -1 for one that is no report of the mechanism."""
+    found, name = _whole(row.get(OUTPUT)), row.get(NAME)
+    known = (
+        0 <= found < mechanism.outputs
+        and row.get(MECHANISM, mechanism.form.mechanism) == mechanism.form.mechanism
+    )
+    if named:
+        known = known and isinstance(name, str) and ID.fullmatch(name) is not None
+    return found if known else -1
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number, also from its decimal digits; -1 for anything else."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 400 else -1
+    return value if type(value) is int else -1
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a file by the names of their columns."""
+    if not path.is_file():
+        raise ValueError(f"{path} is no file: name a file of reports, *.csv, *.jsonl or *.parquet")
+    kinds = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
+    if path.suffix.lower() not in kinds:
+        raise ValueError(f"{path} is not a .csv, .jsonl or .parquet file by its name: convert or rename it")
+    try:
+        yield from kinds[path.suffix.lower()](path)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a readable file") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not text in UTF-8: save it as such") from None
+
+
+def _csv(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            rows = csv.reader(file, strict=True)
+            header = next(rows, [])
+            if len(set(header)) != len(header):
+                raise ValueError(f"{path} has two columns of one name: keep one")
+            for row in rows:
+                if len(row) != len(header):
+                    raise ValueError(
+                        f"{path}, line {rows.line_num} has {len(row)} values, but the header has {len(header)} names: "
+                        "mend the line"
+                    )
+                yield dict(zip(header, row, strict=True))
+        except csv.Error as error:
+            raise ValueError(f"{path} is not CSV ({error}): save it as such") from None
+
+
+def _json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open(encoding="utf-8-sig") as file:
+        place = 0
+        while line := file.readline(ROW_LIMIT):
+            place += 1
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise ValueError(f"{path}, line {place} is not a JSON object: write one a line")
+            yield row
+
+
+def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        try:
+            found = connection.execute("SELECT * FROM read_parquet(?)", [glob.escape(str(path))])
+            names = [column[0] for column in found.description]
+            while batch := found.fetchmany(1 << 16):
+                yield from (dict(zip(names, row, strict=True)) for row in batch)
+        except duckdb.Error as error:
+            raise ValueError(
+                f"{path} is not Parquet ({str(error).splitlines()[0][:120]}): save it as such"
+            ) from None

@@ -1,0 +1,156 @@
+"""The outcome of an audit: what every check and all events say about a client's reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from stratagem.auditor.check import Asked, Check, checked
+from stratagem.auditor.event import EXCESS, Event, epsilon_bound, provable, samples_to_prove
+from stratagem.auditor.plan import Chosen, Plan
+from stratagem.auditor.pool import Pool
+from stratagem.auditor.power import Power, power
+from stratagem.auditor.stranger import Recheck, recheck
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.screen import brief
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the counts of one event prove about the client, whatever its code."""
+
+    event: Event
+    hits: tuple[int, int]
+    """How often the event came for user types u and v."""
+    trials: tuple[int, int]
+    epsilon_bound: float
+    """Lower bound on the client's epsilon, by Clopper and Pearson."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Audit:
+    """The outcome of an audit; a correct client passes with probability at least 1 - false_alarm."""
+
+    __repr__ = brief
+
+    identifier: str
+    epsilon: Fraction
+    """The budget promised."""
+    certificate: Recheck
+    samples: int
+    """Reports of each user type, made one after the other in random order; of a file the fewest of any."""
+    user_types: tuple[int, ...]
+    drawn: int | None
+    """How many of the user types were drawn at random out of all, 0 where a file names them; None where all are
+    tested."""
+    domain_size: int
+    """Number n of user types, tested or not."""
+    seed: int | None
+    """What user types and their order were drawn with; None where a file names them."""
+    false_alarm: float
+    checks: tuple[Check, ...]
+    evidence: tuple[Evidence, ...]
+    """Events of single pairs of user types."""
+    pooled: Evidence | None
+    """The events of all pairs together; None where no two user types can be compared."""
+    power: Power
+    """What an audit of this size would have found."""
+    provable: float
+    """A client's epsilon from here on is proved to exceed the budget with probability 0.99; may be infinite."""
+    samples_needed: int | None
+    """Reports of each user type that prove 1.05 times the budget to exceed it; None where none are enough."""
+
+    @property
+    def noticeable(self) -> float:
+        """A client's epsilon from here on is noticed as another than the table's with probability 0.99."""
+        return self.power.noticeable
+
+    @property
+    def epsilon_bound(self) -> float:
+        """Highest lower bound on the client's epsilon; it exceeds the truth with probability false_alarm/2."""
+        every = (*self.evidence, self.pooled)
+        return max((one.epsilon_bound for one in every if one is not None), default=0.0)
+
+    @property
+    def private(self) -> bool:
+        """Whether no evidence puts the client's epsilon above the budget."""
+        return self.epsilon_bound <= float(self.epsilon)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if not check.passed)
+
+    @property
+    def passed(self) -> bool:
+        """Whether certificate, privacy and every check hold."""
+        return self.certificate.holds and self.private and not self.failures
+
+
+def outcome(
+    mechanism: Mechanism,
+    chosen: Chosen,
+    plan: Plan,
+    asked: Asked,
+    firsts: Mapping[str, Asked],
+    false_alarm: float,
+    *,
+    seed: int | None,
+) -> Audit:
+    """Return the outcome of an audit; questions in the order that `seed` drew, or of a file without one."""
+    budget, level, samples = float(mechanism.epsilon), false_alarm / 4, int(asked.counts.min())
+    checks = checked(plan, asked, firsts, false_alarm / 2, shuffled=seed is not None)
+    evidence, together = _evidence(plan.pool, plan, asked, level)
+    levels = checks[0].level, next(one.level for one in checks if one.user_type is not None)
+    size = mechanism.domain.size
+    needed = samples_to_prove(plan.pool.columns, budget, EXCESS, level) if plan.pool else None
+    return Audit(
+        identifier=mechanism.identifier,
+        epsilon=mechanism.epsilon,
+        certificate=recheck(mechanism.bundle),
+        samples=samples,
+        user_types=plan.user_types,
+        drawn=chosen.drawn,
+        domain_size=size,
+        seed=seed,
+        false_alarm=false_alarm,
+        checks=checks,
+        evidence=evidence,
+        pooled=together,
+        power=power(
+            plan.favoured,
+            chosen,
+            size,
+            budget,
+            asked.counts,
+            {name: len(one.places) for name, one in firsts.items()},
+            levels,
+        ),
+        provable=provable(together.event, budget, together.trials[0], level) if together else math.inf,
+        samples_needed=None if needed is None or plan.pool is None else -(-needed // len(plan.pool.events)),
+    )
+
+
+def _evidence(
+    pool: Pool | None, plan: Plan, asked: Asked, level: float
+) -> tuple[tuple[Evidence, ...], Evidence | None]:
+    """Return what single events prove, which share the level, and what all prove together.
+
+    Of the two user types of a pair as many reports are counted, the first ones.
+    """
+    if pool is None:
+        return (), None
+    place, found = {u: k for k, u in enumerate(plan.user_types)}, []
+    for event in pool.events:
+        of_u, of_v = (asked.of(place[u]).outputs for u in (event.u, event.v) if u is not None)
+        count = min(len(of_u), len(of_v))
+        hits = event.hits(of_u[:count]), event.hits(of_v[:count])
+        found.append(_proved(event, hits, count, level / len(pool.events)))
+    hits = sum(one.hits[0] for one in found), sum(one.hits[1] for one in found)
+    return tuple(found), _proved(pool.mean, hits, sum(one.trials[0] for one in found), level)
+
+
+def _proved(event: Event, hits: tuple[int, int], count: int, level: float) -> Evidence:
+    return Evidence(event, hits, (count, count), epsilon_bound(hits, (count, count), level) if count else 0.0)

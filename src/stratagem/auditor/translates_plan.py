@@ -1,0 +1,146 @@
+"""The plan of an audit of a table of translates: reports are counted by pattern, cell and placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+
+import numpy as np
+
+from stratagem.auditor.event import EXCESS, Favoured, best_event
+from stratagem.auditor.partition import (
+    Partition,
+    by_attribute,
+    by_holding,
+    by_output,
+    by_pair,
+    by_placement,
+    holding,
+)
+from stratagem.auditor.plan import Chosen, Plan, filled, matched
+from stratagem.auditor.pool import Pair, pooled
+from stratagem.strategies import InvariantStrategy
+
+PAIRS = 16
+"""Pairs of user types among which those that differ most are sought."""
+CELLS = 1 << 28
+"""Cells of patterns that are looked through for them."""
+ENTRIES = 1 << 24
+"""Numbers of an array that holds the probabilities of all outputs for every user type."""
+
+
+def choose(
+    strategy: InvariantStrategy, types: int, samples: int, level: float, rng: np.random.Generator
+) -> Chosen:
+    """Return user types to test: all where there are no more than `types`, otherwise random pairs.
+
+    Then the first ones are the pair that is told apart best of 17, and the first user type with the last.
+    """
+    sizes, cells = strategy.sizes, sum(pattern.cells for pattern in strategy.patterns)
+    if strategy.domain_size <= types:
+        return Chosen(tuple(range(strategy.domain_size)), None)
+    room = min(PAIRS, max(1, CELLS // cells))
+    ends = np.zeros_like(sizes), np.array(sizes) - 1
+    some = list(islice(_pairs(strategy, rng), max(-(-types // 2), room)))
+    firsts = [_number(u, sizes) for u, _ in some]
+    best = max([ends, *some[:room]], key=lambda one: _promise(strategy, one, samples, level))
+    named = [_number(user, sizes) for pair in (best, ends, *some) for user in pair]
+    found = filled(named, [_number(user, sizes) for user in islice(_random(sizes, rng), 100 * types)], types)
+    # of a random pair only the first is independent of all others
+    return Chosen(found.user_types, sum(one in firsts for one in found.user_types[4:]) + (found.drawn or 0))
+
+
+def plan(strategy: InvariantStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
+    """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
+    users = [np.array(_coordinates(one, strategy.sizes)) for one in user_types]
+    room = max(1, CELLS // sum(pattern.cells for pattern in strategy.patterns))
+    pairs = [
+        _pair(strategy, users[i], users[j]) for i, j in matched(_distances(strategy, np.array(users)))[:room]
+    ]
+    return Plan(
+        tuple(user_types),
+        tuple(tuple(_partitions(strategy, user, ENTRIES // len(users))) for user in users),
+        tuple(_favoured(strategy, user) for user in users),
+        pooled(pairs, samples, level),
+    )
+
+
+def _pair(strategy: InvariantStrategy, u: np.ndarray, v: np.ndarray) -> Pair:
+    partition, of_v = by_pair(strategy, u, v)
+    numbers = _number(u, strategy.sizes), _number(v, strategy.sizes)
+    return Pair(*numbers, partition.probabilities, of_v, partition.classes)
+
+
+def _promise(
+    strategy: InvariantStrategy, users: tuple[np.ndarray, np.ndarray], samples: int, level: float
+) -> float:
+    pair = _pair(strategy, *users)
+    return best_event(pair.u, pair.v, (pair.of_u, pair.of_v), samples, level)[1]
+
+
+def _favoured(strategy: InvariantStrategy, user: np.ndarray) -> Favoured:
+    """Return the outputs whose pattern holds a user type (d,)."""
+    found = by_holding(strategy, user)
+    inside = np.arange(len(found.probabilities)) % 2 == 1
+    raised = holding(strategy, 1 + EXCESS)[:, 1].sum()
+    return Favoured(inside, float(found.probabilities[inside].sum()), float(raised), found.classes)
+
+
+def _distances(strategy: InvariantStrategy, users: np.ndarray) -> np.ndarray:
+    """Return for user types (t, d) how far around the cycles they are apart (t, t).
+
+    It is 0 where attributes of one group do not differ alike: then the placement of a pattern would matter.
+    """
+    cycles, distance = np.array(strategy.cycles), np.zeros((len(users), len(users)))
+    alike = np.ones(distance.shape, dtype=bool)
+    for group in strategy.groups:
+        members = np.array(group)
+        steps = (users[None, :, members] - users[:, None, members]) % cycles[members]
+        alike &= (steps == steps[..., :1]).all(axis=2)
+        distance += np.minimum(steps, cycles[members] - steps).sum(axis=2) / cycles[members[0]]
+    return np.where(alike, distance, 0.0)
+
+
+def _pairs(strategy: InvariantStrategy, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield random pairs of user types, whose difference is one and the same in a group of attributes."""
+    sizes = np.array(strategy.sizes)
+    for first, second in pairwise(_random(strategy.sizes, rng)):
+        v = np.array(second)
+        for group in strategy.groups:
+            members = np.array(group)
+            if len(members) > 1:
+                v[members] = (first[members] + rng.integers(0, sizes[members[0]])) % sizes[members]
+        yield first, v
+
+
+def _random(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield random user types, each value of an attribute equally likely."""
+    while True:
+        yield rng.integers(0, sizes)
+
+
+def _partitions(strategy: InvariantStrategy, user: np.ndarray, most: int) -> Iterator[tuple[str, Partition]]:
+    """Yield the classes that are counted for a user type (d,), with the name of the check."""
+    yield "outputs", by_output(strategy, user, most)
+    yield "outputs", by_holding(strategy, user)
+    if max(strategy.placements) > 1:
+        yield "placements", by_placement(strategy)
+        for axis in range(max(len(pattern.axes) for pattern in strategy.patterns)):
+            yield "placements", by_attribute(strategy, user, axis)
+
+
+def _number(user: Sequence[int] | np.ndarray, sizes: Sequence[int]) -> int:
+    """Return the number of a user type, exact at any size."""
+    number = 0
+    for value, size in zip(user, sizes, strict=True):
+        number = number * size + int(value)
+    return number
+
+
+def _coordinates(number: int, sizes: Sequence[int]) -> list[int]:
+    """Return the value of every attribute of a user type, exact at any size."""
+    values = []
+    for size in reversed(sizes):
+        number, value = divmod(number, size)
+        values.append(value)
+    return values[::-1]
