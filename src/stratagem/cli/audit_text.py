@@ -85,16 +85,17 @@ def _power(one: Audit, epsilon: float) -> Iterator[str]:
     if power.raw_reports is not None and power.bad_types is not None:
         yield (
             f"a client that treats 5 % of the user types badly is missed with probability at most "
-            f"{_chance(power.bad_types_missed)}: badly if {100 * power.raw_reports:.2g} % of their reports are raw, "
+            f"{_chance(power.bad_types_missed)}: badly if {100 * power.raw_reports:.3g} % of their reports are raw, "
             "an output that favours the value for sure"
         )
     else:
         yield "a client that treats 5 % of the user types badly may be missed: more user types or reports are needed"
     for name, (count, share) in power.first_reports.items():
-        found = (
-            f"found from {100 * share:.3g} % on, in 99 of 100" if share is not None else "not always found"
-        )
-        yield f"{count:,} {name} made one report each: a first report that is raw is {found}"
+        if share is None:
+            found = "too few to be sure that a raw first report is found"
+        else:
+            found = f"a raw first report of {100 * share:.3g} % of them or more is found, in 99 of 100"
+        yield f"{count:,} {name} made one report each: {found}"
 
 
 def _chance(probability: float) -> str:

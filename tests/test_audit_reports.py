@@ -1,0 +1,158 @@
+"""Audits of files of reports that foreign clients made of known values; every seed is fixed."""
+
+import csv
+import json
+
+import duckdb
+import numpy as np
+import pytest
+
+import stratagem as st
+from audits import failed
+from commands import assert_refused, run
+from mechanisms import mechanism
+from stratagem.auditor.known import read_known
+from stratagem.auditor.runner import value_of
+from stratagem.mechanism.client import Client
+
+COUNT = 6000
+
+
+def rows_of(case, seed=0, lie=None, named=False):
+    """Rows of values by attribute, and the reports of a client with a repeatable source."""
+    found, rng = mechanism(case), np.random.default_rng(seed)
+    client, attributes = Client(found.bundle, rng.bytes), found.bundle["domain"]
+    rows, cells = [], rng.integers(0, found.domain.size, COUNT).tolist()
+    for cell in cells:
+        value = value_of(attributes, cell)
+        report = client.randomise(value)
+        if lie is not None:
+            report["output"] = lie(cell, report["output"])
+        row = value if len(attributes) > 1 else {attributes[0]["name"]: value}
+        rows.append(dict(row) | (report if named else {"output": report["output"]}))
+    return cells, rows
+
+
+def written(path, rows):
+    match path.suffix:
+        case ".csv":
+            with path.open("w", newline="", encoding="utf-8") as file:
+                table = csv.DictWriter(file, list(rows[0]))
+                table.writeheader()
+                table.writerows(rows)
+        case ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        case _:
+            lines = path.with_suffix(".jsonl")
+            written(lines, rows)
+            duckdb.sql(f"COPY (FROM read_json('{lines}')) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("case", ["randomised", "labels", "edges", "several-attributes", "mixed-juntas"])
+@pytest.mark.parametrize("named", [False, True])
+def test_values_are_read_as_the_client_takes_them(tmp_path, case, suffix, named):
+    cells, rows = rows_of(case, named=named)
+    known = read_known(written(tmp_path / f"[a]*.{suffix}", rows), mechanism(case))
+    assert known.user_types == cells
+    assert known.outputs.tolist() == [row["output"] for row in rows]
+    assert (known.ids is not None) == named
+    one = st.audit_reports(mechanism(case), known.user_types, known.outputs, ids=known.ids)
+    assert one.passed, one.failures
+    assert ("id bytes" in {check.name for check in one.checks}) == named
+    assert one.seed is None
+
+
+def test_the_command_passes_an_honest_file_and_fails_a_lying_one(capsys, tmp_path):
+    bundle = mechanism("randomised").save(tmp_path / "b.ldp.json")
+    honest = written(tmp_path / "honest.csv", rows_of("randomised")[1])
+    status, out, err = run(capsys, "audit", bundle, "--reports", honest)
+    assert (status, err) == (0, "")
+    assert "foreign client: passed" in out
+    assert "reports of each of the 6 user types, all that there are\n" in out
+    liar = written(tmp_path / "liar.csv", rows_of("randomised", lie=lambda u, y: u if u == 2 else y)[1])
+    status, out, err = run(capsys, "audit", bundle, "--reports", liar, "--json")
+    assert (status, err) == (1, "")
+    one = json.loads(out)["clients"]["foreign"]
+    assert not one["passed"]
+    assert {check["user_type"] for check in one["checks"] if not check["passed"]} >= {2}
+    assert one["seed"] is None
+
+
+def test_user_types_by_number_and_strange_outputs(tmp_path):
+    found = mechanism("randomised")
+    cells, rows = rows_of("randomised", named=True)
+    numbered = [{"user_type": cell} | row for cell, row in zip(cells, rows, strict=True)]
+    for row in numbered:
+        del row[found.domain.attributes[0]]
+    edits = [
+        {"output": 6},
+        {"output": -1},
+        {"output": 1.5},
+        {"output": None},
+        {"id": "00"},
+        {"mechanism": "0" * 16},
+    ]
+    edited = [row | edit for row, edit in zip(numbered, edits, strict=False)] + numbered[len(edits) :]
+    known = read_known(written(tmp_path / "x.jsonl", edited), found)
+    assert known.user_types == cells
+    assert (known.outputs < 0).nonzero()[0].tolist() == [*range(len(edits))]
+    assert failed(st.audit_reports(found, known.user_types, known.outputs, ids=known.ids)) == {"schema"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("x.csv", "", "holds no reports"),
+        ("x.csv", "output\n1\n", "row 1: the value is missing: have a column for every attribute"),
+        ("x.csv", "value\n1\n", "row 1: there is no column 'output'"),
+        (
+            "x.csv",
+            "user_type,output\n6,1\n",
+            "row 1: user_type is '6', but must be a whole number from 0 to 5",
+        ),
+        ("x.csv", "user_type,output\n0,1\n-1,1\n", "row 2: user_type is '-1'"),
+        ("x.csv", "user_type,output\n0\n", "line 2 has 1 values, but the header has 2 names"),
+        ("x.csv", "output,output\n0,1\n", "two columns of one name"),
+        ("x.csv", 'user_type,output\n0,"1\n', "is not CSV"),
+        ("x.csv", "user_type,output\n0,1\n", "1 samples were given"),
+        ("x.jsonl", "[]\n", "line 1 is not a JSON object"),
+        ("x.jsonl", "{" * 10000, "line 1 is not a JSON object"),
+        ("x.parquet", "no", "is not Parquet"),
+        ("x.txt", "no", "is not a .csv, .jsonl or .parquet file"),
+        (None, "", "is no file"),
+    ],
+)
+def test_bad_files_are_one_sentence(capsys, tmp_path, name, text, words):
+    bundle = mechanism("randomised").save(tmp_path / "b.ldp.json")
+    file = tmp_path / (name or "missing.csv")
+    if name:
+        file.write_text(text)
+    assert_refused(capsys, ["audit", bundle, "--reports", file], words)
+
+
+def test_a_value_outside_and_options_that_do_not_fit_are_refused(capsys, tmp_path):
+    bundle = mechanism("edges").save(tmp_path / "b.ldp.json")
+    file = tmp_path / "x.csv"
+    file.write_text("value,output\n1,0\n2e6,1\n")
+    assert_refused(
+        capsys, ["audit", bundle, "--reports", file], "row 2: value is .*must be a number from -30"
+    )
+    for option in (["--client", "python"], ["--samples", "1000"], ["--seed", "1"]):
+        assert_refused(capsys, ["audit", bundle, "--reports", file, *option], "leave out")
+
+
+@pytest.mark.parametrize(
+    ("cells", "outputs", "words"),
+    [
+        ([0] * 200, [0] * 199, "give as many"),
+        ([0] * 199 + [6], [0] * 200, "the user type 6 was given"),
+        ([0] * 50, [0] * 50, "50 samples were given"),
+        ([0.5] * 200, [0] * 200, "user types are not all whole numbers"),
+        ([0] * 200, ["a"] * 200, "outputs are not all whole numbers"),
+    ],
+)
+def test_wrong_reports_are_refused(cells, outputs, words):
+    with pytest.raises(ValueError, match=words):
+        st.audit_reports(mechanism("randomised"), cells, outputs)
