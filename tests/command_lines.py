@@ -147,6 +147,7 @@ POOLS: dict[str, list[str]] = {
     + ["people.csv", "absent/a.npz"],
     "web": ["web", "folder", "people.csv"],
     "state": ["s.reports.duckdb", "people.csv", "folder", "noise.reports.duckdb"],
+    "anonymous": ["refuse", "count", "name"],
     "neighbours": ["add-remove", "replace"],
     "delta": ["1e-6", "0.1", "1"],
     "alpha": ["0.9", "10/11", "1/0", "1", "0", "1e-9", "2"],

@@ -262,7 +262,8 @@ def _check_columns(
     found = [row[0] for row in described]
     absent = [column for column in columns if column not in found]
     if absent:
-        raise ValueError(f"{path} has no column {absent[0]!r}: {nearest(absent[0], found[:50])}")
+        close = [column[:50] for column in found[:50]]
+        raise ValueError(f"{path} has no column {absent[0]!r}: {nearest(absent[0], close)}")
 
 
 def _quoted(name: str) -> str:
