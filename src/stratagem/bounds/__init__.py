@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.bounds.allowance import safe
 from stratagem.bounds.attempt import attempted
 from stratagem.bounds.closed import closed
 from stratagem.bounds.delsarte import delsarte
@@ -54,9 +55,6 @@ __all__ = [
 PRICED_LIMIT, PATTERN_SIZE = 20, 2.5
 """Domain size and pattern size n/(1 + E) up to which the pricing bound takes about a second: there it is
 up to 30 % above the weighted bound, elsewhere hardly ever above it."""
-
-SAFETY = 1e-10
-"""Relative amount taken off every bound, far above the rounding of the eigenvalues that it sums."""
 
 
 @dataclass(frozen=True)
@@ -155,11 +153,11 @@ def lower_bounds(
     )
     return replace(
         bounds,
-        weighted=None if known is None else known.value * (1 - SAFETY),
+        weighted=None if known is None else known.value,
         pricing=_quick_pricing(workload, epsilon, p) if few_patterns else None,
         exact=attempted(lambda: exact(workload, epsilon, prior=p)) if small else None,
         linear=None if single is None else single.value,
-        noiseless=noiseless(workload, p) * (1 - SAFETY),
+        noiseless=safe(noiseless(workload, p), epsilon),
     )
 
 
@@ -183,7 +181,7 @@ def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
     epsilon = check(epsilon)
     bounds = _by_norms(Norms.of(spectrum), math.prod(spectrum.sizes), epsilon)
     found = attempted(lambda: delsarte(spectrum, epsilon))
-    return bounds if found is None else replace(bounds, delsarte=found * (1 - SAFETY))
+    return bounds if found is None else replace(bounds, delsarte=safe(found, epsilon))
 
 
 def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Bounds:
@@ -206,9 +204,8 @@ def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) 
 
 def _by_norms(known: Norms, n: int, epsilon: float) -> Bounds:
     """Return the bounds on L(Q)/n that the norms of a workload give."""
-    down = 1 - SAFETY
     return Bounds(
-        svd=svd(known, epsilon) * down,
-        closed=closed(known, epsilon) * down,
-        integer=integer(known, n, epsilon) * down if n <= COUNTED else None,
+        svd=safe(svd(known, epsilon), epsilon),
+        closed=safe(closed(known, epsilon), epsilon),
+        integer=safe(integer(known, n, epsilon), epsilon) if n <= COUNTED else None,
     )

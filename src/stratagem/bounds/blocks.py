@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import helmert
 
-from stratagem.numeric.linalg import eigenvalues
+from stratagem.bounds.allowance import root_trace
 from stratagem.workloads.harmonics import Harmonics, Part, subsets
 from stratagem.workloads.norm import Norms
 
 LARGEST = 1 << 12
 """Rows of the largest block that is decomposed; queries that would make one larger do not count in it."""
+ULPS = 16
+"""Error of a block of n rows relative to its trace, in the spectral norm, over n ulp."""
 
 Attributes = tuple[int, ...]
 
@@ -132,4 +134,6 @@ def _rotated(part: Part) -> np.ndarray:
 
 
 def _root_trace(matrix: np.ndarray) -> float:
-    return float(np.sqrt(eigenvalues(matrix)).sum()) if len(matrix) else 0.0
+    """Return a lower bound on tr A^(1/2) of a block A, whose entries are sums of products along a few axes."""
+    error = ULPS * len(matrix) * float(np.finfo(float).eps * np.trace(matrix))
+    return root_trace(np.linalg.eigvalsh(matrix), error) if len(matrix) else 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.bounds.sweep import Peaks
+from stratagem.bounds.sweep import Peaks, rounding
 
 CLIMBS = 40
 """Steps of an ascent; about ten are usual."""
@@ -62,14 +62,14 @@ def ceiling(prices: np.ndarray, weights: np.ndarray, E: float, enough: float) ->
         count = min(BATCH, len(first))
         first[np.argpartition(-waiting.top, count - 1)[:count]] = True
         halves = _tops(prices, weights, E, *waiting.take(first).halved())
-        settled = max(settled, float(halves.top[halves.top <= enough].max(initial=-math.inf)))
+        settled = max(settled, _above(prices, weights, E, halves.take(halves.top <= enough)))
         waiting = waiting.take(~first).join(halves.take(halves.top > enough))
         seen += len(halves.top)
         if seen >= look and len(waiting.top):
             look *= 2
             if climbed(prices, weights, E, waiting.highest()).values.max() > enough:
                 break
-    return max(settled, float(waiting.top.max(initial=-math.inf))), waiting.highest()
+    return max(settled, _above(prices, weights, E, waiting)), waiting.highest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,3 +149,9 @@ def _top(
     t = np.clip(slopes / (2 * square)[:, None], centres - halves, centres + halves)
     top = rest.sum(axis=1) + slope @ constant + ((slopes - square[:, None] * t) * t).sum(axis=1)
     return top, np.stack([np.sum(spread, axis=1, where=unknown) for spread in spreads]).argmax(axis=0)
+
+
+def _above(prices: np.ndarray, weights: np.ndarray, E: float, boxes: _Boxes) -> float:
+    """Return the largest ceiling over boxes, with what rounding may have taken from it."""
+    corner = np.linalg.norm(np.abs(boxes.centre) + boxes.half, axis=1)
+    return float((boxes.top + rounding(prices, weights, E, corner)).max(initial=-math.inf))

@@ -8,12 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from stratagem.bounds.allowance import root_trace
 from stratagem.bounds.branch import Worst, worst
 from stratagem.bounds.slack import Slack
 from stratagem.numeric.linalg import factor
-
-SAFETY = 1e-10
-"""Relative amount taken off, far above the rounding of a nuclear norm of an n x n product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +33,8 @@ class Certificate:
     E: float
     prior: np.ndarray | None = None
     """p (n,), None for 1/n."""
+    ulps: float = 0.0
+    """Relative error of V = F F^T before it was factored (see `allowance.ulps`)."""
 
     @classmethod
     def of(
@@ -44,15 +44,18 @@ class Certificate:
         multiplier: np.ndarray,
         E: float,
         prior: np.ndarray | None = None,
+        ulps: float = 0.0,
     ) -> Certificate:
         """Return the certificate with B = M^-1 F, for any positive definite M and any lambda."""
         F = factor(V)
-        return cls(F, np.linalg.solve(information, F), multiplier, E, prior)
+        return cls(F, np.linalg.solve(information, F), multiplier, E, prior, ulps)
 
     @cached_property
     def nuclear(self) -> float:
-        """||F^T B||_*."""
-        return float(np.linalg.svd(self.F.T @ self.B, compute_uv=False).sum())
+        """||F^T B||_* from below: B^T V B, whose eigenvalues are the squares, is off by ||V|| ||B||^2 ulps."""
+        ulps = self.ulps + 8 * len(self.F) * float(np.finfo(float).eps)
+        error = ulps * float(np.square(self.F).sum() * np.square(self.B).sum())
+        return root_trace(np.square(np.linalg.svd(self.F.T @ self.B, compute_uv=False)), error)
 
     @cached_property
     def total(self) -> float:
@@ -83,7 +86,7 @@ class Certificate:
     def value(self, lower: float) -> float:
         """Return the bound if all scores of the slack are at least lower: lambda is shifted by -lower."""
         total = self.total - len(self.slack.linear) * min(lower, 0.0)
-        return self.nuclear**2 / total * (1 - SAFETY) if total > 0 else 0.0
+        return self.nuclear**2 / total if total > 0 else 0.0
 
     def price(self, seeds: np.ndarray, gap: float, seconds: float) -> Worst:
         """Search the worst pattern until what is unknown about it moves the bound by less than gap."""

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
+from stratagem.bounds.allowance import safe, ulps
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.master import solve
 from stratagem.bounds.nuclear import total_term
 from stratagem.privacy import check
 from stratagem.workloads import Workload
+from stratagem.workloads.difference import centred
 
 LIMIT = 10
 """Largest domain: 2^10 patterns, a minute or less."""
@@ -36,17 +38,25 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
         raise ValueError(
             f"The domain has {n} elements; all patterns are tried up to {LIMIT}: use pricing instead."
         )
-    V, X, trivial = workload.gram(), all_patterns(n), total_term(workload, prior)
-    if n == 1:
-        return trivial
+    return safe(total_term(workload, prior) + _beside_total(workload, E, gap, prior), epsilon)
+
+
+def _beside_total(workload: Workload, E: float, gap: float, prior: np.ndarray | None) -> float:
+    """Return the least tr(M^-1 A V A^T), A = I - 1 p^T, for queries of size one: M (n p) = 1 settles the total."""
+    seen, X = centred(workload, prior), all_patterns(workload.domain_size)
+    size = float(seen.own.sum())
+    if not seen.gram.any():
+        return 0.0
+    V = seen.gram / size
     try:
         centre = solve(1 + (E - 1) * X[1:-1], V, gap, prior=prior)
     except np.linalg.LinAlgError:  # epsilon about 1e-6: two-level rows are constant rows up to rounding
-        return trivial
-    certificate = Certificate.of(V, centre.information, centre.multiplier, E, prior)
+        return 0.0
+    error = ulps(workload) / float(np.trace(V))
+    certificate = Certificate.of(V, centre.information, centre.multiplier, E, prior, error)
     slack = certificate.slack
     lower = (slack.values(X) - slack.rounding[X.sum(axis=1)]) / slack.lengths[X.sum(axis=1)]
-    return max(certificate.value(float(lower.min())), trivial)
+    return certificate.value(float(lower.min())) * size
 
 
 def all_patterns(n: int) -> np.ndarray:

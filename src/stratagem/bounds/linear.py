@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.bounds.allowance import safe
 from stratagem.bounds.group import grouped
-from stratagem.bounds.nuclear import total_alone, total_term
+from stratagem.bounds.nuclear import total_term
 from stratagem.bounds.programme import programme
-from stratagem.numeric.linalg import centre, low_rank_factor
+from stratagem.numeric.linalg import low_rank_factor
 from stratagem.prior import uniform
 from stratagem.privacy import ratio
 from stratagem.workloads import Workload
+from stratagem.workloads.difference import centred
 
 LIMIT = 4096
 """Largest domain: a second or two up to 1,024 user types, all of it for the Gram matrix."""
@@ -26,7 +28,7 @@ SIMPLE, LISTED = 3, 12
 """More queries than the first number are left to the search among all patterns, which is exact, up to the second
 number of user types."""
 SAFETY = 1e-9
-"""Relative amount taken off, far above the rounding of sums over kinds of users."""
+"""Relative amount taken off for the small columns of a pivoted Cholesky factor, which keep half the digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +78,10 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
         Randomizers for Regression with Label Differential Privacy, NeurIPS 2023 (the programme on a grid, r = 1).
     """
     n = workload.domain_size
-    if not 1 < n <= LIMIT or workload.norms is not None or total_alone(workload.gram()):
+    if not 1 < n <= LIMIT or workload.norms is not None:
         return None
-    F = low_rank_factor(centre(workload.gram(), prior), RANK)
+    V = centred(workload, prior).gram
+    F = low_rank_factor(V, RANK) if V.any() else None
     if F is None or (F.shape[1] > SIMPLE and n <= LISTED):
         return None
     E = ratio(epsilon)
@@ -90,5 +93,5 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
     if not math.isfinite(found.bound):
         return None
     total = total_term(workload, prior)
-    value = (total + max(found.bound, 0.0)) * (1 - SAFETY)
+    value = safe((total + max(found.bound, 0.0)) * (1 - SAFETY), epsilon)
     return LinearDual(value, F, found.points, found.theta, total)

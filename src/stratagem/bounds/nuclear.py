@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 
+from stratagem.bounds.allowance import root_trace, ulps
 from stratagem.bounds.blocks import block_norms
-from stratagem.numeric.linalg import centre, eigenvalues
+from stratagem.prior import uniform
 from stratagem.workloads import Workload
+from stratagem.workloads.difference import centred
 from stratagem.workloads.harmonics import harmonics
 from stratagem.workloads.norm import Norms
-
-NOISE = 1e-12
-"""Share of tr V below which what is left of a workload beside the total is rounding."""
 
 
 def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
@@ -29,23 +28,14 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
     found = harmonics(workload) if prior is None else None
     if found is not None and math.prod(found.grid) < workload.domain_size:
         return block_norms(found)
-    V, n = workload.gram(), workload.domain.size
-    centred = centre(V, prior)
-    if prior is not None:
-        root = np.sqrt(n * prior)
-        centred = root[:, None] * centred * root
-    total = float(V.mean() if prior is None else prior @ V @ prior)
-    return Norms(total, _root_trace(V) if prior is None else math.nan, _root_trace(centred))
-
-
-def _root_trace(V: np.ndarray) -> float:
-    """Return tr (V/n)^(1/2) of a positive semidefinite V (n x n)."""
-    return float(np.sqrt(eigenvalues(V) / len(V)).sum())
-
-
-def total_alone(V: np.ndarray) -> bool:
-    """Return whether every query is a multiple of the total: all else is rounding, and no report is needed."""
-    return float(np.trace(centre(V))) <= NOISE * float(np.trace(V))
+    V, n, error = workload.gram(), workload.domain.size, ulps(workload)
+    p, seen = uniform(n) if prior is None else prior, centred(workload, prior)
+    root = np.sqrt(p)
+    rest = root_trace(np.linalg.eigvalsh(root[:, None] * seen.gram * root), error * float(p @ seen.own))
+    whole = math.nan
+    if prior is None:
+        whole = root_trace(np.linalg.eigvalsh(V / n), error * float(np.trace(V)) / n)
+    return Norms(total_term(workload, prior) / n, whole, rest)
 
 
 def total_term(workload: Workload, prior: np.ndarray | None = None) -> float:

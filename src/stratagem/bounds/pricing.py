@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.bounds import columns
+from stratagem.bounds.allowance import safe, ulps
 from stratagem.bounds.branch import Worst
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.listing import LISTED, listed
@@ -67,8 +68,8 @@ def pricing(
     """
     trivial = total_term(workload, prior)
     if workload.domain.size == 1:
-        return trivial
-    return max(generate(workload, epsilon, gap, seconds, prior=prior).bound, trivial)
+        return safe(trivial, epsilon)
+    return max(generate(workload, epsilon, gap, seconds, prior=prior).bound, safe(trivial, epsilon))
 
 
 def generate(
@@ -92,18 +93,18 @@ def generate(
     """
     E, V = math.exp(check(epsilon)), workload.gram()
     X = columns.first(V, E, 600, np.random.default_rng(0)) if patterns is None else columns.spanning(patterns)
-    begun, search = time.monotonic(), _Search(V, E, X, objective, gap, prior)
+    begun, search = time.monotonic(), _Search(V, E, X, objective, gap, prior, ulps(workload))
     while True:
         try:
             search.certify(seconds, begun + seconds - time.monotonic())
         except np.linalg.LinAlgError:  # the information of few patterns is singular up to rounding
             if search.rounds == 0:
                 raise
-            return search.found()
+            return search.found(epsilon)
         spent = time.monotonic() - begun
         late = spent > seconds or search.too_slow(known, seconds / spent - 1)
         if late or search.best <= search.bound * (1 + gap):
-            return search.found()
+            return search.found(epsilon)
         search.extend()
 
 
@@ -118,8 +119,10 @@ class _Search:
         best: float,
         gap: float,
         prior: np.ndarray | None,
+        ulps: float,
     ) -> None:
         self.V, self.E, self.patterns, self.best, self.gap, self.prior = V, E, patterns, best, gap, prior
+        self.ulps = ulps
         self.rng = np.random.default_rng(0)
         self.bound, self.value, self.rounds, self.step = 0.0, 0.0, 0, STEP
         self.start: Start | None = None
@@ -133,7 +136,7 @@ class _Search:
         centre = solve(S, self.V, tight, self.start, prior=self.prior)
         M = centre.information
         self.best = min(self.best, float(np.trace(np.linalg.solve(M, self.V))))
-        self.fresh = Certificate.of(self.V, M, centre.multiplier, self.E, self.prior)
+        self.fresh = Certificate.of(self.V, M, centre.multiplier, self.E, self.prior, self.ulps)
         self.centre = centre
         self.trial = self.held.blend(self.fresh.shifted(0.0), self.step) if self.held else self.fresh
         worst, self.rounds = self._price(seconds, left), self.rounds + 1
@@ -143,9 +146,9 @@ class _Search:
         else:
             self.step = max(SHORTER * self.step, LEAST_STEP)
 
-    def found(self) -> Priced:
+    def found(self, epsilon: float) -> Priced:
         """Return what the rounds so far found."""
-        return Priced(self.bound, self.best, self.patterns, self.centre, self.rounds)
+        return Priced(safe(self.bound, epsilon), self.best, self.patterns, self.centre, self.rounds)
 
     def _price(self, seconds: float, left: float) -> Worst:
         """Search what the trial violates most; a glance will do while it is far from any use."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from stratagem.bounds.allowance import safe, ulps
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.nuclear import total_term
 from stratagem.numeric.linalg import factor
@@ -50,10 +51,10 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0, prior: np.nda
     h, trivial = n * (uniform(n) if prior is None else prior), total_term(workload, prior)
     pair = _relax(V, E, h, seconds) if n > 1 else None
     if pair is None:
-        return trivial
-    certificate = Certificate.of(V, *pair, E, prior)
+        return safe(trivial, epsilon)
+    certificate = Certificate.of(V, *pair, E, prior, ulps(workload))
     worst = certificate.price(np.zeros((0, n), dtype=bool), 1e-6, seconds)
-    return max(certificate.value(worst.lower), trivial)
+    return safe(max(certificate.value(worst.lower), trivial), epsilon)
 
 
 def _relax(V: np.ndarray, E: float, h: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray] | None:

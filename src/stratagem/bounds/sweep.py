@@ -23,7 +23,8 @@ def peaks(prices: np.ndarray, weights: np.ndarray, E: float) -> Peaks:
     sign at most twice, so at most 2 n + 1 patterns are ever best and one sort finds them: O(n log n). Between
     two changes the sum is a concave quadratic, as the weights h (n,), nonnegative, are not all zero.
 
-    Prices are (lambda, mu), shape (n, 2).
+    Prices are (lambda, mu), shape (n, 2). Values are from above: what rounding may take from sums of 2 n terms,
+    each E times a term of c, is added.
     """
     first, last = _positive(prices[:, 0], prices[:, 1], weights)
     coefficients = np.column_stack([prices, weights])
@@ -35,7 +36,14 @@ def peaks(prices: np.ndarray, weights: np.ndarray, E: float) -> Peaks:
     proper = left < right
     constant, linear, square = sums[proper].T
     t = np.clip(linear / (2 * square), left[proper], right[proper])
-    return Peaks(t, constant + (linear - square * t) * t)
+    return Peaks(t, constant + (linear - square * t) * t + rounding(prices, weights, E, np.abs(t)))
+
+
+def rounding(prices: np.ndarray, weights: np.ndarray, E: float, reach: np.ndarray) -> np.ndarray:
+    """Return a bound on the error of sum_i E c_i(t) in float64, ||t|| = reach (k,): 2 n terms lose 2 n ulp."""
+    size = np.abs(prices).sum(axis=0)
+    terms = size[0] + size[1:].sum() * reach + weights.sum() * reach**2
+    return 8 * len(weights) * np.finfo(float).eps * E * terms
 
 
 def _positive(constant: np.ndarray, linear: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

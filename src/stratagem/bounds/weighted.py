@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from stratagem.bounds.allowance import root_trace, safe, ulps
 from stratagem.bounds.nuclear import total_term
 from stratagem.numeric.linalg import centred_factor
 from stratagem.prior import uniform
 from stratagem.workloads import Workload
+from stratagem.workloads.difference import centred
 
 WIDEST = 300.0
 """Largest distance of two log gamma: an optimum is far narrower, and beyond it exp overflows."""
@@ -53,11 +55,12 @@ def weighted_dual(
     n = workload.domain.size
     kappa = math.cosh(epsilon / 2) ** 2
     p = uniform(n) if prior is None else prior
-    half = centred_factor(workload.gram(), prior)
+    seen = centred(workload, prior)
+    half = centred_factor(seen.gram, prior)
     total = total_term(workload, prior)
     if not half.any():
-        return WeightedDual(total, np.ones(n), np.zeros((n, n)))
-    evaluate = _Value(half, kappa, p)
+        return WeightedDual(safe(total, epsilon), np.ones(n), np.zeros((n, n)))
+    evaluate = _Value(half, kappa, p, ulps(workload), float(seen.own.sum()))
     minimize(
         evaluate,
         np.log(_first_weights(p, kappa) * n),
@@ -65,7 +68,7 @@ def weighted_dual(
         method="L-BFGS-B",
         options={"maxiter": max_steps or int(np.clip(4096 // n, 3, 60))},
     )
-    value = total + n * math.exp(-evaluate.best) / (kappa - 1)
+    value = safe(total + n * evaluate.certain() / math.sinh(epsilon / 2) ** 2, epsilon)
     return WeightedDual(value, evaluate.gamma, evaluate.scaled @ evaluate.scaled.T)
 
 
@@ -80,10 +83,12 @@ class _Value:
     Keeps the best weights evaluated and their half H^(-1/4), each the price of an eigendecomposition.
     """
 
-    def __init__(self, half: np.ndarray, kappa: float, prior: np.ndarray) -> None:
+    def __init__(self, half: np.ndarray, kappa: float, prior: np.ndarray, ulps: float, size: float) -> None:
         self.half = half
         """F (n x r) with F F^T = A V A^T, A = I - 1 p^T."""
-        self.kappa, self.prior = kappa, prior
+        self.kappa, self.prior, self.ulps = kappa, prior, ulps
+        self.size = size
+        """What the rounding of F F^T is relative to."""
         self.best, self.gamma, self.scaled = math.inf, np.ones(len(half)), half
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -106,18 +111,35 @@ class _Value:
 
     def root(self, gamma: np.ndarray) -> tuple[float, np.ndarray]:
         """Return S = tr H^(1/2) and half H^(-1/4) (n x r) for H = half^T Gamma half."""
-        half = self.half
-        pulled = half.T @ gamma
-        H = (half.T * gamma) @ half - np.outer(pulled, pulled) * (self.kappa / gamma.sum())
-        values, vectors = np.linalg.eigh(H)
+        values, vectors = np.linalg.eigh(self.pressed(gamma))
         keep = values > 4 * len(values) * np.finfo(float).eps * values[-1]
-        return float(np.sqrt(values[keep]).sum()), half @ vectors[:, keep] / values[keep] ** 0.25
+        return float(np.sqrt(values[keep]).sum()), self.half @ vectors[:, keep] / values[keep] ** 0.25
+
+    def pressed(self, gamma: np.ndarray) -> np.ndarray:
+        """Return H (r x r); F^T p = 0, and less a multiple of p the weights leave no large numbers that cancel."""
+        half, total = self.half, gamma.sum()
+        pulled = half.T @ (gamma - total * self.prior)
+        return (half.T * gamma) @ half - np.outer(pulled, pulled) * (self.kappa / total)
+
+    def certain(self) -> float:
+        """Return S^2/sum(gamma) at the best weights from below, zero where there are none.
+
+        H is off by the rounding of its two products, the second of which is no larger than the first where
+        `valid`, and by Gamma^(1/2) times the error of F F^T times Gamma^(1/2), Gamma <= max(gamma) on p^perp.
+        """
+        if not math.isfinite(self.best):
+            return 0.0
+        gamma, weighed = self.gamma, float(self.gamma @ np.square(self.half).sum(axis=1))
+        error = self.ulps * (4 * weighed + float(gamma.max()) * self.size)
+        return root_trace(np.linalg.eigvalsh(self.pressed(gamma)), error) ** 2 / float(gamma.sum())
 
     def valid(self, gamma: np.ndarray) -> bool:
         """Return whether Gamma is positive semidefinite on p^perp.
 
-        It is iff (gamma^T v)^2 <= sum(gamma)/kappa wherever v^T diag(gamma) v = 1 and p^T v = 0, in closed
-        form: the maximum of (gamma^T v)^2 there is sum(gamma) - 1/sum(p^2/gamma).
+        It is iff (gamma^T v)^2 <= sum(gamma)/kappa wherever v^T diag(gamma) v = 1 and p^T v = 0. The maximum
+        there is sum(gamma) - 1/sum(p^2/gamma), so that with g = gamma/sum(gamma) it is iff (kappa - 1) X <= 1,
+        X = sum (p - g)^2/g; the root of X has an error of a few n ulp.
         """
-        total = gamma.sum()
-        return self.kappa * (total - 1 / (self.prior**2 / gamma).sum()) <= total * (1 - 1e-12)
+        g = gamma / gamma.sum()
+        root = math.sqrt(float((np.square(self.prior - g) / g).sum()))
+        return (self.kappa - 1) * (root + 4 * len(g) * np.finfo(float).eps) ** 2 <= 1 - 1e-12

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from stratagem.bounds import Bounds, Duals
 from stratagem.bounds.attempt import attempted
-from stratagem.bounds.nuclear import total_alone
 from stratagem.objective.average import Average
 from stratagem.objective.objective import Near, Objective
 from stratagem.prior import uniform
 from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.workloads import Workload
+from stratagem.workloads.difference import differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,21 @@ class Minimax(Objective):
 
     For any mixture of them the largest is at least the mean, and the mean is an average case of another
     workload or prior: its bounds hold for the largest. At the best mixture nothing is lost (a saddle point).
+    All is done with the queries less their totals, whose variances are the same: a total that outweighs them
+    would leave none of their digits.
     """
+
+    @final
+    @cached_property
+    def rest(self) -> Workload:
+        """The queries less their totals; the queries themselves where nothing is left."""
+        return differences(self.workload, self.prior) or self.workload
+
+    @final
+    @cached_property
+    def free(self) -> bool:
+        """Whether the total alone is asked for, which no noise is needed for."""
+        return differences(self.workload) is None
 
     @property
     @abstractmethod
@@ -60,7 +76,7 @@ class Minimax(Objective):
     @final
     def largest(self, variances: np.ndarray) -> float:
         """Return the largest of them, exactly zero where the total alone is asked for."""
-        return 0.0 if total_alone(self.workload.gram()) else float(variances.max())
+        return 0.0 if self.free else float(variances.max())
 
     @final
     def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
@@ -89,5 +105,6 @@ class Minimax(Objective):
     @final
     def moved(self, case: Average, bounds: Bounds, epsilon: float) -> Bounds:
         """Return bounds on L(Q) of a mixture as bounds on the largest variance."""
-        moved = {name: case.added(value) for name, value in bounds.known().items()}
-        return replace(bounds, **moved, pairwise=self.pairwise(epsilon))
+        added = (lambda value: 0.0) if self.free else case.added
+        moved = {name: added(value) for name, value in bounds.known().items()}
+        return replace(bounds, **moved, pairwise=0.0 if self.free else self.pairwise(epsilon))

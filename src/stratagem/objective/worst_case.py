@@ -8,6 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from stratagem.accuracy import Accuracy, evaluate
+from stratagem.bounds.allowance import ulps
 from stratagem.bounds.least_favourable import least_favourable_prior
 from stratagem.bounds.pairwise import pairwise_types
 from stratagem.objective.average import Average
@@ -29,25 +30,26 @@ class WorstCase(Minimax):
 
     def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return t_u (n,)."""
-        return evaluate(self.workload, strategy, prior).per_type
+        return evaluate(self.rest, strategy, prior).per_type
 
     def measure(
         self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
     ) -> float:
         """Return max_u t_u."""
-        return self.largest(accuracy.per_type)
+        known = self.rest is self.workload
+        return self.largest(accuracy.per_type) if known else self.value(strategy, prior)
 
     def mixed(self, mixture: np.ndarray) -> Average:
         """Return the same workload with the mixture as prior."""
-        return Average(self.workload, None if _even(mixture) else mixture)
+        return Average(self.rest, None if _even(mixture) else mixture)
 
     def pairwise(self, epsilon: float) -> float:
         """Return the bound from two user types."""
-        return pairwise_types(self.workload.gram(), epsilon)
+        return pairwise_types(self.rest.gram(), epsilon, ulps(self.rest))
 
     def least_favourable(self, epsilon: float) -> np.ndarray:
         """Return the least favourable prior (n,)."""
-        return least_favourable_prior(self.workload.gram(), epsilon)
+        return least_favourable_prior(self.rest.gram(), epsilon)
 
 
 def _even(mixture: np.ndarray) -> bool:

@@ -36,7 +36,7 @@ class WorstQuery(Minimax):
                 f"{self.workload.domain_size} user types, but lists at most {QUERIES} numbers: use the "
                 "objective average or worst-case"
             )
-        return self.workload.matrix()
+        return self.rest.matrix()
 
     @property
     def size(self) -> int:
@@ -46,7 +46,7 @@ class WorstQuery(Minimax):
     def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return Var_i (p,) of one user of random type."""
         matrix = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
-        return per_query_variance(self.workload, matrix, self.shares, prior)
+        return per_query_variance(self.rest, matrix, self.shares, prior)
 
     def measure(
         self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.nuclear import total_alone, total_term
+from stratagem.bounds.nuclear import total_term
 from stratagem.numeric.linalg import centred_factor
 from stratagem.privacy import ratio
 from stratagem.solvers.certified.design import Arithmetic, Design
@@ -30,6 +30,7 @@ from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack
+from stratagem.workloads.difference import centred
 
 DOUBLE = 128
 """Domain size up to which products with all rows are made in double precision."""
@@ -141,10 +142,11 @@ class Certified(Solver):
     def _fresh(self, problem: Problem, rng: np.random.Generator, now: float, end: float) -> Round:
         """Return the round before the first patterns, closed where the workload asks for the total alone."""
         n = problem.workload.domain_size
-        F = centred_factor(problem.gram, problem.prior)
+        V = centred(problem.workload, problem.prior).gram
+        F = centred_factor(V, problem.prior)
         total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
-        if n == 1 or total_alone(problem.gram):
+        if not V.any():
             return Round(None, total, 0.0, None, end, closed=True)
         E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
