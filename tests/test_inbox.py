@@ -172,6 +172,27 @@ def test_what_never_ends_is_one_sentence(capsys, folder, kind, suffix):
     assert_refused(capsys, ["aggregate", "m.ldp.json", "/dev/zero"], "/dev/zero is a device")
 
 
+def test_counts_and_states_are_files_that_end(capsys, folder):
+    mechanism("two-level").save("m.ldp.json")
+    os.mkfifo("pipe.json")
+    (folder / "zero.json").symlink_to("/dev/zero")
+    for name in ("pipe.json", "zero.json"):
+        assert_refused(capsys, ["estimate", "m.ldp.json", name], f"{name} is a device, a pipe or a socket")
+        with pytest.raises(ValueError, match=f"{name} is a device, a pipe or a socket"):
+            Aggregator.load(name)
+
+
+def test_names_for_a_terminal_to_obey_are_written_out(capsys, folder):
+    made = mechanism("two-level")
+    made.save("m.ldp.json")
+    (folder / "in").mkdir()
+    (folder / "in" / "a.jsonl").write_text(json.dumps(made.client.randomise(3)) + "\n")
+    (folder / "in" / ".\x1b[2J\nstratagem: all is well").write_text("x")
+    status, _, err = run(capsys, "aggregate", "m.ldp.json", "in")
+    assert status == 1
+    assert "in/.\\x1b[2J\\nstratagem: all is well was left out" in err
+
+
 def test_an_input_that_never_ends_is_one_sentence(capsys, folder, monkeypatch):
     from stratagem.collection import reports
 

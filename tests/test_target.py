@@ -99,6 +99,11 @@ def test_a_symbolic_link_is_neither_replaced_nor_followed(capsys, folder, to):
     assert (folder / "link.jsonl").is_symlink()
     assert (folder / "there.jsonl").read_text() == "mine"
     assert not (folder / "nowhere.jsonl").exists()
+    with (
+        pytest.raises(ValueError, match="is a symbolic link"),
+        written_atomically(folder / "link.jsonl"),
+    ):
+        pytest.fail("it was opened")
 
 
 def test_a_pipe_is_not_replaced(folder):

@@ -91,8 +91,8 @@ def aggregate(
     if json or target is None:
         write_json(data)
     (note if json or target is None else write)(summary(found))
-    for sentence in found.sentences:
-        note(sentence)
+    for line in found.lines:
+        note(line)
     if found.left_out:
         raise SystemExit(LEFT_OUT)
 

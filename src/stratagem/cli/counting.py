@@ -34,6 +34,12 @@ class Aggregated:
     sentences: Sequence[str] = ()
     """What there is to say of single files and ids."""
 
+    @property
+    def lines(self) -> Iterator[str]:
+        """Sentences with what a name may hold for a terminal to obey written out."""
+        for sentence in self.sentences:
+            yield "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in sentence)
+
 
 def collected(
     mechanism: Mechanism, reports: list[str], state: Path | None, anonymous: str, *, first: bool

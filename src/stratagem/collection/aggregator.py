@@ -14,6 +14,7 @@ import numpy as np
 
 from stratagem.collection.reports import ID, NAMED, Reason, Report, ReportFormat, count_named, mechanism_named
 from stratagem.collection.tally import CONFLICT, Tally, counted
+from stratagem.file.literal import EndlessFileError, open_regular
 from stratagem.file.target import check_target, written_atomically
 from stratagem.number import integer
 
@@ -135,8 +136,10 @@ class Aggregator:
             ValueError: for a file that is not one, or not whole.
         """
         try:
-            state = json.loads(Path(path).read_bytes())
-            return cls._restored(state)
+            with open_regular(path) as file:
+                return cls._restored(json.load(file))
+        except EndlessFileError:
+            raise
         except OSError as error:
             raise ValueError(f"{path} cannot be read ({error.strerror}): name a saved aggregator") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

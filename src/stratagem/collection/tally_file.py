@@ -10,6 +10,7 @@ import numpy as np
 
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import DENSE, Counts, SparseCounts, Tally
+from stratagem.file.literal import open_regular
 from stratagem.number import integer
 
 KEYS = ("mechanism", "reports", "counts", "rejected", "duplicates", "conflicting", "anonymous")
@@ -40,7 +41,8 @@ def read_tally(path: str | Path, form: ReportFormat) -> Tally:
         ValueError: for a file that is none, or counts another mechanism's reports.
     """
     try:
-        text = Path(path).read_bytes()
+        with open_regular(path) as file:
+            text = file.read()
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}): {ADVICE}") from None
     return parse_tally(text, form, str(path))

@@ -37,12 +37,7 @@ def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool
         )
     if path.is_dir():
         raise ValueError(f"{path} was given to write, but is a folder: name a file")
-    if path.is_symlink():
-        raise ValueError(
-            f"{path} was given to write, but is a symbolic link to {path.resolve()}: name that file itself"
-        )
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} was given to write, but is a device, a pipe or a socket: name a file")
+    _check_kind(path)
     if not path.parent.is_dir():
         raise ValueError(
             f"{path} was given to write, but the folder {path.parent} does not exist: create it first"
@@ -63,7 +58,11 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
     Until then nobody but its owner can read it. It takes the permissions of the file that it replaces, or those of
     any new file, and is on the disk before it has the name. What a run that was killed left behind is removed by
     the next one that writes the same file.
+
+    Raises:
+        ValueError: for a symbolic link, a device, a pipe or a socket.
     """
+    _check_kind(path)
     _remove_abandoned(path)
     partial, file, usual = _started(path)
     try:
@@ -76,6 +75,16 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
         _synchronise(path.parent)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _check_kind(path: Path) -> None:
+    """Refuse a link, which would be replaced or lead elsewhere, and what is no file."""
+    if path.is_symlink():
+        raise ValueError(
+            f"{path} was given to write, but is a symbolic link to {path.resolve()}: name that file itself"
+        )
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} was given to write, but is a device, a pipe or a socket: name a file")
 
 
 def _started(path: Path) -> tuple[Path, BinaryIO, int]:
