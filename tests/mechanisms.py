@@ -11,6 +11,7 @@ CASES = [
     "two-level",
     "two-level-small-epsilon",
     "two-level-large-epsilon",
+    "two-level-huge-epsilon",
     "projected",
     "randomised",
     "hadamard",
@@ -31,6 +32,8 @@ def mechanism(case: str) -> Mechanism:
             return Mechanism.of(shifted(9, 0.01), st.prefix(9), 0.01)
         case "two-level-large-epsilon":
             return Mechanism.of(shifted(10, 5.0), st.all_range(10), 5.0)
+        case "two-level-huge-epsilon":  # a row that is drawn without regard to the user type is never kept
+            return Mechanism.of(shifted(10, 300.0), st.all_range(10), 300.0)
         case "projected":
             return _optimised(st.prefix(8), 1.0, st.ProjectedGradient(outputs=32, max_steps=50))
         case "randomised":

@@ -6,11 +6,9 @@ import io
 import json
 
 import numpy as np
-import pytest
 
 from mechanisms import mechanism
 from node import base64_text, run
-from stratagem.auditor.runner import value_of
 from stratagem.mechanism.client import MOST, Client, parse
 from test_mechanism import leaves_of
 from test_web_bundles import edited, sealed_text, unit
@@ -137,29 +135,6 @@ def test_a_hundred_attributes_make_the_same_reports_as_in_python():
     job = {"bundle": found.text, "stream": stream, "values": [json.dumps(value) for value in values]}
     assert run("reports", **job) == {"reports": expected, "used": drawn.tell()}
     assert max(report["output"] for report in expected) > 1 << 40
-
-
-@pytest.mark.parametrize("case", ["window", "mixed-juntas"])
-def test_every_boundary_of_a_pattern_is_met(case):
-    """The first and the last number of every pattern make its first and last output; one more is drawn again."""
-    found, stream, expected, row = mechanism(case), io.BytesIO(), [], 0
-    for rule, weight in zip(found.client.sampler.rules, found.table.weights, strict=True):
-        offset, spare, ways, cells = rule[:4]
-        count = ways * cells
-        for drawn in (0, count - 1):
-            stream.write(row.to_bytes(4, "big") + bytes(12))  # the lowest chance is always kept
-            if count < 1 << (64 - spare):
-                stream.write((count << spare).to_bytes(8, "big"))
-            stream.write((((drawn + 1) << spare) - 1).to_bytes(8, "big") + bytes(16))
-            expected.append(offset + drawn)
-        row += weight
-    values = [value_of(found.client.attributes, 0)] * len(expected)
-    client = Client(found.bundle, io.BytesIO(stream.getvalue()).read)
-    assert [client.randomise(value)["output"] for value in values] == expected
-    texts = [json.dumps(value) for value in values]
-    job = run("reports", bundle=found.text, stream=stream.getvalue(), values=texts)
-    assert [report["output"] for report in job["reports"]] == expected
-    assert job["used"] == len(stream.getvalue())
 
 
 def test_random_changes_are_judged_alike(rng):

@@ -46,5 +46,6 @@ class Counting:
         return len(self.numbers)
 
     def __getitem__(self, place):
-        self.reads += 1
-        return self.numbers[place]
+        found = self.numbers[place]
+        self.reads += len(found) if isinstance(place, slice) else 1
+        return found

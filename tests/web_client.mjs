@@ -33,6 +33,15 @@ function counting(array, reads) {
 }
 
 const jobs = {
+  async accept({ bundle, options }) {
+    const found = [];
+    for (const asked of options) {
+      const chosen = Object.fromEntries(Object.entries(asked).map(([key, text]) => [key, value(text)]));
+      found.push(await load(bytes(bundle), chosen).then(({ epsilon }) => epsilon, (error) => `${error.name}: ${error.message}`));
+    }
+    return found;
+  },
+
   async parse({ bundles }) {
     const found = [];
     for (const raw of bundles) {
@@ -42,12 +51,12 @@ const jobs = {
   },
 
   async reports({ bundle, stream, values }) {
-    const source = given(bytes(stream)), client = await load(bytes(bundle), source);
+    const source = given(bytes(stream)), client = await load(bytes(bundle), { atMost: 300, source });
     return { reports: values.map((text) => client.randomise(value(text))), used: source.used };
   },
 
   async refusals({ bundle, values }) {
-    const source = given(new Uint8Array(0)), client = await load(bytes(bundle), source);
+    const source = given(new Uint8Array(0)), client = await load(bytes(bundle), { atMost: 300, source });
     return values.map((text) => {
       try {
         return client.randomise(value(text));
@@ -58,29 +67,21 @@ const jobs = {
   },
 
   async reads({ bundle, stream, users, draws }) {
-    const parsed = await parse(bytes(bundle)), work = [];
-    for (const coordinates of users) {
-      const client = new Client(parsed, given(bytes(stream))), { sampler, source } = client;
-      const searched = [], patterns = [];
-      let rounds = 0;
-      const noting = (target) => {
-        rounds += target === sampler.target ? 1 : 0;
-        source(target);
-      };
-      sampler.first = counting(sampler.first, searched);
-      if (sampler.patterns) sampler.patterns = counting(sampler.patterns, patterns);
-      for (const rule of sampler.rules ?? []) rule.bits = counting(rule.bits, patterns);
-      for (let k = 0; k < draws; k++) {
-        sampler.draw(client.userType(coordinates), noting);
-        work.push([rounds, searched.splice(0).length, patterns.splice(0).length]);
-        rounds = 0;
-      }
-    }
-    return work;
+    const parsed = await parse(bytes(bundle));
+    return users.map((coordinates) => {
+      const source = given(bytes(stream)), client = new Client(parsed, source), { sampler } = client, reads = [];
+      const counted = [[sampler, "first"], [sampler, "blocks"], [sampler, "weights"], [sampler, "patterns"]];
+      for (const rule of sampler.rules ?? []) counted.push([rule, "bits"], [rule, "sums"]);
+      for (const [holder, name] of counted) if (holder[name]) holder[name] = counting(holder[name], reads);
+      return Array.from({ length: draws }, () => {
+        sampler.draw(client.userType(coordinates), source);
+        return [source.used, reads.splice(0).length];
+      });
+    });
   },
 
   async counts({ bundle, values, draws, outputs }) {
-    const client = await load(bytes(bundle)), found = {}, ids = new Set();
+    const client = await load(bytes(bundle), { atMost: 300 }), found = {}, ids = new Set();
     for (const text of values) {
       const counts = (found[text] = new Array(outputs).fill(0)), one = value(text);
       for (let k = 0; k < draws; k++) {
@@ -92,25 +93,40 @@ const jobs = {
     return { counts: found, ids: ids.size };
   },
 
-  async blocks({ bundle, text, draws }) {
-    const blocks = [], genuine = crypto.getRandomValues;
-    crypto.getRandomValues = (block) => blocks.push([block, genuine.call(crypto, block).slice()]) && block;
-    const client = await load(bytes(bundle)), reports = [];
-    for (let k = 0; k < draws; k++) reports.push(client.randomise(value(text)));
-    const [block, filled] = blocks[0].map((array) => Buffer.from(array).toString("base64"));
-    return { reports, block, filled, fetched: blocks.length };
+  async fetches({ bundle, text, draws }) {
+    const filled = [], genuine = crypto.getRandomValues;
+    crypto.getRandomValues = (target) => {
+      filled.push(Buffer.from(genuine.call(crypto, target)).toString("base64"));
+      return target;
+    };
+    const client = await load(bytes(bundle), { atMost: 300 }), before = filled.length, reports = [], left = [];
+    for (let k = 0; k < draws; k++) {
+      reports.push(client.randomise(value(text)));
+      left.push(filled.length);
+    }
+    return { reports, filled, before, left };
   },
 
   async probabilities({ bundle, outputs, users }) {
-    const client = await load(bytes(bundle)), found = [];
+    const client = await load(bytes(bundle), { atMost: 300 }), found = [];
     for (let y = 0; y < outputs; y++) {
       found.push(users.map((coordinates) => client.probability(y, client.userType(coordinates))));
     }
     return found;
   },
 
+  async speed({ bundle, values }) {
+    const client = await load(bytes(bundle), { atMost: 300 }), times = [];
+    for (let run = 0; run < 7; run++) {
+      const start = performance.now();
+      for (const one of values) client.randomise(one);
+      times.push(((performance.now() - start) * 1000) / values.length);
+    }
+    return times;
+  },
+
   async time({ bundle, draws, cells }) {
-    const began = performance.now(), client = await load(bytes(bundle)), loaded = performance.now();
+    const began = performance.now(), client = await load(bytes(bundle), { atMost: 300 }), loaded = performance.now();
     const times = [];
     for (let run = 0; run < 7; run++) {
       const start = performance.now();

@@ -14,6 +14,7 @@ import typer
 
 from stratagem.cli.option import BUNDLE, CLIP, COLUMN, DATA, FORCE, INVALID, MISSING, check_free
 from stratagem.cli.progress import note, progress
+from stratagem.mechanism.client import CEILING, accepted
 
 if TYPE_CHECKING:
     from stratagem.data.policy import Policy
@@ -33,6 +34,10 @@ def randomise(
     invalid: INVALID = "fail",
     missing: MISSING = None,
     clip: CLIP = False,
+    at_most: Annotated[float, typer.Option(help="Refuse a mechanism of more epsilon.")] = CEILING,
+    sha256: Annotated[
+        str | None, typer.Option(help="Refuse a mechanism of another sha256.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Write the reports there, *.jsonl.", show_default=False),
@@ -50,6 +55,10 @@ def randomise(
     policy = read_policy(data, invalid, missing, clip)
     check_free(out, force=force)
     mechanism = load_mechanism(file)
+    try:
+        accepted(mechanism.bundle, at_most, sha256)
+    except ValueError as error:
+        raise ValueError(str(error).replace("at_most=", "--at-most ")) from None
     with progress("randomising"), _opened(out) as target:
         if data is not None:
             _rows(mechanism, data, column or [], policy, target)

@@ -6,7 +6,7 @@ This file needs nothing but Python's standard library and may be copied out on i
     report = client.randomise(17)
 
 Everything is done in whole numbers, with random bytes from the operating system. Every draw takes the same
-steps and table reads for every value, and how often it is repeated does not depend on the value.
+steps and table reads for every value, and repeats its random numbers with a chance of 1/2 at most, whatever the value.
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from operator import mul
 from pathlib import Path
 from typing import Any
 
 FORMAT, VERSION = "stratagem-mechanism", 1
 LIMIT = 1 << 28
 """Bytes of the largest bundle that is read."""
+CEILING = 10
+"""Epsilon of the bundles that `load` takes when no ceiling is given, at most: odds change by 22,026 then."""
+DEPTH = 100
+"""Depth of nested lists and objects, at most."""
 PARTS = 1 << 22
 """Commas, brackets and braces that a bundle may have, and values of an attribute: both bound the memory."""
 MOST = (1 << 53) - 1
@@ -43,11 +48,15 @@ SCALE = 64
 WEIGHT_BITS = 32
 """The weights of a table sum to 2^32."""
 MOST_BITS = 52
-"""Random bits of one draw, at most: doubles, all that browsers have, hold them exactly."""
+"""Bits of the largest entry: doubles, all that browsers have, hold them exactly."""
 HIGH = 1 << MOST_BITS
 """The higher of two levels; the lower one is given in its units."""
-_ROUND = struct.Struct(">I4xQ").unpack
-"""Random bytes of a round: 32 bits for the row or pattern, 64 of which 52 decide whether it is kept."""
+SUMS = 24
+"""The sums by which rows of a user type are found are at most 2^24 numbers: that bounds memory and reads."""
+_BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]
+"""Translations of a byte to its k-th bit, the highest first."""
+_WIDE = [b"".join((byte >> 7 - k & 1).to_bytes(8, "little") for k in range(8)) for byte in range(256)]
+"""The bits of a byte, the highest first, as numbers of 64 bits."""
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
 CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?"
 MOMENTS = (re.compile(f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{CLOCK})?"), re.compile(CLOCK))
@@ -68,13 +77,34 @@ REPORT_SCHEMA = {
 }
 
 
-def load(path: str | os.PathLike[str], source: Callable[[int], bytes] = secrets.token_bytes) -> Client:
-    """Read and check a bundle.
+def load(path: str | os.PathLike[str], *, at_most: float = CEILING, sha256: str | None = None) -> Client:
+    """Read and check a bundle, and refuse it as `accepted` does.
 
     Raises:
-        ValueError: for a file that is not a bundle or does not hold what it promises.
+        ValueError: for a file that is not a bundle or does not hold what it promises, and for what is refused.
     """
-    return Client(read(path), source)
+    return Client(checked(path, lambda raw: accepted(parse(raw), at_most, sha256), "*.ldp.json"))
+
+
+def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | None = None) -> dict[str, Any]:
+    """Return a bundle whose epsilon is at most that number, as its decimal digits say, and whose hash is as given.
+
+    Raises:
+        ValueError: for another bundle: who serves it chooses its epsilon, and the certificate of a huge one holds.
+    """
+    try:
+        ceiling = Fraction(str(at_most))
+    except ValueError:
+        raise ValueError(f"at_most is {_short(at_most)}, but must be a number: give an epsilon") from None
+    if (epsilon := Fraction(*map(int, bundle["epsilon"]))) > ceiling:
+        stated, most = f"{float(epsilon):.15g}", f"{float(ceiling):.15g}"
+        raise ValueError(
+            f"the bundle has epsilon {stated}, but at most {most} is accepted: use another, or say at_most={stated}"
+        )
+    if sha256 not in (None, bundle["sha256"]):
+        stated = f"{bundle['sha256']}, but {_short(sha256)}"
+        raise ValueError(f"the bundle has the sha256 {stated} is asked for: use that one")
+    return bundle
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -130,6 +160,7 @@ def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
         raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
     except ValueError as error:
         raise ValueError(f"the bundle is not plain JSON ({str(error.args[-1])[:80]}): {ADVICE}") from None
+    _check_depth(bundle)
     known = isinstance(bundle, dict) and bundle.get("format") == form
     _require(known, f"the bundle does not name the format {form}")
     if type(bundle.get("version")) is not int or bundle["version"] != version:
@@ -140,6 +171,17 @@ def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
     same = bundle["sha256"] == fingerprint(bundle)
     _require(same, "the bundle was changed after it was written, its sha256 differs")
     return bundle
+
+
+def _check_depth(data: Any) -> None:
+    """Refuse what is nested deeper than DEPTH."""
+    level = [data]
+    for _ in range(DEPTH + 1):
+        nested = [
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        ]
+        level = [item for items in nested for item in items]
+    _require(not level, "the bundle is nested too deeply")
 
 
 def fingerprint(bundle: Mapping[str, Any]) -> str:
@@ -189,8 +231,10 @@ class Client:
         self, bundle: Mapping[str, Any], source: Callable[[int], bytes] = secrets.token_bytes
     ) -> None:
         self.identifier: str = bundle["sha256"]
+        self.epsilon = Fraction(*map(int, bundle["epsilon"]))
         self._short = self.identifier[:16]
         self.attributes: list[dict[str, Any]] = bundle["domain"]
+        self._names = [attribute["name"] for attribute in self.attributes]
         self._source, self._readers = source, [reader(attribute) for attribute in self.attributes]
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
 
@@ -234,10 +278,12 @@ class Client:
             raise ValueError(
                 f"{_short(value)} was given, but the domain has several attributes: give a mapping"
             )
-        names = [attribute["name"] for attribute in self.attributes]
-        if set(value) != set(names):
-            raise ValueError(f"a value for {_short(list(value))} was given, but {_short(names)} is asked for")
-        return self.user_type([read(value[name]) for read, name in zip(self._readers, names, strict=True)])
+        if value.keys() != set(self._names):
+            stated = f"{_short(list(value))} was given, but {_short(self._names)}"
+            raise ValueError(f"a value for {stated} is asked for")
+        return self.user_type(
+            [read(value[name]) for read, name in zip(self._readers, self._names, strict=True)]
+        )
 
     def user_type(self, coordinates: Sequence[int]) -> Any:
         """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
@@ -250,37 +296,49 @@ class Client:
 
 
 class _TwoLevel:
-    """Row y, drawn with probability weights[y]/2^32, is kept where its bit is set, else with low/2^52."""
+    """Row y has weight[y] low units for everybody, and weight[y] (2^52 - low) more where its bit is set."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        m, n = _shape(table)
-        self.width, self.low = -(-n // 8), table["low"]
+        exact_keys(table, "the table", "kind outputs user_types weights patterns low")
+        (m, n), self.low = _shape(table), whole_number(table["low"], "low", 1, HIGH)
+        weights = _decode(table["weights"], "weights", m, 4)
+        _require(sum(weights) == 1 << WEIGHT_BITS, f"the weights do not sum to 2^{WEIGHT_BITS}")
+        steps = max(0, min((m // 8).bit_length() - 1, SUMS - (n - 1).bit_length()))
+        self.width, self.stride, self.height = -(-n // 8), 1 << steps, -(-m >> steps)
         self.patterns = exact_bytes(table["patterns"], "patterns", m * self.width)
-        self.first: Sequence[int] = _search_table(_decode(table["weights"], "weights", m, 4)).tolist()
+        beyond = any(byte & _padding(n) for byte in self.patterns[self.width - 1 :: self.width])
+        _require(not beyond, "a pattern has bits beyond the last user type")
+        spare = self.stride * self.height - m  # rows of no weight make all blocks as high
+        self.patterns += bytes(spare * self.width)
+        self.weights = weights + array("I", [0] * spare)
+        self.first: Sequence[int] = _search_table(weights)
+        self.blocks, covered = array("Q"), set[int]()
+        for column in zip(*_coverage(self.patterns, self.weights, n, self.height), strict=True):
+            self.blocks.append(0)
+            self.blocks.extend(_search_table(column))
+            covered.add(sum(column))
+        _require(len(covered) == 1, "some user types are covered more often than others")
+        self.below = self.low << WEIGHT_BITS
+        self.total = self.below + (HIGH - self.low) * covered.pop()
 
     def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
-        """Return an output; each round searches as many steps and reads one byte, whatever the cell."""
-        byte, shift = cell >> 3, 7 - (cell & 7)
-        width, low, rise = self.width, self.low, HIGH - self.low
-        while True:
-            row, chance = _ROUND(source(16))
-            y = bisect_right(self.first, row)
-            inside = self.patterns[y * width + byte] >> shift & 1
-            if chance >> 12 < low + inside * rise:
-                return y
+        """Return an output: one of all rows, or of those that hold the cell, which take as many reads for each."""
+        r = _uniform(self.total, source)
+        if r < self.below:
+            return bisect_right(self.first, r // self.low)
+        begin, r = cell * self.stride, (r - self.below) // (HIGH - self.low)
+        block = bisect_right(self.blocks, r, begin + 1, begin + self.stride) - 1
+        r, y = r - self.blocks[block], (block - begin) * self.height
+        start = y * self.width + (cell >> 3)
+        column = self.patterns[start : start + self.height * self.width : self.width]
+        inside = column.translate(_BITS[cell & 7])
+        return y + sum(map(r.__ge__, accumulate(map(mul, self.weights[y : y + self.height], inside))))
 
     @staticmethod
     def facts(table: Mapping[str, Any]) -> dict[str, Any]:
         """Return what every column sums to, and the two levels."""
-        exact_keys(table, "the table", "kind outputs user_types weights patterns low")
-        m, n = _shape(table)
-        low = whole_number(table["low"], "low", 1, HIGH)
-        weights = _decode(table["weights"], "weights", m, 4)
-        _require(sum(weights) == 1 << WEIGHT_BITS, f"the weights do not sum to 2^{WEIGHT_BITS}")
-        covered = _coverage(exact_bytes(table["patterns"], "patterns", m * -(-n // 8)), weights, n)
-        _require(min(covered) == max(covered), "some user types are covered more often than others")
-        total = (low << WEIGHT_BITS) + (HIGH - low) * covered[0]
-        return {"column_total": total, "worst_high": HIGH, "worst_low": low}
+        sampler = _TwoLevel(table)
+        return {"column_total": sampler.total, "worst_high": HIGH, "worst_low": sampler.low}
 
 
 class _Columns:
@@ -326,34 +384,37 @@ class _Columns:
 
 
 class _Translates:
-    """A set of cells, placed on attributes and moved at random, is kept with low/2^52 if the user is outside."""
+    """A set of cells, placed on attributes: any translate, or one that moves one of its cells onto the user's."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        self.low, (self.groups, patterns) = table["low"], _translates(table)
-        self.first: Sequence[int] = _search_table([pattern[0] for pattern in patterns]).tolist()
+        exact_keys(table, "the table", "kind outputs cycles groups patterns low")
+        self.low = whole_number(table["low"], "low", 1, HIGH)
+        self.groups, patterns = _translates(table)
+        masses, self.unit = _masses(self.low, patterns)
+        self.total, self.first = sum(masses), _search_table(masses)
         self.rules, offset = [], 0
         for _, bits, ways, cells, axes in patterns:
-            spare = 64 - (ways * cells - 1).bit_length()
-            self.rules.append((offset, spare, ways, cells, axes, bits))
+            words = _array("Q", bits + bytes(-len(bits) % 8), "big")
+            sums = array("Q", accumulate(map(int.bit_count, words)))
+            self.rules.append((offset, ways, cells, axes, words, sums))
             offset += ways * cells
 
     def draw(self, cell: Sequence[int], source: Callable[[int], bytes]) -> int:
-        """Return an output; each round reads as many coordinates and one byte, whatever the coordinates."""
-        low, rise = self.low, HIGH - self.low
-        while True:
-            row, chance = _ROUND(source(16))
-            offset, spare, ways, cells, axes, bits = self.rules[bisect_right(self.first, row)]
-            while (drawn := int.from_bytes(source(8), "big") >> spare) >= ways * cells:
-                pass
-            (placement, shift), place = divmod(drawn, cells), 0
-            left = {group: self.groups[group].copy() for group, _, _ in axes}
-            for group, choices, cycle in axes:
-                ways, cells = ways // choices, cells // cycle
-                (rank, placement), (moved, shift) = divmod(placement, ways), divmod(shift, cells)
-                place = place * cycle + (cell[left[group].pop(rank)] - moved) % cycle
-            inside = bits[place >> 3] >> 7 - (place & 7) & 1
-            if chance >> 12 < low + inside * rise:
-                return offset + drawn
+        """Return an output; the coordinates that are read were drawn before, and the steps do not tell them."""
+        part = bisect_right(self.first, _uniform(self.total, source))
+        offset, ways, cells, axes, words, sums = self.rules[part >> 1]
+        if part & 1 == 0:
+            return offset + _uniform(ways * cells, source)
+        placement, rank = divmod(_uniform(ways * sums[-1], source), sums[-1])
+        offset, block, shift = offset + placement * cells, bisect_right(sums, rank), 0
+        word, rank = words[block], rank - (sums[block - 1] if block else 0)
+        place = 64 * block + [k for k in range(64) if word >> 63 - k & 1][rank]
+        left = {group: self.groups[group].copy() for group, _, _ in axes}
+        for group, choices, cycle in axes:
+            ways, cells = ways // choices, cells // cycle
+            (rank, placement), (point, place) = divmod(placement, ways), divmod(place, cells)
+            shift = shift * cycle + (cell[left[group].pop(rank)] - point) % cycle
+        return offset + shift
 
     @staticmethod
     def facts(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,14 +422,10 @@ class _Translates:
 
         Over all shifts a user type meets a set as often as it has cells, wherever it was placed.
         """
-        exact_keys(table, "the table", "kind outputs cycles groups patterns low")
-        low, total = whole_number(table["low"], "low", 1, HIGH), Fraction(0)
-        for weight, bits, _, cells, _ in _translates(table)[1]:
-            size = int.from_bytes(bits, "big").bit_count()
-            total += Fraction(weight * (low * cells + (HIGH - low) * size), cells)
-            _require(total.denominator >> 512 == 0, "the sum of a column is no fraction of 512 bits")
+        sampler = _Translates(table)
+        total = Fraction(sampler.total, sampler.unit)
         column = {"column_total": total.numerator, "column_unit": total.denominator}
-        return column | {"worst_high": HIGH, "worst_low": low}
+        return column | {"worst_high": HIGH, "worst_low": sampler.low}
 
 
 _KINDS: dict[str, Any] = {"two-level": _TwoLevel, "columns": _Columns, "translates": _Translates}
@@ -424,24 +481,43 @@ def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[A
     return groups, patterns
 
 
-def _search_table(weights: Sequence[int]) -> array[int]:
+def _masses(low: int, patterns: Sequence[tuple[Any, ...]]) -> tuple[list[int], int]:
+    """Return how often each pattern is drawn at the lower level and beyond it, in whole numbers, and their unit."""
+    unit, high = 1, []
+    for weight, bits, _, cells, _ in patterns:
+        size = int.from_bytes(bits, "big").bit_count()
+        high.append(Fraction(weight * (HIGH - low) * size, cells))
+        unit = math.lcm(unit, high[-1].denominator)
+        _require(unit >> 1024 == 0, "the weights of the patterns share no unit of 1024 bits")
+    pairs = zip(patterns, high, strict=True)
+    return [mass for one, rest in pairs for mass in (one[0] * low * unit, int(rest * unit))], unit
+
+
+def _uniform(count: int, source: Callable[[int], bytes]) -> int:
+    """Return a whole number below `count`, all of them equally likely; each try is kept with 1/2 or more."""
+    bits = (count - 1).bit_length()
+    size, spare = -(-bits // 8), -bits % 8
+    while (drawn := int.from_bytes(source(size), "big") >> spare) >= count:
+        pass
+    return drawn
+
+
+def _search_table(weights: Iterable[int]) -> list[int]:
     """Return the sums of the first 1, 2, ... weights, filled up to 2^k - 1: a search takes k steps, always."""
     sums = list(accumulate(weights))
     steps = (len(sums) - 1).bit_length()
-    return array("Q", sums[:-1] + [sums[-1]] * ((1 << steps) - len(sums)))
+    return sums[:-1] + [sums[-1]] * ((1 << steps) - len(sums))
 
 
-def _coverage(patterns: bytes, weights: Sequence[int], n: int) -> list[int]:
-    """Return for every user type the weight of the rows whose bit is set, eight user types at a time."""
-    width, covered = -(-n // 8), []
-    for j in range(width):
-        sums = [0] * 256
-        for byte, weight in zip(patterns[j::width], weights, strict=True):
-            sums[byte] += weight
-        covered += [sum(sums[b] for b in range(256) if b >> shift & 1) for shift in range(7, -1, -1)]
-    beyond = any(byte & _padding(n) for byte in patterns[width - 1 :: width])
-    _require(not beyond, "a pattern has bits beyond the last user type")
-    return covered[:n]
+def _coverage(patterns: bytes, weights: Sequence[int], n: int, height: int) -> Iterator[array[int]]:
+    """Yield for every `height` rows, and each user type, the weight of those whose bit is set."""
+    width, covered = -(-n // 8), 0
+    for y, weight in enumerate(weights, 1):
+        row = b"".join(map(_WIDE.__getitem__, patterns[y * width - width : y * width]))
+        covered += weight * int.from_bytes(row, "little")
+        if y % height == 0:
+            yield _array("Q", covered.to_bytes(64 * width, "little"))[:n]
+            covered = 0
 
 
 def _check_domain(domain: Any, table: Any) -> None:
@@ -586,9 +662,12 @@ def exact_bytes(text: Any, where: str, count: int) -> bytes:
 
 def _decode(text: Any, where: str, count: int, width: int) -> array[int]:
     """Return whole numbers from base64 of little-endian unsigned integers of 4 or 8 bytes."""
-    numbers = array("I" if width == 4 else "Q")
-    numbers.frombytes(exact_bytes(text, where, count * width))
-    if sys.byteorder == "big":
+    return _array("I" if width == 4 else "Q", exact_bytes(text, where, count * width))
+
+
+def _array(code: str, raw: bytes, order: str = "little") -> array[int]:
+    numbers = array(code, raw)
+    if sys.byteorder != order:
         numbers.byteswap()
     return numbers
 
@@ -610,7 +689,7 @@ def _no_number(text: str) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return what NumPy, pandas or Arrow hold as Python's own, exactly: the value of a scalar, the list of a column."""
-    for name in ("to_pylist", "as_py", "to_list", "tolist"):
+    for name in () if type(value) in (int, float, str) else ("to_pylist", "as_py", "to_list", "tolist"):
         if callable(convert := getattr(value, name, None)):
             return convert()
     return value

@@ -22,6 +22,10 @@ BLOCK = 1 << 15
 """Users drawn together: their numbers stay in the cache."""
 
 
+MOST_ROUNDS = 32
+"""Rounds that a simulated draw by rejection takes on average, at most."""
+
+
 class Table(ABC):
     """Probabilities Q (m x n) as whole numbers: every column sums to the same total, exactly."""
 
@@ -57,10 +61,9 @@ class Table(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class TwoLevelTable(Table):
-    """Row y is drawn with probability weights[y]/2^32 and kept with probability 1 for u in T_y, else low/2^52.
+    """Row y has weights[y] units of 2^52 for u in T_y, else of low, over what every column sums to.
 
-    Q[y, u] = weights[y] (low + (2^52 - low) [u in T_y]) / total. As all user types are covered equally, every
-    one of them is kept equally often: the number of draws says nothing about the user.
+    Q[y, u] = weights[y] (low + (2^52 - low) [u in T_y]) / total, as all user types are covered equally.
     """
 
     kind: ClassVar[str] = "two-level"
@@ -79,7 +82,7 @@ class TwoLevelTable(Table):
         return self._strategy
 
     @cached_property
-    def _strategy(self) -> Strategy:
+    def _strategy(self) -> TwoLevelStrategy:
         covered = int(coverage(self.patterns, self.weights, self.size)[0])
         total = (self.low << WEIGHT_BITS) + (HIGH - self.low) * covered
         return TwoLevelStrategy(self.patterns, self.weights * (self.low / total), self.size, HIGH / self.low)
@@ -107,8 +110,11 @@ class TwoLevelTable(Table):
         return alias(self.weights.tolist())
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw rows from an alias table of whole numbers, and again whatever was not kept."""
+        """Draw rows from an alias table of whole numbers, and again whatever was not kept; columns if that is most."""
         cells = check_values(values, self.size)
+        strategy = self._strategy
+        if strategy.theta.sum() * strategy.ratio > MOST_ROUNDS:
+            return strategy.randomise(cells, rng)
         outputs = np.empty(len(cells), dtype=np.int64)
         for first in range(0, len(cells), BLOCK):
             outputs[first : first + BLOCK] = self._draw(cells[first : first + BLOCK], rng)

@@ -17,11 +17,10 @@ from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy
 @final
 @dataclass(frozen=True, eq=False)
 class TranslatesTable(Table):
-    """Pattern b is drawn with probability weights[b]/2^32, one of its placements and translates uniformly.
+    """A translate of pattern b, placed somehow, has weights[b] units of 2^52 if it holds the user type, else of low.
 
-    The report is kept with probability 1 where the translate holds the user type, else low/2^52; otherwise all is
-    drawn again. A user type lies in |T_b| of the translates by each placement, so that every one is kept equally
-    often: with probability sum_b weights[b]/2^32 (|T_b| 2^52 + (cells_b - |T_b|) low)/(2^52 cells_b).
+    The units of a pattern are shared by its placements and translates. A user type lies in |T_b| of the translates
+    by each placement, so that every column sums to sum_b weights[b] (|T_b| 2^52 + (cells_b - |T_b|) low)/cells_b.
     """
 
     kind: ClassVar[str] = "translates"

@@ -7,6 +7,7 @@ import { kind, KINDS } from "./table.js";
 import { reader } from "./value.js";
 
 const FORMAT = "stratagem-mechanism", VERSION = 1;
+export const CEILING = 10; // epsilon of the bundles that are taken when no ceiling is given, at most
 const SCALE = 64n; // the lower bound on exp(epsilon) is a multiple of 2^-64
 
 const REPORT_SCHEMA = {
@@ -46,6 +47,36 @@ export async function parse(raw) {
     refuse(`the certificate is not that of the table: ${ADVICE}`);
   }
   return bundle;
+}
+
+/** Return a bundle whose epsilon is at most that number, as its decimal digits say, and whose hash is as given.
+ *
+ * Who serves a bundle chooses its epsilon, and the certificate of a huge one holds.
+ */
+export function accepted(bundle, atMost = CEILING, sha256 = null) {
+  const [, first, part = "", power = "0"] = /^(\d+)(?:\.(\d+))?(?:e([-+]\d+))?$/.exec(String(atMost)) ?? [];
+  if (!first) refuse(`atMost is ${short(atMost)}, but must be a number: give an epsilon`);
+  const [numerator, denominator] = bundle.epsilon.map(BigInt), shift = Number(power) - part.length;
+  const scale = 10n ** BigInt(Math.abs(shift)), digits = BigInt(first + part);
+  if (numerator * (shift < 0 ? scale : 1n) > denominator * digits * (shift < 0 ? 1n : scale)) {
+    const stated = rounded(epsilonOf(bundle));
+    refuse(`the bundle has epsilon ${stated}, but at most ${rounded(Number(atMost))} is accepted: use another, or say `
+      + `atMost=${stated}`);
+  }
+  if (sha256 !== null && sha256 !== bundle.sha256) {
+    refuse(`the bundle has the sha256 ${bundle.sha256}, but ${short(sha256)} is asked for: use that one`);
+  }
+  return bundle;
+}
+
+/** Return the epsilon of a bundle as a number. */
+export function epsilonOf({ epsilon: [numerator, denominator] }) {
+  const scale = 10n ** BigInt(Math.max(0, denominator.length - 300));
+  return Number(BigInt(numerator) / scale) / Number(BigInt(denominator) / scale);
+}
+
+function rounded(number) {
+  return String(Number(number.toPrecision(15)));
 }
 
 /** Return the certificate of a table: what every column sums to and how far apart a row's entries are. */

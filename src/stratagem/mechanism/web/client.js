@@ -8,12 +8,12 @@
  *
  * It accepts and refuses the bundles that the Python client does, and makes the same report of the same
  * random bytes. Everything is done in whole numbers. Every draw takes the same number of steps and of table
- * reads for every value, and how often a draw is repeated does not depend on the value. Whatever is wrong is
- * a RangeError of one sentence.
+ * reads for every value. Random numbers are drawn again with a chance of 1/2 at most, whatever the bundle and
+ * the value. Whatever is wrong is a RangeError of one sentence.
  */
 
 import { hex } from "./binary.js";
-import { parse, webCrypto } from "./bundle.js";
+import { accepted, epsilonOf, parse, webCrypto } from "./bundle.js";
 import { ADVICE, isObject, refuse, short } from "./check.js";
 import { LIMIT } from "./json.js";
 import { KINDS } from "./table.js";
@@ -21,12 +21,14 @@ import { reader } from "./value.js";
 
 export { parse };
 
-const BLOCK = 65536; // random bytes that a browser gives at once
-
-/** Return the client of a bundle, given as its text, its bytes or a URL to fetch it from. */
-export async function load(given, source) {
+/** Return the client of a bundle, given as its text, its bytes or a URL to fetch it from.
+ *
+ * A bundle of more epsilon than `atMost`, 10 if not given, is refused, and one of another `sha256`.
+ */
+export async function load(given, { atMost, sha256, source } = {}) {
   const here = typeof given !== "string" || given.trimStart().startsWith("{");
-  return new Client(await parse(here && !(given instanceof URL) ? given : await download(given)), source);
+  const bundle = await parse(here && !(given instanceof URL) ? given : await download(given));
+  return new Client(accepted(bundle, atMost, sha256), source);
 }
 
 /** Randomises values by the table of a checked bundle; `source` fills arrays with bytes, for tests alone. */
@@ -34,6 +36,7 @@ export class Client {
   constructor(bundle, source = secureBytes()) {
     this.bundle = bundle;
     this.identifier = bundle.sha256;
+    this.epsilon = epsilonOf(bundle);
     this.attributes = bundle.domain;
     this.sampler = new KINDS[bundle.table.kind](bundle.table);
     this.names = bundle.domain.map((attribute) => attribute.name);
@@ -95,20 +98,10 @@ export class Client {
   }
 }
 
-/** Return a source of WebCrypto's bytes, fetched in blocks; what was used is wiped. */
+/** Return a source of WebCrypto's bytes, fetched for every draw: a copied machine holds none that are still to come. */
 function secureBytes() {
-  const crypto = webCrypto(), block = new Uint8Array(BLOCK);
-  let at = BLOCK;
-  return (target) => {
-    if (at + target.length > BLOCK) {
-      crypto.getRandomValues(block);
-      at = 0;
-    }
-    for (let i = 0; i < target.length; i++) {
-      target[i] = block[at];
-      block[at++] = 0;
-    }
-  };
+  const crypto = webCrypto();
+  return (target) => crypto.getRandomValues(target);
 }
 
 /** Return the bytes of a URL, no more of them than a bundle may have. */

@@ -29,8 +29,7 @@ async function open(name, read) {
     return;
   }
   say("status", `${name} was read and checked.`);
-  const { exp_epsilon: bound } = client.bundle.certificate, [numerator, denominator] = client.bundle.epsilon;
-  const epsilon = Number((Number(numerator) / Number(denominator)).toPrecision(4));
+  const { exp_epsilon: bound } = client.bundle.certificate, epsilon = Number(client.epsilon.toPrecision(4));
   const times = atMost(Number(bound) / 2 ** 64);
   say("promise", `Any report is at most ${times} times as likely for one answer as for any other `
     + `(epsilon = ${epsilon}).`);

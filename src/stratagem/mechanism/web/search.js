@@ -1,15 +1,39 @@
-/* Searches among cumulative weights, in as many steps whatever they find. */
+/* Whole numbers drawn uniformly, and searches among cumulative weights, in as many steps whatever they find. */
 
 export const WEIGHTS = 2 ** 32; // sum of the weights of rows or patterns
 export const HIGH = 2 ** 52; // the higher of two levels; doubles hold it exactly
 
+/** Draws whole numbers below a count, all of them equally likely; each try is kept with 1/2 or more. */
+export class Uniform {
+  constructor(count) {
+    this.count = BigInt(count);
+    const bits = this.count > 1n ? (this.count - 1n).toString(2).length : 0, size = Math.ceil(bits / 8);
+    this.spare = BigInt(8 * size - bits);
+    this.words = new DataView(new ArrayBuffer(8 * Math.ceil(size / 8)));
+    this.target = new Uint8Array(this.words.buffer, this.words.byteLength - size);
+  }
+
+  draw(source) {
+    for (;;) {
+      source(this.target);
+      let drawn = 0n;
+      for (let at = 0; at < this.words.byteLength; at += 8) drawn = (drawn << 64n) | this.words.getBigUint64(at);
+      drawn >>= this.spare;
+      if (drawn < this.count) {
+        this.target.fill(0);
+        return drawn;
+      }
+    }
+  }
+}
+
 /** Return the sums of the first 1, 2, ... weights, filled up to 2^k - 1: a search takes k steps, always. */
-export function searchTable(weights) {
-  const first = new Float64Array(2 ** stepsOf(weights.length) - 1);
-  let sum = 0;
+export function searchTable(weights, sum = 0) {
+  const length = 2 ** stepsOf(weights.length) - 1;
+  const first = typeof sum === "bigint" ? new Array(length) : new Float64Array(length);
   for (let y = 0; y < weights.length; y++) {
     sum += weights[y];
-    if (y < first.length) first[y] = sum;
+    if (y < length) first[y] = sum;
   }
   return first.fill(sum, weights.length);
 }

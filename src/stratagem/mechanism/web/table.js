@@ -3,33 +3,62 @@
 import { encoded, exactBytes, integers } from "./binary.js";
 import { ADVICE, fields, isObject, refuse, whole } from "./check.js";
 import { LIMIT, PARTS } from "./json.js";
-import { HIGH, search, searchTable, stepsOf, WEIGHTS } from "./search.js";
+import { HIGH, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
 import { Translates } from "./translates.js";
 
-/** Row y, drawn with probability weights[y]/2^32, is kept where its bit is set, else with low/2^52. */
+const SUMS = 24; // the sums by which rows of a user type are found are at most 2^24 numbers
+
+/** Row y has weight[y] low units for everybody, and weight[y] (2^52 - low) more where its bit is set. */
 class TwoLevel {
   constructor(table) {
-    const [m, n] = shape(table);
+    const [m, n] = shape(table), short = 31 - Math.clz32(Math.max(1, Math.floor(m / 8)));
     this.width = Math.ceil(n / 8);
     this.low = table.low;
-    this.patterns = exactBytes(table.patterns, "patterns", m * this.width);
-    this.first = searchTable(integers(table.weights, "weights", m, 4));
     this.steps = stepsOf(m);
-    this.bytes = new DataView(new ArrayBuffer(16));
-    this.target = new Uint8Array(this.bytes.buffer);
+    this.blockSteps = Math.max(0, Math.min(short, SUMS - stepsOf(n)));
+    this.stride = 2 ** this.blockSteps;
+    this.height = Math.ceil(m / this.stride);
+    this.patterns = new Uint8Array(this.stride * this.height * this.width);
+    this.patterns.set(exactBytes(table.patterns, "patterns", m * this.width));
+    this.weights = new Float64Array(this.stride * this.height);
+    this.weights.set(integers(table.weights, "weights", m, 4));
+    this.first = searchTable(this.weights.subarray(0, m));
+    this.blocks = this.sums(n);
+    let covered = 0;
+    for (let y = 0; y < m; y++) covered += this.weights[y] * this.inside(y, 0);
+    this.lower = BigInt(this.low);
+    this.rise = BigInt(HIGH - this.low);
+    this.below = this.lower << 32n;
+    this.uniform = new Uniform(this.below + this.rise * BigInt(covered));
   }
 
-  /** Return an output; each round searches as many steps and reads one byte, whatever the cell. */
-  draw(cell, source) {
-    for (;;) {
-      source(this.target);
-      const y = search(this.first, 0, this.steps, this.bytes.getUint32(0));
-      const chance = this.bytes.getUint32(8) * 2 ** 20 + (this.bytes.getUint32(12) >>> 12);
-      if (chance < this.low + this.inside(y, cell) * (HIGH - this.low)) {
-        this.target.fill(0);
-        return y;
+  /** Return for each user type the weight that 0, 1, 2, ... blocks of rows have for it. */
+  sums(n) {
+    const { height, stride, width, weights, patterns } = this, found = new Float64Array(n * stride);
+    for (let y = 0; y < height * (stride - 1); y++) {
+      const block = Math.floor(y / height) + 1;
+      for (let j = 0; j < width; j++) {
+        for (let byte = patterns[y * width + j], u = 8 * j; byte; byte = (byte << 1) & 255, u++) {
+          if (byte & 128) found[u * stride + block] += weights[y];
+        }
       }
     }
+    for (let i = 0; i < found.length; i++) if (i % stride) found[i] += found[i - 1];
+    return found;
+  }
+
+  /** Return an output: one of all rows, or of those that hold the cell, which take as many reads for each. */
+  draw(cell, source) {
+    const r = this.uniform.draw(source);
+    if (r < this.below) return search(this.first, 0, this.steps, Number(r / this.lower));
+    const units = Number((r - this.below) / this.rise), begin = cell * this.stride;
+    const block = search(this.blocks, begin + 1, this.blockSteps, units), rows = block * this.height;
+    let sum = this.blocks[begin + block], y = rows;
+    for (let k = rows; k < rows + this.height; k++) {
+      sum += this.weights[k] * this.inside(k, cell);
+      y += sum <= units ? 1 : 0;
+    }
+    return y;
   }
 
   inside(y, cell) {
@@ -37,8 +66,7 @@ class TwoLevel {
   }
 
   units(y, cell) {
-    const weight = (this.first[y] ?? WEIGHTS) - (y > 0 ? this.first[y - 1] : 0);
-    return weight * (this.low + this.inside(y, cell) * (HIGH - this.low));
+    return this.weights[y] * (this.low + this.inside(y, cell) * (HIGH - this.low));
   }
 
   static facts(table) {

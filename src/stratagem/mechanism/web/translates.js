@@ -3,41 +3,45 @@
 import { exactBytes } from "./binary.js";
 import { ADVICE, fields, refuse, whole } from "./check.js";
 import { PARTS } from "./json.js";
-import { HIGH, search, searchTable, stepsOf, WEIGHTS } from "./search.js";
+import { HIGH, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
 
 const MOST = Number.MAX_SAFE_INTEGER; // outputs, at most
-const UNIT = 1n << 512n; // above the denominator of what a column sums to
+const UNIT = 1n << 1024n; // above the unit of all weights
 
-/** A pattern, placed and moved at random, is kept where it holds the user type, else with low/2^52. */
+/** A set of cells, placed on attributes: any translate, or one that moves one of its cells onto the user's. */
 export class Translates {
   constructor(table) {
-    const { groups, patterns } = parts(table);
+    const { groups, patterns } = parts(table), { masses } = massesOf(table.low, patterns);
     this.low = table.low;
     this.groups = groups;
-    this.rules = patterns;
-    this.first = searchTable(patterns.map(({ weight }) => weight));
-    this.steps = stepsOf(patterns.length);
-    this.bytes = new DataView(new ArrayBuffer(16));
-    this.target = new Uint8Array(this.bytes.buffer);
-    this.short = this.target.subarray(0, 8);
+    this.rules = patterns.map((one) => ({
+      ...one,
+      sums: searchTable(onesOf(one.bits)),
+      any: new Uniform(one.count),
+      meeting: new Uniform(one.ways * one.size),
+    }));
+    this.first = searchTable(masses, 0n);
+    this.steps = stepsOf(masses.length);
+    this.uniform = new Uniform(masses.reduce((sum, mass) => sum + mass));
   }
 
-  /** Return an output; each round reads as many coordinates and one byte, whatever the coordinates. */
+  /** Return an output; the coordinates that are read were drawn before, and the steps do not tell them. */
   draw(cell, source) {
-    for (;;) {
-      source(this.target);
-      const rule = this.rules[search(this.first, 0, this.steps, this.bytes.getUint32(0))];
-      const chance = this.bytes.getUint32(8) * 2 ** 20 + (this.bytes.getUint32(12) >>> 12);
-      let drawn;
-      do {
-        source(this.short);
-        drawn = Math.floor((this.bytes.getUint32(0) * 2 ** 21 + (this.bytes.getUint32(4) >>> 11)) / rule.spare);
-      } while (drawn >= rule.count);
-      if (chance < this.low + this.inside(rule, drawn, cell) * (HIGH - this.low)) {
-        this.target.fill(0);
-        return rule.offset + drawn;
-      }
+    const part = search(this.first, 0, this.steps, this.uniform.draw(source)), rule = this.rules[part >> 1];
+    if (part % 2 === 0) return rule.offset + Number(rule.any.draw(source));
+    let [placement, rank] = divided(Number(rule.meeting.draw(source)), rule.size), shift = 0, point;
+    let { ways, cells } = rule, place = cellOf(rule, rank);
+    const left = new Map(rule.axes.map(({ group }) => [group, this.groups[group].slice()]));
+    const begin = rule.offset + placement * cells;
+    for (const { group, choices, cycle } of rule.axes) {
+      ways /= choices;
+      cells /= cycle;
+      [rank, placement] = divided(placement, ways);
+      [point, place] = divided(place, cells);
+      const [attribute] = left.get(group).splice(rank, 1);
+      shift = shift * cycle + ((cell[attribute] - point + cycle) % cycle);
     }
+    return begin + shift;
   }
 
   /** Return whether the translate of this number holds a user type, as 0 or 1. */
@@ -73,13 +77,41 @@ export class Translates {
   static facts(table) {
     fields(table, "the table", "kind outputs cycles groups patterns low");
     const low = whole(table.low, "low", 1, HIGH);
-    let [total, unit] = [0n, 1n];
-    for (const { weight, cells, size } of parts(table).patterns) {
-      const n = BigInt(cells), level = BigInt(low) * n + BigInt(HIGH - low) * BigInt(size);
-      [total, unit] = reduced(total * n + BigInt(weight) * level * unit, unit * n);
-      if (unit >= UNIT) refuse(`the sum of a column is no fraction of 512 bits: ${ADVICE}`);
-    }
+    const { masses, unit: common } = massesOf(low, parts(table).patterns);
+    const [total, unit] = reduced(masses.reduce((sum, mass) => sum + mass), common);
     return { column_total: total, column_unit: unit, worst_high: BigInt(HIGH), worst_low: BigInt(low) };
+  }
+}
+
+/** Return how often each pattern is drawn at the lower level and beyond it, in whole numbers, and their unit. */
+function massesOf(low, patterns) {
+  let common = 1n;
+  const high = patterns.map(({ weight, cells, size }) => {
+    const found = reduced(BigInt(weight) * BigInt(HIGH - low) * BigInt(size), BigInt(cells));
+    common *= reduced(common, found[1])[1];
+    if (common >= UNIT) refuse(`the weights of the patterns share no unit of 1024 bits: ${ADVICE}`);
+    return found;
+  });
+  const masses = patterns.flatMap(({ weight }, b) => (
+    [BigInt(weight) * BigInt(low) * common, high[b][0] * (common / high[b][1])]
+  ));
+  return { masses, unit: common };
+}
+
+/** Return the number of cells in each 8 bytes of a pattern. */
+function onesOf(bits) {
+  const found = new Float64Array(Math.ceil(bits.length / 8));
+  for (let i = 0; i < bits.length; i++) found[i >> 3] += ONES[bits[i]];
+  return found;
+}
+
+/** Return the cell of a pattern of this rank among those it has. */
+function cellOf({ bits, sums }, rank) {
+  const block = search(sums, 0, stepsOf(Math.ceil(bits.length / 8)), rank);
+  let place = 64 * block, left = rank - (block > 0 ? sums[block - 1] : 0);
+  for (; ; place++) {
+    left -= (bits[place >> 3] >> (7 - (place & 7))) & 1;
+    if (left < 0) return place;
   }
 }
 
@@ -130,15 +162,10 @@ function checked(given, groups, cycles) {
   }
   const size = bits.reduce((ones, byte) => ones + ONES[byte], 0);
   if (size === 0 || size === cells) refuse(`a pattern has no cell inside, or none outside: ${ADVICE}`);
-  const count = ways * cells;
-  return { weight, axes, bits, size, ways, cells, count, spare: 2 ** (53 - bitsOf(count - 1)) };
+  return { weight, axes, bits, size, ways, cells, count: ways * cells };
 }
 
 const ONES = Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll("0", "").length);
-
-function bitsOf(number) {
-  return number.toString(2).length;
-}
 
 function wholes(data, where, low, high) {
   return listed(data, `${where} stands in no list`).map((number) => whole(number, where, low, high));
