@@ -15,10 +15,10 @@ from stratagem.bounds import exact, pricing, sdp
 from stratagem.objective import KINDS, named_objective
 
 COUNT = int(float(os.environ.get("STRATAGEM_SMALL_PROBLEMS", "60")))
-"""Random problems; 5,000 take about an hour of one core."""
+"""Random problems; 5,000 take about 20 minutes of one core."""
 BATCH = 20
 SIZES = [0.04, 0.16, 0.22, 0.22, 0.2, 0.11, 0.05]
-"""Shares of n = 1, ..., 7: the judge takes 10 ms to 10 s."""
+"""Shares of n = 1, ..., 7: the judge takes 10 ms to 2 s."""
 ROWS = ("predicates", "gaussian", "few", "whole", "differences", "prefix", "alike", "total")
 SCALES = ("none", "one", "each", "heavy total")
 GOLDEN = json.loads((Path(__file__).parent / "golden_small.json").read_text())
