@@ -144,7 +144,7 @@ def test_totals_alone_are_free(name, objective, prior):
 @pytest.mark.parametrize("make", [st.histogram, st.prefix, st.all_range], ids=lambda make: make.__name__)
 def test_the_judge_is_right(make, epsilon):
     """The golden values come from another solver; a bound that is a millionth too large would be seen."""
-    name = make.__name__.replace("_", "-")
+    name = make.__name__.replace("_", "")
     golden = GOLDEN[f"{name} n=4 eps={epsilon}"]["optimum"]
     found = optimum(make(4).matrix(), epsilon)
     assert float(found.value) == pytest.approx(golden, abs=1e-5)
