@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 
 import duckdb
 import numpy as np
@@ -121,7 +122,8 @@ def test_user_types_by_number_and_strange_outputs(tmp_path):
         ("x.jsonl", "{" * 10000, "line 1 is not a JSON object"),
         ("x.parquet", "no", "is not Parquet"),
         ("x.txt", "no", "is not a .csv, .jsonl or .parquet file"),
-        (None, "", "is no file"),
+        ("x.jsonl", "{" * (1 << 21), "a line of 1048576 characters or more"),
+        (None, "", "cannot be read"),
     ],
 )
 def test_bad_files_are_one_sentence(capsys, tmp_path, name, text, words):
@@ -130,6 +132,14 @@ def test_bad_files_are_one_sentence(capsys, tmp_path, name, text, words):
     if name:
         file.write_text(text)
     assert_refused(capsys, ["audit", bundle, "--reports", file], words)
+
+
+def test_a_pipe_and_a_folder_are_refused(capsys, tmp_path):
+    bundle = mechanism("randomised").save(tmp_path / "b.ldp.json")
+    os.mkfifo(tmp_path / "x.csv")
+    assert_refused(capsys, ["audit", bundle, "--reports", tmp_path / "x.csv"], "a device, a pipe or a socket")
+    (tmp_path / "y.csv").mkdir()
+    assert_refused(capsys, ["audit", bundle, "--reports", tmp_path / "y.csv"], "cannot be read")
 
 
 def test_a_value_outside_and_options_that_do_not_fit_are_refused(capsys, tmp_path):

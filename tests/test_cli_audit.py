@@ -13,6 +13,7 @@ import stratagem as st
 from mechanisms import mechanism
 from stratagem.auditor import runner
 from stratagem.auditor.runner import WEB, python_client
+from stratagem.mechanism import client as client_module
 from stratagem.mechanism.client import Client, fingerprint
 from stratagem.mechanism.mechanism import Mechanism
 from test_cli import run, run_json
@@ -93,8 +94,8 @@ def test_sentences_for_people(capsys, saved):
     assert "2,000 reports of each of 3 of 6 user types" in out
     assert "a client of 5 % more epsilon, 0.105, is missed with probability 1" in out
     assert "a client that treats 5 % of the user types badly " in out
-    assert "500 new clients made one report each: a raw first report of " in out
-    assert "40 new processes made one report each" in out
+    assert "500 new clients were asked once: found, in 99 of 100, if " in out
+    assert "40 new processes were asked once: " in out
     assert "with probability 1e-06 at most" in out
 
 
@@ -197,6 +198,51 @@ def test_a_web_client_that_is_wrong_is_caught(tmp_path, monkeypatch):
     one = audit(found, runner.web_client(found, path), samples=20_000, types=3, seed=0)
     assert not one.private
     assert "outputs" in {check.name for check in one.failures}
+
+
+@pytest.mark.parametrize(
+    ("place", "caught"), [("", {"new processes"}), ("client.", {"new clients", "new processes"})]
+)
+def test_a_web_client_whose_first_report_is_raw_is_caught(tmp_path, monkeypatch, place, caught):
+    """Once in a process, or once in every client; the first report alone is raw."""
+    need("node")
+    found = Mechanism.of(st.randomised_response(16, 1.0), st.histogram(16), 1.0)
+    path, web = found.save(tmp_path / "x.ldp.json"), tmp_path / "web"
+    shutil.copytree(WEB, web)
+    (web / "client.js").rename(web / "honest.js")
+    (web / "client.js").write_text(
+        'import { load as real } from "./honest.js";\n'
+        "let used = false;\n"
+        "export async function load(given) {\n"
+        "  const client = await real(given), randomise = client.randomise.bind(client);\n"
+        "  client.randomise = (value) => {\n"
+        f"    const report = randomise(value), first = !{place}used;\n"
+        f"    {place}used = true;\n"
+        "    return first ? { ...report, output: value } : report;\n"
+        "  };\n"
+        "  return client;\n"
+        "}\n"
+    )
+    monkeypatch.setattr(runner, "WEB", web)
+    from stratagem.auditor.audit import audit
+
+    clients = runner.web_client(found, path), runner.web_processes(found, path)
+    assert {check.name for check in audit(found, *clients, samples=100, seed=0).failures} == caught
+
+
+def test_a_python_client_whose_first_report_in_a_process_is_raw_is_caught(tmp_path):
+    found = Mechanism.of(st.randomised_response(16, 1.0), st.histogram(16), 1.0)
+    code, drawn = Path(client_module.__file__).read_text(), "output = self.sampler.draw(cell, self._source)\n"
+    assert drawn in code
+    altered = code.replace(drawn, drawn + "        output = cell if FIRST and FIRST.pop() else output\n")
+    (tmp_path / "client.py").write_text(altered + "\nFIRST = [True]\n")
+    from stratagem.auditor.audit import audit
+
+    options = {"samples": 100, "seed": 0}
+    liars = runner.python_processes(found, client=tmp_path / "client.py")
+    assert {c.name for c in audit(found, seeded(found), liars, **options).failures} == {"new processes"}
+    honest = runner.python_processes(found)
+    assert audit(found, seeded(found), honest, **options).passed  # real randomness: fails once in a million
 
 
 def test_help_loads_nothing_heavy():

@@ -18,7 +18,7 @@ CHECKS = {
     "event share": "the outputs that favour a user type come as often as the table says (exact binomial)",
     "new clients": "the first report of a new client comes from the table, too (both tests)",
     "new processes": "the first report of a new process comes from the table, too (both tests)",
-    "independence": "an output depends neither on the one before it nor on its type's last (chi-squared of pairs)",
+    "independence": "an output does not depend on the last one, of all or of its type (chi-squared of pairs)",
     "value before": "an output does not favour the value asked before (exact sign test)",
     "id bytes": "the bytes of ids are uniform (chi-squared)",
     "schema": "every report has the form that the bundle describes",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import glob
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 
 from stratagem.auditor.reports import ID as NO_ID
 from stratagem.collection.reports import ID
+from stratagem.data.data import PARQUET_SCAN
+from stratagem.file.literal import first_line, literal, open_regular
 from stratagem.mechanism.attribute import parsed
 from stratagem.mechanism.client import reader
 from stratagem.mechanism.mechanism import Mechanism
@@ -21,7 +23,7 @@ from stratagem.mechanism.mechanism import Mechanism
 USER_TYPE, OUTPUT, NAME, MECHANISM = "user_type", "output", "id", "mechanism"
 """Columns beside those that are named as attributes."""
 ROW_LIMIT = 1 << 20
-"""Bytes that a row may have."""
+"""Characters that a line may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +129,6 @@ def _whole(value: Any) -> int:
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a file by the names of their columns."""
-    if not path.is_file():
-        raise ValueError(f"{path} is no file: name a file of reports, *.csv, *.jsonl or *.parquet")
     kinds = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
     if path.suffix.lower() not in kinds:
         raise ValueError(f"{path} is not a .csv, .jsonl or .parquet file by its name: convert or rename it")
@@ -141,49 +141,53 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _csv(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        try:
-            rows = csv.reader(file, strict=True)
-            header = next(rows, [])
-            if len(set(header)) != len(header):
-                raise ValueError(f"{path} has two columns of one name: keep one")
-            for row in rows:
-                if len(row) != len(header):
-                    raise ValueError(
-                        f"{path}, line {rows.line_num} has {len(row)} values, but the header has {len(header)} names: "
-                        "mend the line"
-                    )
-                yield dict(zip(header, row, strict=True))
-        except csv.Error as error:
-            raise ValueError(f"{path} is not CSV ({error}): save it as such") from None
+    rows = csv.reader(_lines(path), strict=True)
+    try:
+        header = next(rows, [])
+        if len(set(header)) != len(header):
+            raise ValueError(f"{path} has two columns of one name: keep one")
+        for row in rows:
+            if len(row) != len(header):
+                raise ValueError(
+                    f"{path}, line {rows.line_num} has {len(row)} values, but the header has {len(header)} names: "
+                    "mend the line"
+                )
+            yield dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        raise ValueError(f"{path} is not CSV ({error}): save it as such") from None
 
 
 def _json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(encoding="utf-8-sig") as file:
-        place = 0
-        while line := file.readline(ROW_LIMIT):
-            place += 1
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if not isinstance(row, dict):
-                raise ValueError(f"{path}, line {place} is not a JSON object: write one a line")
+    for place, line in enumerate(_lines(path), 1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if isinstance(row, dict):
             yield row
+        elif line.strip():
+            raise ValueError(f"{path}, line {place} is not a JSON object: write one a line")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text, with their ends; a mark of the byte order before them is taken off."""
+    with open_regular(path) as raw, TextIOWrapper(raw, "utf-8-sig", newline="") as file:
+        while line := file.readline(ROW_LIMIT):
+            if len(line) == ROW_LIMIT:
+                raise ValueError(
+                    f"{path} has a line of {ROW_LIMIT} characters or more: write a report a line"
+                )
+            yield line
 
 
 def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     import duckdb
 
-    with duckdb.connect() as connection:
+    with literal(path) as opened, duckdb.connect() as connection:
         try:
-            found = connection.execute("SELECT * FROM read_parquet(?)", [glob.escape(str(path))])
+            found = connection.execute(f"SELECT * FROM {PARQUET_SCAN}", [opened])
             names = [column[0] for column in found.description]
             while batch := found.fetchmany(1 << 16):
                 yield from (dict(zip(names, row, strict=True)) for row in batch)
         except duckdb.Error as error:
-            raise ValueError(
-                f"{path} is not Parquet ({str(error).splitlines()[0][:120]}): save it as such"
-            ) from None
+            raise ValueError(f"{path} is not Parquet ({first_line(error, path)}): save it as such") from None

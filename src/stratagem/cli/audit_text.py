@@ -78,24 +78,19 @@ def _proved(one: Audit, epsilon: float) -> Iterator[str]:
 def _power(one: Audit, epsilon: float) -> Iterator[str]:
     """Say which liars are missed how often."""
     power = one.power
-    yield (
-        f"a client of 5 % more epsilon, {1.05 * epsilon:.4g}, is missed with probability "
-        f"{_chance(power.excess_missed)}"
-    )
+    more = _chance(power.excess_missed)
+    yield f"a client of 5 % more epsilon, {1.05 * epsilon:.4g}, is missed with probability {more}"
     if power.raw_reports is not None and power.bad_types is not None:
-        yield (
-            f"a client that treats 5 % of the user types badly is missed with probability at most "
-            f"{_chance(power.bad_types_missed)}: badly if {100 * power.raw_reports:.3g} % of their reports are raw, "
-            "an output that favours the value for sure"
-        )
+        missed, raw = _chance(power.bad_types_missed), f"{100 * power.raw_reports:.3g} %"
+        yield f"a client that treats 5 % of the user types badly is missed with probability at most {missed};"
+        yield f"badly: {raw} of their reports, or more, are sure to be outputs that favour their value"
     else:
-        yield "a client that treats 5 % of the user types badly may be missed: more user types or reports are needed"
+        yield "a client that treats 5 % of the user types badly may be missed: test more types, or more reports"
     for name, (count, share) in power.first_reports.items():
-        if share is None:
-            found = "too few to be sure that a raw first report is found"
-        else:
-            found = f"a raw first report of {100 * share:.3g} % of them or more is found, in 99 of 100"
-        yield f"{count:,} {name} made one report each: {found}"
+        found = "too few to be sure that such first reports are found"
+        if share is not None:
+            found = f"found, in 99 of 100, if {100 * share:.3g} % or more make such a first report"
+        yield f"{count:,} {name} were asked once: {found}"
 
 
 def _chance(probability: float) -> str:
