@@ -12,7 +12,7 @@ from mechanisms import mechanism
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.inbox import Left
-from test_collection import IDENTIFIER, MECHANISM, OUTPUTS, collected, drawn, write_csv, write_jsonl
+from test_collection import IDENTIFIER, MECHANISM, OUTPUTS, collected, write_csv, write_jsonl
 
 BOM = b"\xef\xbb\xbf"
 
@@ -294,7 +294,7 @@ def test_the_command_names_the_ids_that_were_copied(capsys, folder, monkeypatch,
             assert run(capsys, "estimate", "m.ldp.json", "c.json")[0] == 0
 
 
-def test_ids_that_repeat_are_named_in_the_collection_of_the_mechanism(rng, folder):
+def test_ids_that_repeat_are_named_in_the_collection_of_the_mechanism(folder):
     made = mechanism("two-level")
     with made.collection(anonymous="count") as collection:
         (folder / "a.csv").write_text("output\n1\n")
@@ -302,4 +302,3 @@ def test_ids_that_repeat_are_named_in_the_collection_of_the_mechanism(rng, folde
         assert collection.tally().anonymous == 1
         assert collection.contested() == []
     assert made.aggregator(first=True).first
-    assert drawn(rng, 1)
