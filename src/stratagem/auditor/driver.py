@@ -21,7 +21,7 @@ def main() -> None:
     found.loader.exec_module(module)
     values = json.loads(sys.stdin.readline())
     for line in sys.stdin:
-        client = module.load(sys.argv[2])
+        client = module.Client(module.read(sys.argv[2]))
         for place in json.loads(line):
             sys.stdout.write(json.dumps(client.randomise(values[place])) + "\n")
 
