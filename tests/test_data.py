@@ -107,7 +107,9 @@ def test_wrong_edges_are_refused(text, words):
         Edges.parse(text, 64)
 
 
-@pytest.mark.parametrize(("text", "words"), [("a,b", "2 labels were given"), ("a,b,a", "'a' was given twice")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("a,b", "2 labels were given"), ("a,b,a", "'a' was given twice")]
+)
 def test_wrong_labels_are_refused(text, words):
     with pytest.raises(ValueError, match=words):
         Labels.parse(text, 3)

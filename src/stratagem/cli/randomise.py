@@ -55,10 +55,7 @@ def randomise(
     policy = read_policy(data, invalid, missing, clip)
     check_free(out, force=force)
     mechanism = load_mechanism(file)
-    try:
-        accepted(mechanism.bundle, at_most, sha256)
-    except ValueError as error:
-        raise ValueError(str(error).replace("at_most=", "--at-most ")) from None
+    accepted(mechanism.bundle, at_most, sha256)
     with progress("randomising"), _opened(out) as target:
         if data is not None:
             _rows(mechanism, data, column or [], policy, target)

@@ -5,6 +5,7 @@ import re
 import shlex
 
 OPTIONS = {
+    "at_most": "--at-most ",
     "domain": "--domain ",
     "edges": "--edges=",  # may begin with a minus sign
     "labels": "--labels ",
