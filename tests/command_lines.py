@@ -28,8 +28,11 @@ WORKLOADS = [
     "W.csv",
     "prior.csv",
     "own.toml",
+    "lies.npy",
+    "deep.toml",
 ]
 SAVED = ["two-level.ldp.json", "labels.ldp.json", "edges.ldp.json", "several-attributes.ldp.json", "s.npz"]
+SAVED += ["hostile.ldp.json", "lies.npz"]
 TABLES = ["people.csv", "dirty.csv", "people.parquet"]
 BROKEN = ["noise", "empty", "cut", "folder", "absent"]
 SUFFIXES = [
@@ -107,6 +110,8 @@ POOLS: dict[str, list[str]] = {
         "a=2,a=2",
         "2^64",
         "2^1100",
+        "2^2000",
+        f"a={2**53},b={2**53}",
         "a=",
         "1e3",
     ],
@@ -177,7 +182,7 @@ POOLS: dict[str, list[str]] = {
     "confidence": ["0.95", "0.5", "1"],
     "value": ["1", "f", "ja", "0.25", '{"age": 20, "sex": "f"}', "[1", '{"age": 1}'],
     "variable": ["strategy", "W"],
-    "matrix": ["W.npy", "s.npz", "Q.csv", "people.csv", "people.parquet"],
+    "matrix": ["W.npy", "s.npz", "Q.csv", "people.csv", "people.parquet", "lies.npy", "lies.npz"],
     "file": SAVED,
     "reports": ["reports.jsonl", "-", "people.csv"],
     "counts": ["counts.json", "-", "reports.jsonl"],
@@ -203,6 +208,13 @@ THEMES: list[dict[str, list[str]]] = [
     },
     {"workload": ["histogram"], "column": ["sex"], "labels": LABELS[:2], "data": ["people.csv", "dirty.csv"]},
     {"workload": ["marginals"], "domain": ["2^100", "2^1100"], "order": ["1", "2"], "prior": []},
+    {"workload": ["all-marginals", "total"], "domain": ["2^2000", f"a={2**53},b={2**53}"], "prior": []},
+    {
+        "file": ["hostile.ldp.json"],
+        "reports": ["hostile.jsonl"],
+        "counts": ["hostile.json"],
+        "column": ["sex"],
+    },
     {
         "file": ["edges.ldp.json"],
         "reports": ["reports.jsonl"],
@@ -231,6 +243,24 @@ USUAL = ("domain", "data", "column", "alpha")
 """Options that most commands need."""
 
 
+ODD = "\x1b[2J\x1b]0;owned\x07\r\nstratagem: all is well\u202e\u2066\u200f\x9b1m\u2028\x00"
+"""A text that would clear a terminal, name its window, begin lines and turn the direction of others."""
+
+
+def hostile_mechanism() -> Any:
+    """Return a mechanism whose name and labels would command a terminal."""
+    import stratagem as st
+    from stratagem.mechanism.mechanism import Mechanism
+
+    labels = [f"{ODD}{k}" for k in range(3)]
+    strategy = st.randomised_response(3, 1.5)
+    return Mechanism.of(strategy, st.histogram(3), 1.5, labels=labels, name=f"name {ODD}")
+
+
+UNEVENTFUL = {"rejected": {}, "duplicates": 0, "conflicting": 0, "anonymous": 0}
+"""What else a tally holds."""
+
+
 def make_folder(folder: Path, noise: random.Random) -> None:
     """Fill a folder with a small file of every kind that a command reads, whole and broken."""
     import duckdb
@@ -250,6 +280,7 @@ def make_folder(folder: Path, noise: random.Random) -> None:
     (folder / "dirty.csv").write_text(PEOPLE + DIRTY)
     duckdb.sql(f"COPY (FROM read_csv('{folder}/people.csv')) TO '{folder}/people.parquet' (FORMAT parquet)")
     _reports(folder)
+    _hostile(folder)
     for suffix in SUFFIXES:
         (folder / f"noise{suffix}").write_bytes(noise.randbytes(200))
         (folder / f"empty{suffix}").write_bytes(b"")
@@ -261,16 +292,31 @@ def make_folder(folder: Path, noise: random.Random) -> None:
 
 
 def _reports(folder: Path) -> None:
+    _told(folder, "reports.jsonl", "counts.json", mechanism("edges"), 0.25)
+
+
+def _hostile(folder: Path) -> None:
+    """Write what lies of its size, nests too deeply, or would command a terminal."""
+    from hostile_matrices import HEADERS, npz
+
+    (folder / "lies.npy").write_bytes(HEADERS["beyond 64 bits"])
+    (folder / "lies.npz").write_bytes(npz(HEADERS["nothing, very often"]))
+    (folder / "deep.toml").write_text(f"title = {'[' * 2000}{']' * 2000}\n")
+    made = hostile_mechanism()
+    made.save(folder / "hostile.ldp.json")
+    _told(folder, "hostile.jsonl", "hostile.json", made, made.bundle["domain"][0]["labels"][0])
+
+
+def _told(folder: Path, reports: str, tallied: str, found: Any, value: Any) -> None:
     import json
 
-    found = mechanism("edges")
-    lines = [json.dumps(found.client.randomise(0.25)) for _ in range(20)]
-    (folder / "reports.jsonl").write_text("\n".join(lines) + "\nnonsense\n")
+    lines = [json.dumps(found.client.randomise(value)) for _ in range(20)]
+    (folder / reports).write_text("\n".join(lines) + "\nnonsense\n")
     counts = [0] * found.outputs
     for line in lines:
         counts[json.loads(line)["output"]] += 1
-    tally = {"mechanism": found.identifier, "reports": 20, "counts": counts}
-    (folder / "counts.json").write_text(json.dumps(tally))
+    tally = {"mechanism": found.identifier, "reports": 20, "counts": counts, **UNEVENTFUL}
+    (folder / tallied).write_text(json.dumps(tally))
 
 
 COMMANDS: dict[str, Any] = dict(sorted(typer.main.get_command(app).commands.items()))  # type: ignore[attr-defined]

@@ -189,7 +189,7 @@ DOMAIN = "domain = { a = 3, b = 2 }\n"
         (DOMAIN + '[[query]]\non = { a = "prefix" }\nweight = nan', "the weight is nan"),
         (DOMAIN + '[[query]]\non = { a = "prefix" }\nweight = "2"', "the weight is '2'"),
         ('domain = { a = 0 }\n[[query]]\non = { a = "prefix" }', "attribute 'a' is 0"),
-        ('domain = [3]\n[[query]]\non = { a = "prefix" }', "is [3]"),
+        ('domain = ["x"]\n[[query]]\non = { a = "prefix" }', "'a1' is 'x'"),
     ],
 )
 def test_toml_refused(write, text, fragment):

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import resource
 import shlex
 import signal
 import sys
@@ -15,10 +16,12 @@ import pytest
 from command_lines import COMMANDS, command_lines, copied, make_folder
 from commands import run
 
-COUNT = int(float(os.environ.get("STRATAGEM_COMMAND_LINES", "400")))
+COUNT = int(float(os.environ.get("STRATAGEM_COMMAND_LINES", "600")))
 SEED = 16
-LIMIT = 120
-"""Seconds after which a command counts as hanging; the slowest takes a few."""
+LIMIT = 60
+"""Seconds after which a command counts as hanging: the slowest, audits by new processes, take 9 of a processor."""
+MEMORY = 2 << 20
+"""Kilobytes that the process may come to hold."""
 PYTHON = re.compile(
     r"Traceback|invalid literal|could not convert|NoneType|object is not|<class|\wError\b|has no attribute|"
     r"not iterable|broadcast|codec|expected string|list index|embedded null"
@@ -68,6 +71,7 @@ def fault(status: int, out: str, err: str, *, json_asked: bool) -> str:
 def test_any_command_line_ends_in_a_result_or_one_sentence(
     capsys, monkeypatch, whole, tmp_path, watched, command
 ):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # what other tests left
     for words in command_lines(SEED, command, -(-COUNT // len(COMMANDS))):
         monkeypatch.chdir(copied(whole, tmp_path / "here"))
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1\nja\n\n")))
@@ -79,6 +83,8 @@ def test_any_command_line_ends_in_a_result_or_one_sentence(
             error.add_note(shlex.join(words))
             raise
         assert not wrong, f"{shlex.join(words)}: {wrong}\n{ended[2][-500:]}"
+        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert held <= max(before, MEMORY), f"{shlex.join(words)}: it needs more than 2 GB"
 
 
 def test_they_reach_both_results_and_refusals(capsys, monkeypatch, whole, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -12,6 +13,24 @@ LONGEST = 32
 """Characters of the longest value."""
 ROWS = 16
 """Rows of the longest table."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text in one line in which no character commands a terminal or turns the direction of others.
+
+    Whatever is neither printable nor a space becomes the escape that Python writes.
+
+    >>> visible("a\x1b[2J\n")
+    'a\\x1b[2J\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character.isprintable() or unicodedata.category(character) == "Zs"
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 def brief(self: Any) -> str:

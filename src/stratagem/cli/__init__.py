@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -27,7 +29,7 @@ from stratagem.cli import (
     tune,
 )
 from stratagem.cli.interruption import interrupted, interruptions
-from stratagem.cli.output import fail, write
+from stratagem.cli.output import check_streams, fail, flush, lost, write
 from stratagem.cli.translation import translated
 
 INTERRUPTED = 130
@@ -91,8 +93,9 @@ def main(arguments: list[str] | None = None) -> None:
             status = stop.code
         if interrupted():
             # the compiler's threads may still be at work; tearing the interpreter down under them crashes it
-            sys.stdout.flush()
-            sys.stderr.flush()
+            with suppress(OSError, ValueError):
+                flush()
+                sys.stderr.flush()
             os._exit(INTERRUPTED)
     sys.exit(status)
 
@@ -100,13 +103,25 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> None:
     """Run one command; every mistake of the user ends in one sentence."""
     try:
+        check_streams()
         status = app(arguments or ["--help"], prog_name="stratagem", standalone_mode=False)
+        flush()
     except typer.TyperException as error:
         fail(f"{error.format_message().rstrip('.')}; see stratagem --help")
     except OSError as error:
+        if error.errno == errno.EPIPE:
+            fail(str(lost(error)))
         fail(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): give another path")
     except ValueError as error:
         fail(_sentence(error))
+    except OverflowError:
+        fail(
+            "a number of this problem is above the largest float64 (about 10^308): use fewer attributes or values"
+        )
+    except MemoryError:
+        fail("the problem needs more memory than there is: use fewer attributes, or coarser values")
+    except RecursionError:
+        fail("something given is nested too deeply: write it more plainly")
     except ArithmeticError as error:
         fail(
             f"the result did not pass its own check ({error}): use a smaller epsilon, or a prior without zeros"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stratagem.cli.output import read_count, write, write_table
+from stratagem.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.auditor.outcome import Audit
@@ -17,7 +18,7 @@ def describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) 
     """Say what was found of the certificate and of every client, by name."""
     certificate, epsilon = next(iter(found.values())).certificate, float(mechanism.epsilon)
     write(
-        f"{mechanism.name} over domain {mechanism.domain}, epsilon {epsilon:g}, {mechanism.outputs} outputs"
+        f"{visible(mechanism.name)} over domain {mechanism.domain}, epsilon {epsilon:g}, {mechanism.outputs} outputs"
     )
     ratio = f"{certificate.high / certificate.low:.12g}" if certificate.low else "infinitely"
     write(

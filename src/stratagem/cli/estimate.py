@@ -21,6 +21,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_json, write_table
+from stratagem.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
@@ -117,7 +118,8 @@ def _check_files(out: Path | None, plot: Path | None, *, force: bool) -> None:
 def _describe(mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int]) -> None:
     """Write some answers as a table, and what they and their intervals mean."""
     write(
-        f"{name} over domain {mechanism.domain}, epsilon {float(mechanism.epsilon):g}, {found.users:,} reports\n"
+        f"{visible(name)} over domain {mechanism.domain}, epsilon {float(mechanism.epsilon):g}, "
+        f"{found.users:,} reports\n"
     )
     heading = f"{100 * found.confidence:g} % from"
     headings = ("query", "answer", "standard error", heading, "to")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.cli.source import Values, assigned, read_units, refuse_both
+from stratagem.cli.source import Values, assigned, read_labels, read_units, refuse_both
 
 if TYPE_CHECKING:
     from stratagem.data.binning import Labels
@@ -58,7 +58,7 @@ def derive(
     )
     refuse_both(by_edges, by_labels)
     rules: dict[str, Edges | Labels] = {name: Edges.parse(text) for name, text in by_edges.items()}
-    rules |= {name: Labels.parse(text) for name, text in by_labels.items()}
+    rules |= {name: read_labels(text) for name, text in by_labels.items()}
     found = tuple(name for name in sources if name not in rules)
     rules |= {
         name: found_values(data, sources[name], policy or Policy()) for name in found if data is not None

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
+
+from stratagem.screen import visible
 
 
 def write_json(data: dict[str, Any]) -> None:
@@ -14,12 +21,66 @@ def write_json(data: dict[str, Any]) -> None:
     Raises:
         ValueError: for NaN or infinity, which JSON does not have.
     """
-    sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+    put(json.dumps(data, indent=2, allow_nan=False) + "\n")
 
 
 def write(text: str = "") -> None:
-    """Write a line of text to standard output, as it is."""
-    sys.stdout.write(text + "\n")
+    """Write lines of text to standard output; nothing in them commands a terminal."""
+    put("\n".join(map(visible, text.split("\n"))) + "\n")
+
+
+def put(text: str) -> None:
+    """Write a text to standard output, as it is.
+
+    Raises:
+        ValueError: if nobody reads it any more, or its disk is full.
+    """
+    try:
+        sys.stdout.write(text)
+    except OSError as error:
+        raise lost(error) from None
+
+
+def flush() -> None:
+    """Hand on what was written to standard output.
+
+    Raises:
+        ValueError: if nobody reads it any more, or its disk is full.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise lost(error) from None
+
+
+def lost(error: OSError) -> ValueError:
+    """Return what to say of a standard output that takes no more, and let the rest go nowhere."""
+    with suppress(OSError, io.UnsupportedOperation):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    if error.errno == errno.EPIPE:
+        return ValueError(
+            "nobody read the output to its end: let its reader take all of it, or write to a file"
+        )
+    return ValueError(f"the output cannot be written ({error.strerror or error}): send it to another place")
+
+
+def check_streams() -> None:
+    """Let a closed input be empty and closed errors go nowhere; refuse a closed output before any work.
+
+    Raises:
+        ValueError: where standard output is closed.
+    """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open()  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+        raise ValueError(
+            "standard output is closed, so that no result can be told: send it to a file or a terminal"
+        )
 
 
 def write_table(
@@ -34,12 +95,19 @@ def write_table(
     console = Console(highlight=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < words else "right", overflow="fold")
+        table.add_column(
+            Text(visible(heading)), justify="left" if place < words else "right", overflow="fold"
+        )
     for place, row in enumerate(rows):
-        table.add_row(*map(Text, row), style="bold" if place == bold else "")
+        table.add_row(*(Text(visible(cell)) for cell in row), style="bold" if place == bold else "")
     if not console.is_terminal:
         console.width = 160
-    console.print(table)
+    try:
+        with console.capture() as captured:
+            console.print(table)
+    except OSError as error:  # what was written before did not arrive
+        raise lost(error) from None
+    put(captured.get())
 
 
 def read_count(count: int) -> str:
@@ -51,6 +119,8 @@ def read_count(count: int) -> str:
 
 def fail(sentence: str, status: int = 2) -> NoReturn:
     """Write one sentence to standard error and exit."""
-    sys.stdout.flush()
-    sys.stderr.write(f"stratagem: {' '.join(sentence.split())}\n")
+    with suppress(ValueError):
+        flush()
+    with suppress(OSError):
+        sys.stderr.write(f"stratagem: {visible(' '.join(sentence.split()))}\n")
     sys.exit(status)

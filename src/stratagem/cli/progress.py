@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+
+from stratagem.screen import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -42,7 +44,8 @@ def progress(task: str) -> Iterator[Callable[[Step], None]]:
 
 def note(sentence: str) -> None:
     """Write a line to standard error."""
-    sys.stderr.write(sentence + "\n")
+    with suppress(OSError):
+        sys.stderr.write(visible(sentence) + "\n")
 
 
 def _bar(task: str) -> tuple[Progress, TaskID]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from stratagem.cli.option import BUNDLE, CLIP, COLUMN, DATA, FORCE, INVALID, MISSING, check_free
+from stratagem.cli.output import lost
 from stratagem.cli.progress import note, progress
 from stratagem.mechanism.client import CEILING, accepted
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from stratagem.data.policy import Policy
     from stratagem.mechanism.mechanism import Mechanism
 
+LONGEST = 1 << 24
+"""Characters of the longest line of the input."""
 NOBODY = "no value was given: name it as in --value 17, name a file with --data, or write values to the input"
 
 
@@ -111,15 +114,25 @@ def _lines() -> Iterator[str]:
     """Yield the lines of standard input without their ends; a person at a terminal is told what to do."""
     if sys.stdin.isatty():
         raise ValueError(NOBODY)
-    for line in sys.stdin:
-        yield line.rstrip("\r\n")
+    try:
+        for line in iter(lambda: sys.stdin.readline(LONGEST), ""):
+            if len(line) == LONGEST:
+                raise ValueError(
+                    f"a line of the input has {LONGEST} characters or more: write one value a line"
+                )
+            yield line.rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise ValueError("the input is not text in UTF-8: write one value a line as UTF-8") from None
 
 
 @contextmanager
 def _opened(out: Path | None) -> Iterator[TextIO]:
     """Open the target, complete or absent in the end; standard output without one."""
     if out is None:
-        yield sys.stdout
+        try:
+            yield sys.stdout
+        except BrokenPipeError as error:
+            raise lost(error) from None
         return
     import io
 

@@ -11,6 +11,7 @@ from stratagem.cli.option import CLIP, EDGES, INVALID, JSON, LABELS, MISSING, ST
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
 from stratagem.cli.source import Values, read_policy, read_sources, read_values
+from stratagem.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.data.data import Data
@@ -100,7 +101,7 @@ def _data(
 def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
     from stratagem.workloads.explicit import counts_users
 
-    write(f"{stored.name} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
+    write(f"{visible(stored.name)} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
     write(f"{users}\n")
     write_table(
         ("query", "true", "estimate", "off by", "predicted standard error"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from stratagem.data.binning import Binning
+    from stratagem.data.binning import Binning, Labels
     from stratagem.data.data import Source
     from stratagem.data.policy import InvalidValuesError, Policy
     from stratagem.workloads import Domain
@@ -29,7 +29,6 @@ def read_values(
     Raises:
         ValueError: for an unknown or repeated attribute, values that do not fit it, or both for one.
     """
-    from stratagem.data.binning import Labels
     from stratagem.data.edges import Edges
 
     sizes = dict(zip(domain.attributes, domain.sizes, strict=True))
@@ -38,9 +37,24 @@ def read_values(
     refuse_both(by_edges, by_labels)
     return {
         "edges": {name: Edges.parse(text, sizes[name]).edges for name, text in by_edges.items()},
-        "labels": {name: Labels.parse(text, sizes[name]).labels for name, text in by_labels.items()},
+        "labels": {name: read_labels(text, sizes[name]).labels for name, text in by_labels.items()},
         "units": read_units(domain.attributes, units, by_labels),
     }
+
+
+def read_labels(text: str, size: int | None = None) -> Labels:
+    """Return the labels of a comma list; without a size any number.
+
+    Raises:
+        ValueError: for labels that repeat or do not fit, or a text of several lines.
+    """
+    from stratagem.data.binning import Labels
+
+    if len(text.splitlines()) > 1:
+        raise ValueError(
+            f"{text!r:.60} was given as labels, but has several lines: write them in one, with commas"
+        )
+    return Labels.parse(text, size)
 
 
 def read_units(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Iterable
+from math import prod
 from pathlib import Path
 from tokenize import TokenError
+from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -18,11 +20,17 @@ UNREADABLE = (
     EOFError,
     ValueError,
     TypeError,
+    OverflowError,
+    AttributeError,
     RuntimeError,
     SyntaxError,
     TokenError,
 )
-"""What NumPy and zipfile raise at damaged or hostile files (RuntimeError: encryption)."""
+"""What NumPy and zipfile raise at damaged or hostile files (RuntimeError: encryption, and texts nested deeply)."""
+PLAIN = "biufcU"
+"""Kinds of the numbers and texts that arrays may hold: nothing that runs, no records, nothing without a size."""
+LONGEST_HEADER = 10_000
+"""Bytes of the longest header that NumPy reads."""
 NO_ARCHIVE = "it is not a whole .npz archive of plain arrays"
 
 
@@ -66,12 +74,23 @@ def _check_sizes(archive: zipfile.ZipFile, names: tuple[str, ...]) -> None:
     for name in names:
         member = archive.getinfo(f"{name}.npy")
         with archive.open(member) as file:
-            version = np.lib.format.read_magic(file)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = read(file)
-        if int(np.prod([float(size) for size in shape])) * dtype.itemsize > member.file_size:
-            raise ValueError(f"{name} is cut short")
+            check_header(cast(BinaryIO, file), member.file_size)
+
+
+def check_header(file: BinaryIO, size: int) -> None:
+    """Refuse an array that is not plain, or whose header declares more than the `size` bytes of its file hold.
+
+    Raises:
+        ValueError: the reason alone; what NumPy raises at a damaged header is in UNREADABLE.
+    """
+    version = np.lib.format.read_magic(file)
+    width = 2 if version == (1, 0) else 4
+    if int.from_bytes(file.read(width), "little") > LONGEST_HEADER:
+        raise ValueError("its header is longer than any")
+    file.seek(-width, 1)
+    read = np.lib.format.read_array_header_1_0 if width == 2 else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if dtype.kind not in PLAIN or min(shape, default=0) < 0:
+        raise ValueError("it is no array of numbers")
+    if prod(max(length, 1) for length in shape) * max(dtype.itemsize, 1) > min(size, LIMIT):
+        raise ValueError("it declares more numbers than its file holds")

@@ -1,6 +1,7 @@
 """TOML tables read strictly into dataclasses: a key is exactly a field."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -8,7 +9,15 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from stratagem.file.literal import open_regular
+
 T = TypeVar("T")
+LONGEST = 1 << 24
+"""Bytes of the longest file that is read."""
+DEEPEST = 32
+"""Tables and lists inside one another that are read; nothing that is understood has more than four."""
+DIGITS = 1000
+LONG_NUMBER = re.compile(rf"[0-9_]{{{DIGITS + 1},}}")
 
 
 def read_table(path: Path) -> dict[str, Any]:
@@ -18,7 +27,10 @@ def read_table(path: Path) -> dict[str, Any]:
         ValueError: for a file that cannot be read or is not TOML, with the place where it stops being so.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(_text(path))
+        deep = _depth(table) > DEEPEST
+    except RecursionError:
+        deep = True
     except OSError as error:
         reason = error.strerror or str(error)
         raise ValueError(f"{path} cannot be read ({reason}): give the path of a readable file") from None
@@ -26,6 +38,36 @@ def read_table(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not text in UTF-8: save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not TOML ({error}): correct that place") from None
+    if deep:
+        raise ValueError(f"{path} nests more than {DEEPEST} tables and lists: write them one beside another")
+    return table
+
+
+def _text(path: Path) -> str:
+    with open_regular(path) as file:
+        raw = file.read(LONGEST + 1)
+    if len(raw) > LONGEST:
+        raise ValueError(
+            f"{path} is larger than the {LONGEST} bytes that are read: leave out what is not needed"
+        )
+    text = raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    if LONG_NUMBER.search(text):
+        raise ValueError(f"{path} holds a number of more than {DIGITS} digits: round it")
+    return text
+
+
+def _depth(table: object) -> int:
+    """Return how many tables and lists are inside one another, at most one more than are read."""
+    level, depth = [table], 0
+    while level and depth <= DEEPEST:
+        depth += 1
+        level = [
+            part
+            for each in level
+            for part in (each.values() if isinstance(each, dict) else each)
+            if isinstance(part, dict | list)
+        ]
+    return depth
 
 
 def build(cls: type[T], table: object, source: str, also: Iterable[str] = ()) -> T:

@@ -81,7 +81,7 @@ class Marginals(Workload):
             for group, count in zip(groups, kind, strict=True):
                 a, others = sizes[group[0]], len(group) - count
                 terms = [
-                    comb(others, k) * float(a) ** -(k + count) for k in range(min(others, orders[-1]) + 1)
+                    _share(comb(others, k), a ** (k + count)) for k in range(min(others, orders[-1]) + 1)
                 ]
                 tables = np.convolve(tables, terms)[: orders[-1] + 1]
             return float(sum(tables[k - touched] for k in orders if 0 <= k - touched < len(tables)))
@@ -153,6 +153,18 @@ class Marginals(Workload):
                 stop = start + prod(sizes)
                 yield y[start:stop]
                 start = stop
+
+
+def _share(tables: int, cells: int) -> float:
+    """Return tables/cells.
+
+    Raises:
+        ValueError: above the largest float64.
+    """
+    try:
+        return tables / cells
+    except OverflowError:
+        return as_float(tables // cells, "the number of tables over their cells")
 
 
 def _tables(tensor: Array, axis: int, keep: int) -> Iterator[Array]:

@@ -1,12 +1,15 @@
 """Matrices of numbers in .npy and .csv files."""
 
 import csv
+import io
 import math
+import os
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 
+from stratagem.file.literal import EndlessFileError, open_regular
+from stratagem.file.npz import UNREADABLE, check_header
 from stratagem.workloads.workload import Array
 
 
@@ -35,9 +38,13 @@ def read_matrix(path: Path) -> Array:
 
 def _read_npy(path: Path) -> Array:
     try:
-        # A memory map refuses pickled objects, and a shape larger than the file before anything is allocated.
-        return np.array(np.lib.format.open_memmap(path, mode="r"))
-    except (ValueError, EOFError, TypeError, SyntaxError, AttributeError, TokenError):
+        with open_regular(path) as file:
+            check_header(file, os.fstat(file.fileno()).st_size)
+            file.seek(0)
+            return np.lib.format.read_array(file, allow_pickle=False)
+    except EndlessFileError:
+        raise
+    except UNREADABLE:
         raise ValueError(
             f"{path} is not an array of numbers in NumPy's .npy format: "
             "write it with numpy.save(path, matrix)"
@@ -47,7 +54,7 @@ def _read_npy(path: Path) -> Array:
 def _read_csv(path: Path) -> Array:
     rows: list[list[float]] = []
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with io.TextIOWrapper(open_regular(path), newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
             for cells in reader:
                 if _skipped(cells, first=reader.line_num == 1):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from stratagem.number import count_text
 from stratagem.privacy import ratio
 from stratagem.solvers.junta.character import Characters
 from stratagem.solvers.junta.equalisation import equalised
@@ -27,6 +28,8 @@ FIRST = 0.3
 TURNS = 16
 """Signatures that a round looks at."""
 SPARE = 1 << 20
+LONGEST = 1 << 20
+"""Values of the longest attribute whose patterns are written out."""
 """Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
 ROUGH, FINAL = 1e-5, 1e-9
 """How far weights may be from the best ones while patterns are searched for, and at the end."""
@@ -154,11 +157,17 @@ def _nothing(characters: Characters, excess: float, problem: Problem, end: float
     """Return the mixture for queries that ask for the total alone: one pattern, as a strategy needs one.
 
     Raises:
-        ValueError: if there is only one user type.
+        ValueError: if there is only one user type, or no attribute of few enough values for a pattern.
     """
-    group = next((g for g, length in enumerate(characters.lengths) if length > 1), None)
-    if group is None:
+    groups = [(length, g) for g, length in enumerate(characters.lengths) if length > 1]
+    if not groups:
         raise ValueError("there is only one user type, so that nobody has anything to tell: count the users")
+    length, group = min(groups)
+    if length > LONGEST:
+        raise ValueError(
+            f"the total is asked for over attributes of {count_text(length)} values or more, above the {LONGEST} of a "
+            "pattern: use coarser values, or count the users"
+        )
     signature = Signature((group,), characters, excess)
     pool = pooled(signature, np.arange(signature.cells)[None] == 0)
     share = float(characters.spectrum.values[0])
