@@ -26,6 +26,7 @@ def read_table(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: for a file that cannot be read or is not TOML, with the place where it stops being so.
     """
+    table: dict[str, Any] = {}
     try:
         table = tomllib.loads(_text(path))
         deep = _depth(table) > DEEPEST
@@ -58,7 +59,8 @@ def _text(path: Path) -> str:
 
 def _depth(table: object) -> int:
     """Return how many tables and lists are inside one another, at most one more than are read."""
-    level, depth = [table], 0
+    level: list[Any] = [table]
+    depth = 0
     while level and depth <= DEEPEST:
         depth += 1
         level = [
