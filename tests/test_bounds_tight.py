@@ -104,7 +104,7 @@ def test_small_gaps_at_ten_elements(make, epsilon):
 
 def test_prefix_64_at_high_epsilon():
     # 2944 is the best objective of an independent prototype; the weighted bound stops at 2181
-    found = generate(st.prefix(64), 4.0, gap=0.1, seconds=25)
+    found = generate(st.prefix(64), 4.0, gap=0.1, seconds=100)
     assert 2944 / 1.12 <= found.bound <= 2944
 
 

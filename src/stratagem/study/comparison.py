@@ -29,7 +29,15 @@ from stratagem.strategies import InvariantStrategy
 from stratagem.study.alignment import aligned
 from stratagem.study.comparison_row import Row
 from stratagem.study.optimisation import optimise
-from stratagem.study.ranking import OPTIMISED, RANKED, Contender, rank_affordable, rank_also, rank_baselines
+from stratagem.study.ranking import (
+    OPTIMISED,
+    RANKED,
+    Contender,
+    rank_affordable,
+    rank_also,
+    rank_baselines,
+    ten_digits,
+)
 from stratagem.study.solution import Solution, least_variance
 from stratagem.workloads import DomainLike, Workload
 
@@ -298,4 +306,4 @@ def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
 
 
 def _ranked(rows: list[Row]) -> tuple[Row, ...]:
-    return tuple(sorted(rows, key=lambda row: row.value))
+    return tuple(sorted(rows, key=lambda row: ten_digits(row.value)))

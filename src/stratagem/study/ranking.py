@@ -87,9 +87,12 @@ def rank_baselines(
     aim = Average(workload) if aim is None else aim
     setting = Setting(workload.domain.sizes, workload.gram())
     best = (tuned(baseline, aim, setting, epsilon) for baseline in baselines)
-    # ten digits: of mechanisms that are the same the first in the list comes first
-    ranked = sorted((one for one in best if one), key=lambda one: float(f"{one.objective:.10g}"))
-    return tuple(ranked)
+    return tuple(sorted((one for one in best if one), key=lambda one: ten_digits(one.objective)))
+
+
+def ten_digits(objective: float) -> float:
+    """Return what mechanisms are sorted by: of equal ones but for rounding the first in the list comes first."""
+    return float(f"{objective:.10g}")
 
 
 def rank_means(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
@@ -131,7 +134,7 @@ def rank_also(
             )
         taken.add(baseline.name)
         ranked = (*ranked, *([found] if found else []))
-    return tuple(sorted(ranked, key=lambda contender: contender.objective))
+    return tuple(sorted(ranked, key=lambda contender: ten_digits(contender.objective)))
 
 
 def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
@@ -155,7 +158,7 @@ def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = N
         value = evaluate(workload, strategy, aim.prior).objective
         found = Contender(name, parameters, strategy, value, workload)
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
-    return tuple(sorted(best.values(), key=lambda contender: contender.objective))
+    return tuple(sorted(best.values(), key=lambda contender: ten_digits(contender.objective)))
 
 
 def rank_affordable(
