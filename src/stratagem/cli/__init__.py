@@ -28,7 +28,7 @@ from stratagem.cli import (
     source,
     tune,
 )
-from stratagem.cli.interruption import interrupted, interruptions
+from stratagem.cli.interruption import ended, interrupted, interruptions
 from stratagem.cli.output import check_streams, fail, flush, lost, write
 from stratagem.cli.translation import translated
 
@@ -85,12 +85,17 @@ def main(arguments: list[str] | None = None) -> None:
     0 done, 1 an audit failed or something given was left out, 2 wrong usage, 130 interrupted, whether or not there
     was a result to keep.
     """
+    status: str | int | None = 0
     with interruptions():
         try:
             _run(sys.argv[1:] if arguments is None else arguments)
-            status = 0
         except SystemExit as stop:
             status = stop.code
+        except RuntimeError:  # DuckDB makes its own of what a signal raises
+            if not interrupted() and ended() is None:
+                raise
+        if number := ended():
+            status = 128 + number
         if interrupted():
             # the compiler's threads may still be at work; tearing the interpreter down under them crashes it
             with suppress(OSError, ValueError):

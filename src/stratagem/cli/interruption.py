@@ -10,12 +10,17 @@ from types import FrameType
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals by which others ask a command to end."""
 _seen: list[int] = []
-"""The SIGINTs of the command that is running; a signal belongs to the process, so this does as well."""
+"""The signals of the command that is running; they belong to the process, so this does as well."""
 
 
 def interrupted() -> bool:
     """Return whether Ctrl-C was pressed since the command began."""
-    return bool(_seen)
+    return signal.SIGINT in _seen
+
+
+def ended() -> int | None:
+    """Return the signal by which others asked the command to end, None where nobody did."""
+    return next((number for number in _seen if number in ENDINGS), None)
 
 
 @contextmanager
@@ -40,6 +45,7 @@ def interruptions() -> Iterator[None]:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
+    _seen.append(number)
     raise SystemExit(128 + number)
 
 
