@@ -90,7 +90,10 @@ def test_a_disk_that_is_full_is_said_in_one_sentence(capsys, tmp_path, suffix):
     assert [path.name for path in tmp_path.iterdir()] == ["m.ldp.json"]
 
 
-@pytest.mark.parametrize(("name", "suffix", "body"), matrices(SEED, COUNT))
+@pytest.mark.parametrize(
+    ("name", "suffix", "body"),
+    [pytest.param(*one, id=f"{number} {one[0]}{one[1]}") for number, one in enumerate(matrices(SEED, COUNT))],
+)
 def test_any_file_of_a_matrix_is_read_or_refused(capsys, tmp_path, monkeypatch, name, suffix, body):
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path, suffix, body)
