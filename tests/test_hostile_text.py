@@ -86,7 +86,7 @@ def test_what_a_bundle_states_of_its_accuracy_is_not_repeated(capsys, monkeypatc
 CLOSED = {
     "closed": ("exec >&-; ", 2, "standard output is closed"),
     "full": ("exec > /dev/full; ", 2, "cannot be (written|used)"),
-    "unread": ("exec > >(exec true); sleep 0.3; ", 2, "nobody read the output"),
+    "unread": ("exec > >(exec true); wait $!; ", 2, "nobody read the output"),
     "closed errors": ("exec 2>&-; ", 0, None),
     "closed input": ("exec <&-; ", 0, ""),
 }

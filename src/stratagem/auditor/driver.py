@@ -1,4 +1,4 @@
-"""Prints reports of a copy of the Python client: python driver.py CLIENT.py BUNDLE; `stratagem audit` runs this.
+"""Prints reports of a copy of the Python client: python driver.py CLIENT.py BUNDLE; an audit runs this.
 
 Standard input holds a JSON list of values in its first line, and in every further line a list of places among
 them: each such line is asked of a new client, value by value. Needs nothing but the client and Python itself.

@@ -70,8 +70,12 @@ class Content:
 
     @property
     def name(self) -> str:
-        """The path as text; bytes of it that are no UTF-8 stand in hexadecimal digits."""
-        return os.fsencode(self.path).decode(errors="backslashreplace")
+        """The path as text; one that is no UTF-8 has such bytes in hexadecimal digits, and its backslashes doubled."""
+        raw = os.fsencode(self.path)
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return raw.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
 
     @property
     def size(self) -> int:

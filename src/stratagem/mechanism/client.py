@@ -94,7 +94,7 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     """
     try:
         ceiling = Fraction(str(at_most))
-    except ValueError:
+    except (ValueError, ZeroDivisionError):
         raise ValueError(f"at_most is {_short(at_most)}, but must be a number: give an epsilon") from None
     if (epsilon := Fraction(*map(int, bundle["epsilon"]))) > ceiling:
         stated, most = f"{float(epsilon):.15g}", f"{float(ceiling):.15g}"
