@@ -66,3 +66,13 @@ def text_of(bundle: dict[str, Any]) -> bytes:
 def one_of(n):
     """Return the pattern of one cell of n."""
     return np.arange(n) == n // 3
+
+
+def placements(axes, left):
+    """Yield the attributes of all axes, in the order of their outputs."""
+    if not axes:
+        yield ()
+        return
+    for attribute in left[axes[0]]:
+        others = [[i for i in group if i != attribute] for group in left]
+        yield from ((attribute, *rest) for rest in placements(axes[1:], others))

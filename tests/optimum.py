@@ -96,7 +96,10 @@ class Game:
     def play(self, accuracy):
         """The optimum to an accuracy."""
         rough = Game(*(longest(array) for array in (self.W, self.S, self.h)), self.objective)
-        state, _ = rough.approached(rough.first(), ROUGH, ROUGH, 0.1, 1000)
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # a step without digits is none: the decimals go on
+            state, _ = rough.approached(rough.first(), ROUGH, ROUGH, 0.1, 1000)
         _, found = self.approached([decimals(part) for part in state], accuracy, FEASIBLE, 1e-3, 1000)
         if found is None:  # the floats ended in a corner
             _, found = self.approached(self.first(), accuracy, FEASIBLE, 1e-9, 10)

@@ -1,5 +1,6 @@
 """Clients refuse a bundle of more epsilon than they were told to accept, and one of another hash."""
 
+import os
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -38,6 +39,9 @@ CASES = {
     "not a number": ((1, 1), {"at_most": float("nan")}, "must be a number"),
     "infinite": ((1, 1), {"at_most": float("inf")}, "must be a number"),
     "text": ((1, 1), {"at_most": "much"}, "must be a number"),
+    "a fraction of nothing": ((1, 1), {"at_most": "1/0"}, "must be a number"),
+    "digits as of code": ((1, 1), {"at_most": "1_0"}, "must be a number"),
+    "an exponent without end": ((1, 1), {"at_most": "1e999999999"}, "must be a number"),
     "another hash": ((1, 1), {"sha256": OTHERS}, f"but '{OTHERS}' is asked for"),
     "half a hash": ((1, 1), {"sha256": OTHERS[:32]}, "is asked for"),
     "an empty hash": ((1, 1), {"sha256": ""}, "is asked for"),
@@ -67,6 +71,12 @@ def test_both_clients_accept_the_same(name, tmp_path):
         assert web.startswith("RangeError: atMost is ")
     else:
         assert re.sub(r"e-0", "e-", said) == web.removeprefix("RangeError: ")
+
+
+def test_a_pipe_is_no_bundle(tmp_path):
+    os.mkfifo(tmp_path / "x.ldp.json")
+    with pytest.raises(ValueError, match="is a device, a pipe or a socket: name a bundle"):
+        load(tmp_path / "x.ldp.json")
 
 
 def test_the_hash_that_is_asked_for_is_accepted(tmp_path):

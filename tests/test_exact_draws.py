@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from handmade import bundle_of, one_of, text_of, translates, two_level
+from handmade import bundle_of, one_of, placements, text_of, translates, two_level
 from mechanisms import CASES, mechanism, user_type
 from node import run
 from stratagem.auditor.runner import value_of
@@ -119,16 +119,6 @@ def translates_units(table, value):
     for pattern, inside in zip(table["patterns"], translates_inside(table, value), strict=True):
         for one in inside:
             yield Fraction(pattern["weight"] * (TINY_HIGH if one else table["low"]), len(inside))
-
-
-def placements(axes, left):
-    """Yield the attributes of all axes, in the order of their outputs."""
-    if not axes:
-        yield ()
-        return
-    for attribute in left[axes[0]]:
-        others = [[i for i in group if i != attribute] for group in left]
-        yield from ((attribute, *rest) for rest in placements(axes[1:], others))
 
 
 def shares(units):

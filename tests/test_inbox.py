@@ -137,6 +137,14 @@ def test_the_command_lists_what_it_leaves_out_and_its_status_says_so(capsys, fol
     assert run(capsys, "aggregate", "m.ldp.json", "in/own.jsonl")[0] == 0
 
 
+def test_where_nothing_is_a_report_the_status_says_so(capsys, folder):
+    (folder / "b.jsonl").write_text("id,output\n1,2\n")
+    made = mechanism("two-level").save(folder / "m.ldp.json")
+    status, out, err = run(capsys, "aggregate", made, folder / "b.jsonl")
+    assert (status, json.loads(out)["reports"]) == (1, 0)
+    assert "0 reports counted of 2 received" in err
+
+
 def test_the_command_has_a_rule_for_reports_without_ids(capsys, folder):
     mechanism("two-level").save("m.ldp.json")
     for name in ("a.csv", "b.csv"):

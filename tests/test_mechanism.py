@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 import stratagem as st
+from handmade import placements
 from mechanisms import CASES, mechanism
 from stratagem.mechanism import client
 from stratagem.mechanism import mechanism as module
@@ -63,16 +64,6 @@ def strangers_translates(table, sizes):
                         cell = cell * cycle + (value[attribute] - step) % cycle
                     column.append(each * (1 if bits[cell] == "1" else Fraction(table["low"], 2**52)))
     return columns
-
-
-def placements(axes, left):
-    """Yield the attributes of all axes, in the order of their outputs."""
-    if not axes:
-        yield ()
-        return
-    for attribute in left[axes[0]]:
-        others = [[i for i in group if i != attribute] for group in left]
-        yield from ((attribute, *rest) for rest in placements(axes[1:], others))
 
 
 def normalised(columns):

@@ -188,6 +188,18 @@ def test_randomise_that_is_killed_leaves_nothing_that_others_read(capsys, folder
     assert beside(folder) == []
 
 
+def test_it_is_private_from_the_first_moment(folder, monkeypatch):
+    """Nobody may open it before its permissions are taken away."""
+    monkeypatch.setattr(Path, "chmod", lambda path, mode: None)
+    before = os.umask(0)
+    try:
+        with written_atomically(folder / "r.jsonl"):
+            (partial,) = beside(folder)
+            assert mode(partial) == 0o600
+    finally:
+        os.umask(before)
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_aggregate_that_is_killed_leaves_nothing(folder, how):
     made = mechanism("two-level")

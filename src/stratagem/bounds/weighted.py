@@ -17,6 +17,8 @@ from stratagem.workloads.difference import centred
 
 WIDEST = 300.0
 """Largest distance of two log gamma: an optimum is far narrower, and beyond it exp overflows."""
+FLAT = 1e-9
+"""Gain of log S^2/sum(gamma) below which the search is over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +63,15 @@ def weighted_dual(
     if not half.any():
         return WeightedDual(safe(total, epsilon), np.ones(n), np.zeros((n, n)))
     evaluate = _Value(half, kappa, p, ulps(workload), float(seen.own.sum()))
-    minimize(
-        evaluate,
-        np.log(_first_weights(p, kappa) * n),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_steps or int(np.clip(4096 // n, 3, 60))},
-    )
+    left, before, start = max_steps or int(np.clip(4096 // n, 3, 60)), math.inf, _first_weights(p, kappa) * n
+    while (
+        left > 0
+    ):  # a line search that met the edge of G >= 0 ends early: from its best weights there is a way on
+        options = {"maxiter": left}
+        found = minimize(evaluate, np.log(start), jac=True, method="L-BFGS-B", options=options)
+        if not evaluate.best < before - FLAT:
+            break
+        left, before, start = left - max(1, found.nit), evaluate.best, evaluate.gamma
     value = safe(total + n * evaluate.certain() / math.sinh(epsilon / 2) ** 2, epsilon)
     return WeightedDual(value, evaluate.gamma, evaluate.scaled @ evaluate.scaled.T)
 

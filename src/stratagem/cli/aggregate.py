@@ -66,8 +66,8 @@ def aggregate(
 
     Writes the counts as one JSON object, to -o or to standard output. With --state the counts of an earlier
     run are brought up to date. What is left out of a folder (hidden names, links to folders, pipes) is listed, and
-    the exit status is 1. Reports of another mechanism are named by its identifier; where there are no others,
-    nothing is written.
+    the exit status is 1, as it is where nothing that was received is a report. Reports of another mechanism are
+    named by its identifier; where there are no others, nothing is written.
     """
     from stratagem.collection.report_table import check_anonymous
     from stratagem.collection.tally_file import tally_data
@@ -93,7 +93,7 @@ def aggregate(
     (note if json or target is None else write)(summary(found))
     for line in found.lines:
         note(line)
-    if found.left_out:
+    if found.left_out or 0 < found.tally.received == sum(found.tally.rejected.values()):
         raise SystemExit(LEFT_OUT)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -92,27 +93,28 @@ def _entries(folder: Path) -> Iterator[Path | Skipped]:
     waiting = [folder]
     while waiting:
         path = waiting.pop()
-        if path.is_dir() and not (path is not folder and _reason(path)):
-            try:
+        try:
+            reason = None if path is folder else _reason(path)
+            if path.is_dir() and not reason:
                 waiting += sorted(path.iterdir(), reverse=True)
-            except OSError as error:
-                yield Skipped(path, f"{Left.UNREADABLE} ({error.strerror})")
-        elif reason := _reason(path):
-            if not _empty(path):
+            elif not reason:
+                yield path
+            elif not _empty(path):
                 yield Skipped(path, reason)
-        else:
-            yield path
+        except OSError as error:
+            yield Skipped(path, f"{Left.UNREADABLE} ({error.strerror})")
 
 
 def _reason(path: Path) -> Left | None:
     """Return why a path in a folder is left out; None where it is not."""
     if path.name.startswith(HIDING):
         return Left.HIDDEN
+    path.lstat()  # from Python 3.14 on the questions below hide that a folder allows no look
     if path.is_symlink() and not path.exists():
         return Left.BROKEN
     if path.is_dir():
         return Left.LINKED if path.is_symlink() else None
-    return None if path.is_file() else Left.ENDLESS
+    return None if stat.S_ISREG(path.stat().st_mode) else Left.ENDLESS
 
 
 def _empty(path: Path) -> bool:

@@ -55,7 +55,8 @@ class Content:
         """
         try:
             with open_regular(path) as file:
-                return cls(path, *_digest(file), _stamp(path))
+                stamp = _stamp(os.fstat(file.fileno()))
+                return cls(path, *_digest(file), stamp)
         except OSError as error:
             raise ValueError(f"{path} cannot be read ({error.strerror}): name a readable file") from None
 
@@ -65,7 +66,7 @@ class Content:
         Raises:
             ValueError: naming it.
         """
-        if _stamp(self.path) != self.stamp:
+        if _stamp(self.path.stat()) != self.stamp:
             raise ValueError(f"{self.path} changed while it was read: give it again when it is complete")
 
     @property
@@ -133,8 +134,7 @@ def _digest(file: BinaryIO) -> tuple[str, int]:
     return digest.hexdigest(), ends + (last not in (b"", b"\n"))
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
+def _stamp(status: os.stat_result) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 

@@ -13,6 +13,8 @@ from typing import BinaryIO
 
 from stratagem.file.literal import EndlessFileError, open_regular
 
+USUAL = 0o666
+"""Permissions of a new file before the umask."""
 PRIVATE = 0o600
 """Permissions of a file that is not complete: its owner reads and writes, nobody else."""
 TAG = 4
@@ -64,13 +66,13 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
     """
     _check_kind(path)
     _remove_abandoned(path)
-    partial, file, usual = _started(path)
+    partial, file = _started(path)
     try:
         with file:
             with open(partial, "wb", opener=lambda *_: os.dup(file.fileno())) as given:
                 yield given
             os.fsync(file.fileno())
-            partial.chmod(_permissions(path, usual))
+            partial.chmod(_permissions(path))
             partial.replace(path)
         _synchronise(path.parent)
     finally:
@@ -87,15 +89,13 @@ def _check_kind(path: Path) -> None:
         raise ValueError(f"{path} was given to write, but is a device, a pipe or a socket: name a file")
 
 
-def _started(path: Path) -> tuple[Path, BinaryIO, int]:
-    """Make a file beside the target that is locked while it is open; return also what permissions are usual."""
+def _started(path: Path) -> tuple[Path, BinaryIO]:
+    """Make a file beside the target that nobody else may ever open, locked while it is open."""
     while True:
         partial = path.with_name(f".{path.name}.{secrets.token_hex(TAG)}")
-        file = partial.open("xb")
-        usual = os.fstat(file.fileno()).st_mode
-        partial.chmod(PRIVATE)
+        file = open(partial, "xb", opener=lambda name, flags: os.open(name, flags, PRIVATE))  # noqa: SIM115
         if _locked(file) and partial.exists():
-            return partial, file, usual
+            return partial, file
         file.close()  # another run took it for abandoned between these lines
 
 
@@ -124,12 +124,14 @@ def _locked(file: BinaryIO) -> bool:
     return True
 
 
-def _permissions(path: Path, usual: int) -> int:
-    """Return the permissions of the file that is replaced, or the usual ones."""
+def _permissions(path: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of any new file."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:
-        return stat.S_IMODE(usual)
+        mask = os.umask(0o077)  # it can only be read by being set; meanwhile files are private
+        os.umask(mask)
+        return USUAL & ~mask
 
 
 def _synchronise(folder: Path) -> None:

@@ -92,10 +92,10 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     Raises:
         ValueError: for another bundle: who serves it chooses its epsilon, and the certificate of a huge one holds.
     """
-    try:
-        ceiling = Fraction(str(at_most))
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"at_most is {_short(at_most)}, but must be a number: give an epsilon") from None
+    text = str(at_most)
+    if not NUMBER.fullmatch(text) or len(text) > 40 or len(text.partition("e")[2]) > 4:
+        raise ValueError(f"at_most is {_short(at_most)}, but must be a number: give an epsilon")
+    ceiling = Fraction(text)
     if (epsilon := Fraction(*map(int, bundle["epsilon"]))) > ceiling:
         stated, most = f"{float(epsilon):.15g}", f"{float(ceiling):.15g}"
         raise ValueError(
@@ -114,6 +114,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def checked(path: str | os.PathLike[str], check: Callable[[bytes], Any], kind: str) -> Any:
     """Return what `check` makes of the bytes of a file; its errors name the file."""
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ValueError(f"{path} is a device, a pipe or a socket: name a bundle, {kind}")
     try:
         with Path(path).open("rb") as file:
             raw = file.read(LIMIT + 1)
