@@ -18,7 +18,7 @@ from commands import run
 
 COUNT = int(float(os.environ.get("STRATAGEM_COMMAND_LINES", "600")))
 SEED = 16
-LIMIT = 60
+LIMIT = 20
 """Seconds after which a command counts as hanging: the slowest, audits by new processes, take 9 of a processor."""
 MEMORY = 2 << 20
 """Kilobytes that the process may come to hold."""
