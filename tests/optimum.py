@@ -16,9 +16,14 @@ from decimal import Decimal
 import numpy as np
 
 DIGITS = 80
-STEPS = 60
+STEPS = 120
 ROUGH, FEASIBLE = 1e-9, Decimal("1e-20")
 """The gap at which decimals take over, and how far column sums may be from one."""
+PACES = 1000, 10, 2
+"""How many times smaller a step may make the gap: the next where one fails. Where M loses rank at the optimum, as for
+one query, eigenvalues of M fall with the gap. When one falls to t of what it was, its inverse is above Newton's line
+by (1 - t)^2/t of what that was: half of it for t = 1/2, but more than all of it for t < 0.38, where the slacks z run
+away from S lambda - g."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +104,14 @@ class Game:
         with np.errstate(
             divide="ignore", invalid="ignore"
         ):  # a step without digits is none: the decimals go on
-            state, _ = rough.approached(rough.first(), ROUGH, ROUGH, 0.1, 1000)
-        _, found = self.approached([decimals(part) for part in state], accuracy, FEASIBLE, 1e-3, 1000)
-        if found is None:  # the floats ended in a corner
-            _, found = self.approached(self.first(), accuracy, FEASIBLE, 1e-9, 10)
-        assert found, f"no optimum in {STEPS} steps"
-        return found
+            state, _ = rough.approached(rough.first(), ROUGH, ROUGH, 0.1, PACES[0])
+        state, least = [decimals(part) for part in state], 1e-3
+        for pace in PACES:
+            _, found = self.approached(state, accuracy, FEASIBLE, least, pace)
+            if found:
+                return found
+            state, least = self.first(), 1e-9  # the floats or long steps ended in a corner
+        raise AssertionError(f"no optimum in {STEPS} steps")
 
     def first(self):
         """theta, z, y, v, lambda and tau to begin with; z and v are the slacks of both players."""
