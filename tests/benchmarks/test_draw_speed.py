@@ -1,6 +1,9 @@
 """What a secure report costs in Python and under node, from 16 to 2^20 user types and epsilon 0.1 to 300.
 
 Run with: pytest tests/benchmarks/test_draw_speed.py -n 0 --benchmark-only
+
+The table that pytest prints has the time of a round, which is REPORTS reports of the Python client together: 100 ms
+there are 50 microseconds a report. What is asserted and kept as extra information are microseconds of one report.
 """
 
 import math
@@ -12,9 +15,14 @@ import pytest
 from handmade import bundle_of, text_of, translates, two_level
 from node import run
 from stratagem.mechanism.client import HIGH, Client
+from stratagem.mechanism.table import encode
 
-REPORTS, MOST = 2000, 50
-"""Microseconds that a report may take."""
+REPORTS = 2000
+"""Reports of one round."""
+MOST = 50
+"""Microseconds that one report may take."""
+BITS = 48
+"""The columns of a table of columns sum to 2^BITS."""
 
 
 def low_of(epsilon):
@@ -43,6 +51,14 @@ def halves(n, m, epsilon):
     return two_level(np.concatenate([half, ~half]), [(1 << 32) // m] * m, low_of(epsilon))
 
 
+def columns(n, epsilon):
+    """Return randomised response on n user types, entry by entry."""
+    low = math.ceil((1 << BITS) / (n - 1 + math.exp(epsilon)))
+    entries = np.full((n, n), low) + np.diag([(1 << BITS) - n * low] * n)
+    sizes = {"outputs": n, "user_types": n, "bits": BITS}
+    return {"kind": "columns", **sizes, "entries": encode(entries, "<u8")}
+
+
 def cycle(n, epsilon):
     """Return the translates of one set of n."""
     inside = np.arange(n) < max(1, round(share(epsilon) * n))
@@ -67,6 +83,7 @@ GRID = {
         "two-level 1024 x 2048": lambda epsilon: sets(1024, 2048, epsilon),
         "two-level 4096 x 4096": lambda epsilon: sets(4096, 4096, epsilon),
         "two-level 2^20 x 256": lambda epsilon: halves(1 << 20, 256, epsilon),
+        "columns 1024 x 1024": lambda epsilon: columns(1024, epsilon),
         "cycle of 2^20": lambda epsilon: cycle(1 << 20, epsilon),
         "20 binary attributes": lambda epsilon: tables(20, epsilon),
         "100 binary attributes": lambda epsilon: tables(100, epsilon),
@@ -90,6 +107,9 @@ def test_a_report_costs_at_most_fifty_microseconds(name, benchmark):
     client, values = Client(bundle), values_of(bundle, REPORTS)
     benchmark.pedantic(client.randomise, (values,), rounds=5, warmup_rounds=1)
     web = run("speed", bundle=text_of(bundle), values=values)
-    python = 1e6 * benchmark.stats.stats.min / REPORTS
-    benchmark.extra_info |= {"python": python, "web": min(web), "web median": statistics.median(web)}
-    assert max(python, min(web)) <= MOST
+    times = {
+        "Python, microseconds a report": 1e6 * benchmark.stats.stats.min / REPORTS,
+        "web, microseconds a report": min(web),
+    }
+    benchmark.extra_info |= times | {"web median, microseconds a report": statistics.median(web)}
+    assert max(times.values()) <= MOST, times
