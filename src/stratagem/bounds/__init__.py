@@ -73,8 +73,9 @@ class Bounds:
     """None beyond n = 2^53, where whole pattern sizes are all sizes."""
     weighted: float | None = None
     """None where the domain is too large to compute it unasked."""
+    nonnegative: float | None = None
     pricing: float | None = None
-    """None, as the next two, where it was not computed: the domain is too large or no need was seen."""
+    """None, as the next three, where it was not computed: the domain is too large or no need was seen."""
     sdp: float | None = None
     exact: float | None = None
     """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros."""

@@ -25,6 +25,10 @@ from stratagem.workloads import Workload
 if TYPE_CHECKING:
     from stratagem.bounds import Bounds
 
+PAIRED = 1024
+"""Largest domain for the nonnegative bound, whose steps are eigendecompositions of this size."""
+CLOSE, CLOSER = 5e-3, 2e-3
+"""Gap above which the nonnegative bound is computed although less was asked for, and gap at which its search ends."""
 PRICED = 128
 """Largest domain for the pricing bound: branch and bound holds a million partial patterns of this size."""
 LARGE = 10.0
@@ -49,8 +53,8 @@ def tighten(
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
-    In this order: the exact optimum up to n = 10, pricing up to n = 20, and up to n = 128 while optimal patterns
-    have at most ten elements, the semidefinite bound up to n = 32.
+    In this order: the exact optimum up to n = 10, the nonnegative bound for n > 20 up to 1024, pricing up to n = 20,
+    and up to n = 128 while optimal patterns have at most ten elements, the semidefinite bound up to n = 32.
     Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
     from which pricing starts: without them it must find them first. Whatever is passed, each number is a
@@ -82,10 +86,10 @@ class _Tightening:
     gap: float
     deadline: float
 
-    def left(self) -> float:
-        """Return the seconds to spend on another bound, 0 if there is no need."""
+    def left(self, gap: float = math.inf) -> float:
+        """Return the seconds to spend on another bound, 0 where the gap asked for, or this one, is reached."""
         seconds = self.deadline - time.monotonic()
-        near = self.objective <= self.bounds.best * (1 + self.gap)
+        near = self.objective <= self.bounds.best * (1 + min(self.gap, gap))
         return 0.0 if near or seconds < LATE or self.bounds.exact is not None else seconds
 
     def run(self, patterns: np.ndarray | None) -> None:
@@ -96,12 +100,21 @@ class _Tightening:
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
             self.bounds = replace(self.bounds, exact=attempted(lambda: exact(*problem, prior=p)))
+        if LISTED < n <= PAIRED and (seconds := self.left(CLOSE)):
+            self.bounds = replace(self.bounds, nonnegative=attempted(lambda: self._paired(seconds)))
         few = n <= LISTED or (n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon)))
         if few and (seconds := self.left()):
             start = (patterns, self.objective, self.bounds.best)
             self._priced(attempted(lambda: generate(*problem, gap, seconds, *start, p)))
         if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
             self.bounds = replace(self.bounds, sdp=attempted(lambda: sdp(*problem, seconds, p)))
+
+    def _paired(self, seconds: float) -> float:
+        """Return the nonnegative bound."""
+        from stratagem.bounds.nonnegative import nonnegative
+
+        enough = self.objective / (1 + min(MARGIN * self.gap, CLOSER))
+        return nonnegative(self.workload, self.epsilon, seconds, enough, self.prior).value
 
     def _priced(self, found: Priced | None) -> None:
         """Take over what pattern generation found, if that is a number."""

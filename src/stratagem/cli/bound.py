@@ -42,7 +42,8 @@ def bound(
     objective: OBJECTIVE = "average",
     prior: PRIOR = None,
     tight: Annotated[
-        bool, typer.Option("--tight", help="Also the expensive bounds: pricing and semidefinite.")
+        bool,
+        typer.Option("--tight", help="Also the expensive bounds: nonnegative, pricing and semidefinite."),
     ] = False,
     seconds: Annotated[
         float | None,

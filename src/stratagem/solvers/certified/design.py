@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratagem.numeric.precision import Precision, working_in
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
-from stratagem.solvers.precision import Precision, working_in
 
 LEAST = 512
 """Rows below which padding costs nothing."""

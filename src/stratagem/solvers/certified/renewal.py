@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from stratagem.numeric.precision import working_in
 from stratagem.solvers.certified.pricing import Prices, search
-from stratagem.solvers.precision import working_in
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5)
 """Shares of the rows to renew, drawn anew each time: small ones refine, large ones lead elsewhere."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from stratagem.numeric.precision import working_in
 from stratagem.privacy import ratio
 from stratagem.solvers.gradient.projection import feasible_thresholds, project
-from stratagem.solvers.precision import working_in
 from stratagem.strategies import MatrixStrategy
 
 RENEWED = 0.25

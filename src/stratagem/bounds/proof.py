@@ -1,0 +1,126 @@
+"""A lower bound on L(Q) that travels: the few arrays from which anybody can compute it again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stratagem.bounds.allowance import root_trace, safe
+
+PIECES = 2048
+"""Intervals of the mass of a pattern under a prior: the bound loses about 1e-6 by them."""
+ULP = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Proof:
+    """Weights gamma, a matrix N >= 0 and prices lambda: together a lower bound on L(Q) of every strategy.
+
+    For a prior p and h = n p, which M h = 1 makes 1 in the average case, let c = E - 1. Any pattern T with indicator
+    x and f = p^T x is the row s = 1 + c x, with a = h^T s = n (1 + c f). On h^perp the matrix
+    G = diag(gamma) - N must be positive semidefinite. As x_i^2 = x_i and x^T N x >= 0, nu = N 1 and
+
+        s^T A^T G A s/c^2 <= q(f, x) = (1 - 2 f) gamma^T x + 2 f nu^T x + f^2 1^T (gamma - nu),   A = I - 1 p^T.
+
+    If delta is at least [c^2 q(f, x) - a lambda^T s]/a^2 for every pattern, then tr(G Y) <= D for Y = A M A^T of every
+    strategy, D = 1^T lambda + n delta, and Cauchy-Schwarz for the nuclear norm gives
+
+        L(Q) >= h^T V h/n + S^2/D,   S = tr (F^T G F)^(1/2),   F F^T = A V A^T.
+
+    Every choice of the arrays is a valid bound; how they were found does not matter.
+    """
+
+    gamma: np.ndarray
+    """Weights of the user types (n,)."""
+    avoided: np.ndarray
+    """N (n x n), symmetric, nonnegative, zero on its diagonal: what small patterns pay for two types together."""
+    prices: np.ndarray
+    """lambda (n,)."""
+    factor: np.ndarray
+    """F (n x r)."""
+    total: float
+    """h^T V h/n."""
+    epsilon: float
+    prior: np.ndarray | None = None
+    """p (n,); None for 1/n."""
+    ulps: float = 0.0
+    """Relative error of F F^T (see `allowance.ulps`)."""
+
+    @cached_property
+    def value(self) -> float:
+        """The bound, from below after every rounding; no less than h^T V h/n, zero at the least.
+
+        Each eigenvalue of a product has an error of at most n ulp of the sum of absolute values in it, which the
+        Frobenius norms bound; F F^T has one of `ulps`. Sums of 2 n terms lose at most 2 n ulp of their absolute values.
+        """
+        gamma = self._definite()
+        G, size = np.diag(gamma) - self.avoided, float(np.square(self.factor).sum())
+        norm = float(np.linalg.norm(G))
+        error = (self.ulps + 8 * len(gamma) * ULP) * norm * size
+        S = root_trace(np.linalg.eigvalsh(self.factor.T @ G @ self.factor), error)
+        n, total = len(gamma), float(self.prices.sum())
+        D = total + n * self._excess(gamma) + 2 * n * ULP * float(np.abs(self.prices).sum())
+        return safe(self.total + (S * S / D if D > 0 and math.isfinite(D) else 0.0), self.epsilon)
+
+    def _definite(self) -> np.ndarray:
+        """Return gamma (n,), raised until diag(gamma) - N is positive semidefinite on h^perp in spite of rounding."""
+        n = len(self.gamma)
+        G = np.diag(self.gamma) - self.avoided
+        direction = np.ones(n) if self.prior is None else self.prior
+        direction = direction / np.linalg.norm(direction)
+        seen = G - np.outer(G @ direction, direction)
+        seen = seen - np.outer(direction, direction @ seen)
+        least = float(np.linalg.eigvalsh((seen + seen.T) / 2)[0]) - 16 * n * ULP * float(np.linalg.norm(G))
+        return self.gamma + max(0.0, -least)
+
+    def _excess(self, gamma: np.ndarray) -> float:
+        """Return delta for all patterns, an allowance of 8 n ulp of its terms included."""
+        nu = self.avoided.sum(axis=1)
+        f = np.arange(len(gamma) + 1) / len(gamma) if self.prior is None else np.linspace(0, 1, PIECES + 1)
+        c = math.expm1(self.epsilon)
+        a = len(gamma) * (1 + c * f)
+        linear = c**2 * (np.outer(1 - 2 * f, gamma) + np.outer(2 * f, nu)) - c * np.outer(a, self.prices)
+        square = c**2 * float((gamma - nu).sum())
+        constant = square * f**2 - a * float(self.prices.sum())
+        terms = np.abs(linear).sum(axis=1) + np.abs(constant) + c**2 * float(gamma.sum() + nu.sum())
+        allowance = 8 * len(gamma) * ULP * terms
+        if self.prior is None:
+            sums = np.cumsum(-np.sort(-linear, axis=1), axis=1)
+            best = np.append(0.0, sums[np.arange(1, len(f)), np.arange(len(gamma))])
+            return float(((constant + best + allowance) / a**2).max())
+        return _between(linear, constant + allowance, a, square, len(gamma) * self.prior, f)
+
+
+def _between(
+    linear: np.ndarray, constant: np.ndarray, a: np.ndarray, square: float, h: np.ndarray, f: np.ndarray
+) -> float:
+    """Return a bound on (constant + linear x)/a^2 over all patterns x, whose mass p^T x = f may be off the grid.
+
+    For any t it is at most constant + t n f + sum max(0, linear - t h) for the numerator at a grid point. For a given
+    x and t the numerator is quadratic in f with the second coefficient `square`: between two points it is below the
+    larger end, or above it by at most -square (step/2)^2 where it is concave.
+    """
+    n = len(h)
+    t = _multipliers(linear, h, n * f)
+    t = (t[1:] + t[:-1]) / 2
+    left, right = (
+        constant[end] + t * n * f[end] + np.maximum(linear[end] - np.outer(t, h), 0).sum(axis=1)
+        for end in (slice(0, -1), slice(1, None))
+    )
+    worst = (
+        np.maximum(left, right) + max(0.0, -square) * np.square(np.diff(f) / 2) + 16 * n * ULP * n * np.abs(t)
+    )
+    return float(np.maximum(worst / a[:-1] ** 2, worst / a[1:] ** 2).max())
+
+
+def _multipliers(linear: np.ndarray, h: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return for every row the t (k,) at which the types with linear > t h have the given mass, nearly."""
+    ratio = linear / np.where(h > 0, h, np.inf)
+    order = np.argsort(-ratio, axis=1)
+    reached = np.cumsum(h[order], axis=1)
+    place = np.minimum((reached < mass[:, None]).sum(axis=1), len(h) - 1)
+    rows = np.arange(len(linear))
+    return ratio[rows, order[rows, place]]
