@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.fft import fftn
 
 from stratagem.screen import brief
 
@@ -72,4 +73,4 @@ class Pattern:
 
     def energies(self, ratio: float) -> np.ndarray:
         """Return |x^(chi)|^2 at the characters chi of the cycles, shape `sizes`; 1 at the trivial one."""
-        return np.square(np.abs(np.fft.fftn(self.levels(ratio))))
+        return np.square(np.abs(np.asarray(fftn(self.levels(ratio)))))

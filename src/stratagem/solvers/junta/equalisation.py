@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
+from stratagem.solvers.junta.complementary import complementary
 from stratagem.solvers.junta.multiplier_group import MultiplierGroup
 from stratagem.solvers.junta.pool import Pool
 from stratagem.solvers.junta.signature import Signature
@@ -29,12 +30,14 @@ CLOSE = 8
 TRIES = 3
 """How often variants are drawn until the weights are exact, each time twice as many."""
 FEWEST, MOST, IMAGES = 4, 256, 16
-"""Equally likely patterns of a table that is not solved, between the first two, and most images of each."""
-RATE, PATTERN, SECONDS = 1 << 21, 1 << 10, (2.0, 8.0)
-"""Cells of such patterns that are found in a second or less, cells that take as long as what every pattern takes
+"""Patterns with images of a table that is not solved, between the first two, and most images of each."""
+RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 24.0)
+"""Cells of patterns that are found in a second or less, cells that take as long as what every pattern takes
 whatever its size, and how long all may take."""
-STEPS = 2
-"""Steps that move the spectrum of the next of them towards what those before it lack: more gain nothing."""
+SPARSE = 256.0
+"""E - 1 from which patterns are sets of so few cells that images help them to follow a spectrum."""
+LITTLE = 1e-4
+"""Loss relative to equal energies that no other patterns are tried for."""
 BLOCK = 1 << 21
 """Cells that are transformed together."""
 NEGLIGIBLE = 1e-9
@@ -63,7 +66,7 @@ def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Ge
     signature solve sum_v w_v |x_v^(chi)|^2 = the mean over such characters, one equation for each chi up to
     conjugation; a vertex has no more variants than equations. Where these are many, a variant stands for its
     images under multiplications of such axes, so that an orbit of characters has one equation. The tables with
-    most equations have equally likely patterns instead, each of which makes up for those before it.
+    most equations have patterns instead each of which makes up for those before it (see `complementary`).
     """
     mixed = weights @ pool.energies
     tables = [_Table(pool.chosen(places), weights[places], mixed) for places in _by_signature(pool)]
@@ -72,7 +75,7 @@ def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Ge
     cells, many = max(1, sum(table.signature.cells for table in others)), max(1, len(others))
     room = max(FEWEST, min(PATTERNS // many, CELLS // cells))
     affordable = RATE * np.clip(seconds, *SECONDS) / (cells + PATTERN * many)
-    count = int(np.clip(affordable, FEWEST, min(MOST, room)))
+    count = int(np.clip(affordable, FEWEST, room))
     made = [table.solved(rng) or table for table in solved] + others
     return [table.drawn(count, room, rng) if isinstance(table, _Table) else table for table in made]
 
@@ -181,23 +184,41 @@ class _Table:
         return self._images(self.group, *best) if best else None
 
     def drawn(self, count: int, room: int, rng: np.random.Generator) -> Variants:
-        """Return equally likely patterns: variants, or patterns that complement each other if they waste less.
+        """Return patterns that complement each other, or variants if these waste less.
 
-        They are `count`, and with their images at most `room`.
+        They are at most `count`, and with their images at most `room`. Where there is time for patterns enough,
+        and they are no sets of few cells, images of them are not needed.
         """
-        group = MultiplierGroup.within(self.signature.shape, self.free, 0, min(IMAGES, room // count))
-        variants, parents = self._variants(count, 1, rng)
-        shares, even = self.shares[parents] / np.bincount(parents)[parents], np.full(count, 1 / count)
-        others = self._complementary(count, group, rng)
-        if self._waste(others, even, group) < self._waste(variants, shares, group):
-            variants, shares = others, even
-        return self._images(group, variants, shares)
+        few = min(count, MOST)
+        most = 1 if count > MOST and self.signature.excess < SPARSE else min(IMAGES, room // few)
+        group = MultiplierGroup.within(self.signature.shape, self.free, 0, most)
+        sizes = self.patterns.sum(axis=1)[
+            rng.choice(len(self.shares), count if most == 1 else few, p=self.shares)
+        ]
+        one = complementary(self.signature, self.levels, sizes, group, rng)
+        waste = self._waste(one.power)
+        if waste > self.levels.sum() * (1 + LITTLE):
+            variants, parents = self._variants(few, 1, rng)
+            shares = self.shares[parents] / np.bincount(parents)[parents]
+            if self._waste(group.mean(self._mean_power(variants, shares))) < waste:
+                return self._images(group, variants, shares)
+        return self._images(group, one.patterns, one.shares, self.shares @ self.part.energies)
 
-    def _images(self, group: MultiplierGroup, variants: np.ndarray, shares: np.ndarray) -> Variants:
-        """Return the images of patterns (V, cells), which share the weight of the table as the patterns do."""
+    def _images(
+        self,
+        group: MultiplierGroup,
+        variants: np.ndarray,
+        shares: np.ndarray,
+        energies: np.ndarray | None = None,
+    ) -> Variants:
+        """Return the images of patterns (V, cells), which share the weight of the table as the patterns do.
+
+        `energies` are those of each type (C,), if all patterns have about the same.
+        """
         many = len(group.elements)
         weights = shares * (self.weights.sum() / shares.sum() / many)
-        parts = (self.signature.energies(block) for block in self._blocks(variants))
+        blocks = self._blocks(variants) if energies is None else []
+        parts = [energies[None]] if energies is not None else map(self.signature.energies, blocks)
         most = weights * np.concatenate([(part / self.mixed).max(axis=1, initial=0) for part in parts])
         packed = [np.packbits(image) for one in variants for image in group.images(one)]
         return Variants(self.signature, np.stack(packed), weights.repeat(many), most.repeat(many))
@@ -226,28 +247,11 @@ class _Table:
         variants[firsts] = self.patterns
         return variants, parents
 
-    def _complementary(self, count: int, group: MultiplierGroup, rng: np.random.Generator) -> np.ndarray:
-        """Return patterns (count, cells), each with a spectrum near what the images of others lack of the levels.
-
-        Their sum misses its level at each character by about the energy of one of them, so that L is some
-        1/count^2 larger than with equal energies.
-        """
-        signature, levels = self.signature, self.levels / self.levels.sum()
-        places = np.cumsum(self.shares).searchsorted((np.arange(count) + 0.5) / count)
-        sizes = self.patterns.sum(axis=1)[places.clip(max=len(self.shares) - 1)]
-        made, power = np.zeros((count, signature.cells), dtype=bool), np.zeros(signature.cells)
-        for number, size in enumerate(sizes.tolist()):
-            lacking = (power.sum() + signature.total(size)) * levels - power
-            amplitudes = np.sqrt(np.maximum(lacking, 0)).reshape(signature.shape)
-            made[number] = signature.balanced(np.array([size]), amplitudes, STEPS, rng)[0]
-            power += group.mean(signature.power(made[[number]])[0])
-        return made
-
-    def _waste(self, patterns: np.ndarray, shares: np.ndarray, group: MultiplierGroup) -> float:
-        """Return sum_chi levels^2/energy of the images of patterns: what their unequal energies cost."""
-        known, power = self.levels > NEGLIGIBLE * self.levels.max(), self._mean_power(patterns, shares)
+    def _waste(self, power: np.ndarray) -> float:
+        """Return sum_chi levels^2/power of mean energies (cells,): what their being unequal costs."""
+        known = self.levels > NEGLIGIBLE * self.levels.max()
         with np.errstate(divide="ignore"):
-            return float((np.square(self.levels[known]) / group.mean(power)[known]).sum())
+            return float((np.square(self.levels[known]) / power[known]).sum())
 
     def _balance(self, variants: np.ndarray) -> tuple[np.ndarray, float]:
         """Return shares of variants (V,) that make energies equal, and the largest relative error."""

@@ -33,6 +33,8 @@ LONGEST = 1 << 20
 """Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
 ROUGH, FINAL = 1e-5, 1e-9
 """How far weights may be from the best ones while patterns are searched for, and at the end."""
+ATTAINED = 1e-9
+"""Gap at which a search ends."""
 FAINT = 1e-7
 """Weight below which a column is not in use."""
 IDLE = 1e-9
@@ -53,7 +55,9 @@ class Mixture:
     """Rounds done."""
     end: float
     stuck: bool = False
-    """Whether there is nothing to search for: the queries ask for the total alone."""
+    """Whether there is nothing to search for: the bound is attained, or the queries ask for the total alone."""
+    empty: bool = False
+    """Whether the queries ask for the total alone."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class Junta(Solver):
 
     def finish(self, problem: Problem, state: Mixture) -> JuntaStrategy:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
-        if not state.stuck:
+        if not state.empty:
             state = _lightened(_weighed(problem, _lightened(state), FINAL))
         spectrum, rng = state.signatures[0].characters.spectrum, np.random.default_rng([self.seed, 0])
         found = equalised(state.pool, state.weights, self.max_seconds, rng)
@@ -171,7 +175,9 @@ def _nothing(characters: Characters, excess: float, problem: Problem, end: float
     signature = Signature((group,), characters, excess)
     pool = pooled(signature, np.arange(signature.cells)[None] == 0)
     share = float(characters.spectrum.values[0])
-    return Mixture(share * problem.workload.scale, pool, np.ones(1), (signature,), 0, end, stuck=True)
+    return Mixture(
+        share * problem.workload.scale, pool, np.ones(1), (signature,), 0, end, stuck=True, empty=True
+    )
 
 
 def _lightened(state: Mixture) -> Mixture:
@@ -199,5 +205,9 @@ def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixt
     """Return the state with the best weights of its pool."""
     characters = state.signatures[0].characters
     best = simplex_weights(state.pool.energies, characters.costs, state.weights, tolerance)
-    level = float(characters.spectrum.values[0])
-    return replace(state, weights=best.weights, objective=problem.workload.scale * (level + best.value))
+    objective = problem.workload.scale * (float(characters.spectrum.values[0]) + best.value)
+    bound = problem.lower_bound
+    if tolerance > FINAL and objective <= bound * (1 + tolerance):
+        return _weighed(problem, replace(state, weights=best.weights), FINAL)
+    stuck = objective <= bound * (1 + ATTAINED)
+    return replace(state, weights=best.weights, objective=objective, stuck=stuck)
