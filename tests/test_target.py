@@ -168,7 +168,9 @@ def test_randomise_that_is_killed_leaves_nothing_that_others_read(capsys, folder
     """The reports of half a file: nobody else may read them, and the next run removes them."""
     mechanism("two-level").save("m.ldp.json")
     command = [SCRIPT, "randomise", "m.ldp.json", "-o", "r.jsonl"]
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what nohup ignores, commands would ignore too
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        signal.signal(signal.SIGHUP, before)
         process.stdin.write("3\n" * 5)
         process.stdin.flush()
         for _ in range(1200):
@@ -179,7 +181,7 @@ def test_randomise_that_is_killed_leaves_nothing_that_others_read(capsys, folder
         assert re.fullmatch(r"\.r\.jsonl\.[0-9a-f]{8}", partial.name)
         assert mode(partial) == 0o600
         process.send_signal(how)
-        process.wait()
+        process.wait(timeout=60)
         assert process.returncode == (-how if how == signal.SIGKILL else 128 + how)
     assert not (folder / "r.jsonl").exists()
     assert len(beside(folder)) == (how == signal.SIGKILL)
@@ -218,7 +220,7 @@ def test_aggregate_that_is_killed_leaves_nothing(folder, how):
                 break
             time.sleep(0.05)
         process.send_signal(how)
-        process.wait()
+        process.wait(timeout=60)
         assert process.returncode == (-how if how == signal.SIGKILL else 128 + how)
     for _ in range(1200):
         if not list(scratch.iterdir()):
