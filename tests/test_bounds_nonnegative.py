@@ -138,3 +138,16 @@ def test_tighten_computes_it_where_there_is_need():
     assert quick.nonnegative is None
     assert tight.name == "nonnegative"
     assert tight.best > 2942.8 / 1.005
+
+
+def test_what_an_interruption_leaves_is_kept(monkeypatch):
+    real = Ascent._descend
+
+    def interrupted(self, smoothing, deadline):
+        if smoothing < 1e-3:
+            raise KeyboardInterrupt
+        real(self, smoothing, deadline)
+
+    monkeypatch.setattr(Ascent, "_descend", interrupted)
+    quick = lower_bounds(st.prefix(32), 4.0)
+    assert tighten(quick, st.prefix(32), 4.0, seconds=60).nonnegative > quick.best

@@ -74,8 +74,8 @@ class Bounds:
     weighted: float | None = None
     """None where the domain is too large to compute it unasked."""
     nonnegative: float | None = None
-    pricing: float | None = None
     """None, as the next three, where it was not computed: the domain is too large or no need was seen."""
+    pricing: float | None = None
     sdp: float | None = None
     exact: float | None = None
     """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros."""

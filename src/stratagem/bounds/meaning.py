@@ -26,7 +26,9 @@ MEANINGS = {
     "closed": Meaning("that of the workload without its total, times 4E/(E - 1)^2", "@stratagem"),
     "integer": Meaning("the same with patterns of a whole number of user types", "@stratagem"),
     "weighted": Meaning("the same with the best weight on every user type", "@stratagem"),
-    "nonnegative": Meaning("that, and no pattern holds two user types less often than never", "@stratagem"),
+    "nonnegative": Meaning(
+        "a convex programme over pairs of user types; tight where patterns are small", "@stratagem"
+    ),
     "pricing": Meaning("all 2^n patterns priced by branch and bound", "@stratagem; @wentges1997weighted"),
     "sdp": Meaning(
         "a semidefinite relaxation of the patterns, with triangle cuts", "@stratagem; @padberg1989boolean"

@@ -84,13 +84,9 @@ class Ascent:
         epsilon, n = check(epsilon), workload.domain.size
         F = centred_factor(centred(workload, prior).gram, prior)
         p = uniform(n) if prior is None else prior
-        sizes = (
-            np.arange(n + 1)
-            if n <= PADDED
-            else np.arange(int(min(n, 4 * n / (1 + math.exp(epsilon)) + 8)) + 1)
-        )
+        largest = n if n <= PADDED else int(min(n, 4 * n / (1 + math.exp(epsilon)) + 8))
         finer = 1 if prior is None else FINER
-        masses = np.arange(finer * sizes[-1] + 1) / (finer * n)
+        masses = np.arange(finer * largest + 1) / (finer * n)
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
         with working_in("float64"):

@@ -29,6 +29,9 @@ PAIRED = 1024
 """Largest domain for the nonnegative bound, whose steps are eigendecompositions of this size."""
 CLOSE, CLOSER = 5e-3, 2e-3
 """Gap above which the nonnegative bound is computed although less was asked for, and gap at which its search ends."""
+SMALL = 0.15
+"""Share 1/(1 + E) of the types in optimal patterns up to which that is done: at epsilon 1.5 the weighted bound of
+prefixes is better still, at 2 no longer."""
 PRICED = 128
 """Largest domain for the pricing bound: branch and bound holds a million partial patterns of this size."""
 LARGE = 10.0
@@ -100,8 +103,10 @@ class _Tightening:
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
             self.bounds = replace(self.bounds, exact=attempted(lambda: exact(*problem, prior=p)))
-        if LISTED < n <= PAIRED and (seconds := self.left(CLOSE)):
-            self.bounds = replace(self.bounds, nonnegative=attempted(lambda: self._paired(seconds)))
+        if LISTED < n <= PAIRED and (
+            seconds := self.left(CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf)
+        ):
+            attempted(lambda: self._paired(seconds))
         few = n <= LISTED or (n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon)))
         if few and (seconds := self.left()):
             start = (patterns, self.objective, self.bounds.best)
@@ -109,12 +114,15 @@ class _Tightening:
         if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
             self.bounds = replace(self.bounds, sdp=attempted(lambda: sdp(*problem, seconds, p)))
 
-    def _paired(self, seconds: float) -> float:
-        """Return the nonnegative bound."""
-        from stratagem.bounds.nonnegative import nonnegative
+    def _paired(self, seconds: float) -> None:
+        """Compute the nonnegative bound; what it reached is kept after Ctrl-C too."""
+        from stratagem.bounds.nonnegative import Ascent
 
-        enough = self.objective / (1 + min(MARGIN * self.gap, CLOSER))
-        return nonnegative(self.workload, self.epsilon, seconds, enough, self.prior).value
+        search = Ascent.of(self.workload, self.epsilon, self.prior)
+        try:
+            search.run(seconds, self.objective / (1 + min(MARGIN * self.gap, CLOSER)))
+        finally:
+            self.bounds = replace(self.bounds, nonnegative=search.best.value)
 
     def _priced(self, found: Priced | None) -> None:
         """Take over what pattern generation found, if that is a number."""

@@ -64,9 +64,8 @@ def weighted_dual(
         return WeightedDual(safe(total, epsilon), np.ones(n), np.zeros((n, n)))
     evaluate = _Value(half, kappa, p, ulps(workload), float(seen.own.sum()))
     left, before, start = max_steps or int(np.clip(4096 // n, 3, 60)), math.inf, _first_weights(p, kappa) * n
-    while (
-        left > 0
-    ):  # a line search that met the edge of G >= 0 ends early: from its best weights there is a way on
+    # a line search that met the edge of G >= 0 ends early: from its best weights there is a way on
+    while left > 0:
         options = {"maxiter": left}
         found = minimize(evaluate, np.log(start), jac=True, method="L-BFGS-B", options=options)
         if not evaluate.best < before - FLAT:
