@@ -10,6 +10,7 @@ import numpy as np
 
 from stratagem.bounds.barrier import maximise
 from stratagem.bounds.conditioning import conditioning
+from stratagem.bounds.cube import cube
 from stratagem.bounds.krawtchouk import krawtchouk
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import COUNTED
@@ -40,7 +41,8 @@ def delsarte(spectrum: Spectrum, epsilon: float) -> float | None:
     sum_l mu_l a_l m_l <= h = max_f c^2 (p f (1 - f) + W min(f, 1 - f)^2)/(1 + c f)^2, and by Cauchy-Schwarz
     sum_l mu_l v_l/m_l >= S^2/h, S = sum_l mu_l (v_l a_l)^(1/2). w = 0 is the bound `integer`. The maximum over
     f is taken in closed form, over whole n f up to n = 2^53: the number is a bound whatever p and w the
-    search returned. For queries on single attributes the larger of it and of `conditioning` is returned.
+    search returned. For queries on single attributes the larger of it and of `conditioning` is returned, for a few
+    equal binary attributes the larger of it and of `cube`.
 
     Reference:
         Delsarte, An algebraic approach to the association schemes of coding theory, 1973.
@@ -50,7 +52,7 @@ def delsarte(spectrum: Spectrum, epsilon: float) -> float | None:
         return None
     level = spectrum.value((0,) * len(spectrum.groups))
     found = dual.best() if dual.gains.any() else 0.0
-    return level + max(found, conditioning(spectrum, epsilon, found))
+    return level + max(found, conditioning(spectrum, epsilon, found), cube(spectrum, epsilon))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,8 @@ MEANINGS = {
     "exact": Meaning("the optimum itself, up to ten user types", "@stratagem"),
     "pairwise": Meaning("two user types alone, for the worst type or query", "@stratagem"),
     "delsarte": Meaning(
-        "what translations and slices of patterns allow their spectrum", "@stratagem; @delsarte1973algebraic"
+        "what translations, slices and triples of types allow the spectrum of patterns",
+        "@stratagem; @delsarte1973algebraic; @schrijver2005new",
     ),
     "linear": Meaning(
         "one query: the linear programme of its unbiased randomisers, priced exactly",
