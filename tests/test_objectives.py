@@ -151,6 +151,30 @@ def test_the_worst_case_is_at_most_that_of_the_average_case(name):
     assert worst.gap <= 0.02
 
 
+NEAR = [
+    ("prefix", 8, "worst-case", 1.0),
+    ("all-range", 8, "worst-query", 1.0),
+    ("prefix", 16, "worst-case", 4.0),
+    ("all-range", 16, "worst-case", 4.0),
+    ("prefix", 16, "worst-query", 4.0),
+    ("histogram", 16, "worst-query", 4.0),
+    ("2-way marginals", 16, "worst-case", 1.0),
+    ("all-range", 64, "worst-case", 4.0),
+]
+
+
+@pytest.mark.parametrize("case", NEAR, ids=lambda case: " ".join(map(str, case)))
+def test_the_adversary_and_the_answers_meet(case):
+    name, n, kind, epsilon = case
+    assert st.optimise(WORKLOADS[name](n), epsilon, objective=kind).gap <= 0.01
+
+
+@pytest.mark.parametrize(("n", "kind", "epsilon"), [(8, "worst-case", 4.0), (16, "worst-query", 1.0)])
+def test_the_adversary_and_the_answers_meet_for_random_queries(n, kind, epsilon):
+    workload = st.explicit(np.random.default_rng(n).standard_normal((n // 2 + 3, n)))
+    assert st.optimise(workload, epsilon, objective=kind).gap <= 0.01
+
+
 def test_the_worst_case_at_64_types():
     workload, solver = st.prefix(64), Certified(outputs=512, max_steps=2, updates=20, gap=0.018, restarts=0)
     worst, usual = (st.optimise(workload, 1.0, solver, objective=kind) for kind in ("worst-case", "average"))

@@ -22,6 +22,9 @@ NOISE = 1e-3
 """Share of a mean that an unfinished answer may cost the adversary's next play."""
 CLOSE = 2e-3
 """Distance from the bound at which the adversary gives up."""
+EVEN, LONGER = 1.005, 3
+"""Largest variance over the best mean beyond which the adversary has more patience, and how many times more: its
+rate may have to be halved again and again before a play gets more."""
 SHARES = 65
 """Mixtures of two answers that are compared."""
 BOLDER, FASTEST = 1.25, 4.0
@@ -49,7 +52,8 @@ class Saddle(Solver):
     moves: int = 64
     """Most moves of the adversary."""
     patience: int = 8
-    """Moves that together must lower the largest variance, or bring it nearer to the mean, by `tolerance`."""
+    """Moves that together must lower the largest variance, or bring it nearer to the mean, by `tolerance`, once the
+    variances are nearly even."""
     tolerance: float = 2e-4
 
     @property
@@ -75,7 +79,8 @@ class Saddle(Solver):
         found = self._between(state.found, given).unless(given.unless(state.found))
         trace, ratios = (*state.trace, found.value), (*state.ratios, found.value / best.mean)
         close = found.value <= (1 + CLOSE) * problem.lower_bound
-        idle = self._idle(trace) and self._idle(ratios)
+        patience = self.patience if ratios[-1] <= EVEN else LONGER * self.patience
+        idle = _idle(trace, patience, self.tolerance) and _idle(ratios, patience, self.tolerance)
         return Standing(answer, found, best.onwards(), best, trace, ratios, close or idle)
 
     def finish(self, problem: Problem, state: Standing) -> Strategy:
@@ -121,9 +126,10 @@ class Saddle(Solver):
         close = found.value <= (1 + CLOSE) * problem.lower_bound
         return Standing(answer, found, first, even, (found.value,), (found.value / even.mean,), close)
 
-    def _idle(self, trace: tuple[float, ...]) -> bool:
-        """Return whether the last moves together gained too little."""
-        return len(trace) > self.patience and trace[-1] > (1 - self.tolerance) * trace[-1 - self.patience]
+
+def _idle(trace: tuple[float, ...], moves: int, tolerance: float) -> bool:
+    """Return whether the last moves together gained too little."""
+    return len(trace) > moves and trace[-1] > (1 - tolerance) * trace[-1 - moves]
 
 
 def _round(state: Round | Polish) -> Round:
