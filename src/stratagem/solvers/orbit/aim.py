@@ -15,9 +15,10 @@ from stratagem.workloads import Workload
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted
 
-CYCLE = 1.28
-"""Length of the cycle for prefixes in multiples of the domain: shorter ones make the ends neighbours, on longer
-ones translates differ more in how much of the domain they hold."""
+STRETCH, SLOPE = 0.28, 0.54
+"""By how much of the domain the cycle for prefixes is longer: at most STRETCH, and SLOPE (1 + E)^(-1/2). Shorter cycles
+make the ends neighbours, on longer ones translates differ more in how much of the domain they hold, the more so the
+smaller the patterns are. At n = 4096 the best lengths were 1.28, 1.2, 1.1 and 1.05 for epsilon 1, 2, 3 and 4."""
 ALTERNATIONS = 50
 """Alternations of estimator and spectrum on a window."""
 SETTLED = 1e-5
@@ -50,7 +51,8 @@ class Aim:
         if not self.windowed:
             return self.sizes
         n = self.sizes[0]
-        return (fast_length(max(n + 2, math.ceil(CYCLE * n))),)
+        stretch = min(STRETCH, SLOPE / math.sqrt(1 + self.ratio))
+        return (fast_length(max(n + 2, math.ceil((1 + stretch) * n))),)
 
     @property
     def half(self) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -89,8 +89,9 @@ class Orbit(Solver):
 
     Averaged over translations the information is diagonal in the characters, with eigenvalues m = sum_b w_b
     |x_b^|^2, and L = sum v/m. Patterns are shaped to follow the best m, each making up for what those before
-    lack; weights are optimal within 1e-9. Prefixes take a cycle of 1.28 n points, of which the domain is a
-    window; a histogram of one attribute takes cyclotomic classes of a prime, exactly flat.
+    lack, in the sizes that were given weight; weights are optimal within 1e-9. Prefixes take a cycle of at most
+    1.28 n points, of which the domain is a window; a histogram of one attribute takes cyclotomic classes of a
+    prime, exactly flat.
     Queries that translations change are answered without bias all the same, the less well the more they change.
 
     Raises:
@@ -176,8 +177,9 @@ class Orbit(Solver):
         axes, total = tuple(range(len(aim.sizes))), state.total.copy()
         drawn, energies = [], []
         most = self.patterns or (MANY if aim.workload.domain_size <= SINGLE else FEW)
-        for count in range(len(state.patterns), min(len(state.patterns) + BATCH, most)):
-            inside = shaping.draw(total, count, state.rng)
+        many = min(BATCH, most - len(state.patterns))
+        for count, size in enumerate(_sizes(shaping.sizes, state, many), len(state.patterns)):
+            inside = shaping.draw(total, count, state.rng, size)
             energy = shaping.energies(inside)
             total += energy
             drawn.append(Pattern.of(axes, inside))
@@ -197,6 +199,15 @@ class Orbit(Solver):
     def finish(self, problem: Problem, state: Any) -> OrbitStrategy:
         """Return all translates of the patterns that occur."""
         return state.strategy
+
+
+def _sizes(tried: Sequence[int], state: Mixture, many: int) -> list[int]:
+    """Return the sizes of the next patterns: all in turn to begin with, then those of earlier ones, by weight."""
+    if not state.patterns:
+        return [tried[i % len(tried)] for i in range(many)]
+    shares = np.cumsum(state.weights)
+    quantiles = (np.arange(many) + 0.5) / max(many, 1) * shares[-1]
+    return [state.patterns[b].size for b in np.searchsorted(shares, quantiles)]
 
 
 def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:

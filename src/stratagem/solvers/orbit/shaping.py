@@ -19,6 +19,9 @@ CLIP = 10.0
 """Largest such ratio, and largest inverse."""
 LEAST, MOST = 0.1, 4.0
 """What a pattern may be asked for at a frequency, as multiples of the wanted mean."""
+DOUBLINGS, WIDEST = 5, 1 / 8
+"""Doublings of the size that are tried while a set stays below this share of the group: beyond it no set of twice
+the best size was ever given weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,7 @@ class Shaping:
 
     shape: tuple[int, ...]
     size: int
-    """|T|."""
+    """|T| with the most energy."""
     ratio: float
     """E."""
     target: np.ndarray
@@ -48,8 +51,19 @@ class Shaping:
         energy = N * (k * E**2 + N - k) / (k * E + N - k) ** 2 - 1
         return self.target * (energy / (self.target * multiplicities(self.shape)).sum())
 
-    def draw(self, total: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Return a set as a boolean array, the next after `count` sets whose energies sum to `total`."""
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes |T| that are worth a try: the best one and some doublings, which have less energy but more of it low.
+
+        Where E is large a set of the best size has few elements, and no two of them may be far apart without being
+        less often together than never: its spectrum is flatter than the target. Larger sets make up for that.
+        """
+        most = WIDEST * float(np.prod(self.shape))
+        doubled = (self.size << i for i in range(1, DOUBLINGS + 1))
+        return (self.size, *(size for size in doubled if size <= most))
+
+    def draw(self, total: np.ndarray, count: int, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Return a set of some size as a boolean array, the next after `count` sets whose energies sum to `total`."""
         positive = self.wanted > 0
         have = np.divide(total, self.wanted, out=np.full(total.shape, float(count)), where=positive)
         asked = np.clip(1 + count - have, LEAST, MOST)
@@ -58,26 +72,26 @@ class Shaping:
         weights = self.wanted ** (STEEPER / 2) * np.sqrt(asked)
         spectrum = rfftn(rng.standard_normal(self.shape))
         for _ in range(ROUNDS):
-            spectrum = rfftn(self._largest(weights, spectrum).astype(float))
+            spectrum = rfftn(self._largest(weights, spectrum, size).astype(float))
             spectrum.flat[0] = 0
             amplitudes = np.abs(spectrum)
             amplitudes /= np.sqrt(np.square(amplitudes).sum())
             excess = np.divide(amplitudes, wanted, out=np.ones_like(wanted), where=wanted > 0)
             weights *= np.clip(excess, 1 / CLIP, CLIP) ** -CORRECTION
-        return self._largest(weights, spectrum)
+        return self._largest(weights, spectrum, size)
 
     def energies(self, inside: np.ndarray) -> np.ndarray:
         """Return |x^|^2 of a set at the half spectrum, x = s/(1^T s)."""
         s = np.where(inside, self.ratio, 1.0)
         return np.square(np.abs(rfftn(s / s.sum())))
 
-    def _largest(self, weights: np.ndarray, spectrum: np.ndarray) -> np.ndarray:
+    def _largest(self, weights: np.ndarray, spectrum: np.ndarray, size: int) -> np.ndarray:
         """Return the `size` largest values of the field with these amplitudes and the phases of the spectrum."""
         amplitudes = np.abs(spectrum)
         phases = np.divide(spectrum, amplitudes, out=np.ones_like(spectrum), where=amplitudes > 0)
         field = irfftn(weights * phases, self.shape).ravel()
         inside = np.zeros(field.size, dtype=bool)
-        inside[np.argpartition(-field, self.size)[: self.size]] = True
+        inside[np.argpartition(-field, size)[:size]] = True
         return inside.reshape(self.shape)
 
 
