@@ -212,20 +212,20 @@ def _loss(point: jax.Array, terms: Terms, smoothing: float, barrier: float, full
     linear = (c**2 / a)[:, None] * (jnp.outer(1 - 2 * f, gamma) + jnp.outer(2 * f, nu)) - c * prices
     constant = (c * f) ** 2 / a * (gamma - nu).sum() - prices.sum()
     width = smoothing * jax.lax.stop_gradient(jnp.abs(linear).max())
-    excess = (constant + _largest(linear, h, n * f, width)) / a
+    excess = (constant + largest(linear, h, n * f, width)) / a
     width = smoothing * jax.lax.stop_gradient(jnp.abs(prices.mean()) + jnp.abs(excess).max())
     D = prices.sum() + n * width * jax.nn.logsumexp(excess / width)
-    S: jax.Array = _spectral(F.T @ G @ F, _root)
+    S: jax.Array = spectral(F.T @ G @ F, root)
     value = jnp.log(D) - 2 * jnp.log(S)
     if full:
         return value
     unit = h / jnp.linalg.norm(h)
     P = jnp.eye(n) - jnp.outer(unit, unit)
-    logarithm: jax.Array = _spectral(P @ G @ P + jnp.outer(unit, unit), _logarithm)
-    return value - barrier / n * logarithm
+    volume: jax.Array = spectral(P @ G @ P + jnp.outer(unit, unit), logarithm)
+    return value - barrier / n * volume
 
 
-def _largest(linear: jax.Array, h: jax.Array, mass: jax.Array, width: jax.Array) -> jax.Array:
+def largest(linear: jax.Array, h: jax.Array, mass: jax.Array, width: jax.Array) -> jax.Array:
     """Return the minimum over t of mass t + width sum softplus((linear - t h)/width) for every row (K,)."""
 
     def halved(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -242,21 +242,21 @@ def _largest(linear: jax.Array, h: jax.Array, mass: jax.Array, width: jax.Array)
 Function = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
 
 
-def _root(values: jax.Array) -> tuple[jax.Array, jax.Array]:
+def root(values: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return x^(1/2) and its derivative; below EDGE the tangent, which is concave and finite too."""
     inside = jnp.maximum(values, EDGE)
     slope = 0.5 / jnp.sqrt(inside)
     return jnp.sqrt(inside) + slope * (values - inside), slope
 
 
-def _logarithm(values: jax.Array) -> tuple[jax.Array, jax.Array]:
+def logarithm(values: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return log x and its derivative; below EDGE the tangent."""
     inside = jnp.maximum(values, EDGE)
     return jnp.log(inside) + (values - inside) / inside, 1 / inside
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(1,))
-def _spectral(H: jax.Array, function: Function) -> jax.Array:
+def spectral(H: jax.Array, function: Function) -> jax.Array:
     """Return the sum of a function over the eigenvalues of a symmetric H (r x r)."""
     return function(jnp.linalg.eigvalsh(H))[0].sum()
 
@@ -273,4 +273,4 @@ def _spectral_backward(function: Function, slope: jax.Array, cotangent: jax.Arra
     return (cotangent * slope,)
 
 
-_spectral.defvjp(_spectral_forward, _spectral_backward)
+spectral.defvjp(_spectral_forward, _spectral_backward)

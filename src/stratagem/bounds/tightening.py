@@ -21,6 +21,7 @@ from stratagem.bounds.sdp import sdp
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.workloads import Workload
+from stratagem.workloads.line import Line, line
 
 if TYPE_CHECKING:
     from stratagem.bounds import Bounds
@@ -32,6 +33,9 @@ CLOSE, CLOSER = 5e-3, 2e-3
 SMALL = 0.15
 """Share 1/(1 + E) of the types in optimal patterns up to which that is done: at epsilon 1.5 the weighted bound of
 prefixes is better still, at 2 no longer."""
+LONG, LONGEST, MODEST, PATIENCE = 1024, 1 << 20, 0.05, 20.0
+"""User types of prefixes and ranges whose nonnegative bound has smooth matrices, the gap above which it is computed
+and the seconds it may take: its eight stages take about 3 on an idle machine."""
 PRICED = 128
 """Largest domain for the pricing bound: branch and bound holds a million partial patterns of this size."""
 LARGE = 10.0
@@ -56,7 +60,8 @@ def tighten(
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
-    In this order: the exact optimum up to n = 10, the nonnegative bound for n > 20 up to 1024, pricing up to n = 20,
+    In this order: the exact optimum up to n = 10, the nonnegative bound for n > 20 up to 1024, of prefixes and all
+    ranges up to 2^20 where the gap is above 5 %, pricing up to n = 20,
     and up to n = 128 while optimal patterns have at most ten elements, the semidefinite bound up to n = 32.
     Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
@@ -103,7 +108,11 @@ class _Tightening:
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
             self.bounds = replace(self.bounds, exact=attempted(lambda: exact(*problem, prior=p)))
-        if LISTED < n <= PAIRED and (
+        path = line(self.workload) if p is None and LONG <= n <= LONGEST else None
+        if path is not None:
+            if self.objective > self.bounds.best * (1 + MODEST) and (seconds := self.left()):
+                attempted(lambda: self._smooth(path, min(seconds, PATIENCE)))
+        elif LISTED < n <= PAIRED and (
             seconds := self.left(CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf)
         ):
             attempted(lambda: self._paired(seconds))
@@ -120,9 +129,23 @@ class _Tightening:
 
         search = Ascent.of(self.workload, self.epsilon, self.prior)
         try:
-            search.run(seconds, self.objective / (1 + min(MARGIN * self.gap, CLOSER)))
+            search.run(seconds, self._enough())
         finally:
             self.bounds = replace(self.bounds, nonnegative=search.best.value)
+
+    def _smooth(self, path: Line, seconds: float) -> None:
+        """Compute the nonnegative bound of prefixes and ranges of many values."""
+        from stratagem.bounds.path import Search
+
+        search = Search(path, self.epsilon)
+        try:
+            search.run(seconds, self._enough())
+        finally:
+            self.bounds = replace(self.bounds, nonnegative=search.best.value)
+
+    def _enough(self) -> float:
+        """Return the bound at which the search for a nonnegative one ends."""
+        return self.objective / (1 + min(MARGIN * self.gap, CLOSER))
 
     def _priced(self, found: Priced | None) -> None:
         """Take over what pattern generation found, if that is a number."""

@@ -39,6 +39,7 @@ from stratagem.strategies import InvariantStrategy, Strategy, TableSampling
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.line import line
 
 ROUNDING = 1e-9
 """Room between an objective and a bound that rounding may use up, relative to the bound or to tr V/n."""
@@ -115,12 +116,13 @@ def optimise(
     else:
         found = _found(chosen, problem, on_step)
     best = _best(aim, problem, chosen, found, fallback)
-    if best.status not in FINAL and isinstance(best.strategy, Strategy):
+    dense = best.strategy if isinstance(best.strategy, Strategy) else None
+    if best.status not in FINAL and (dense is not None or line(workload) is not None):
         wanted = chosen.limits.gap or CERTIFIED
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
         )
-        near = Near(best.objective, support(best.strategy), _mixture(found))
+        near = Near(best.objective, None if dense is None else support(dense), _mixture(found))
         bounds = aim.tightened(bounds, epsilon, near, wanted, allowed)
     solution = Solution(
         aim,
