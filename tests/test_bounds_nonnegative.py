@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import exact, lower_bounds, tighten
+from stratagem.bounds import exact, lower_bounds, tighten, tightening
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.nuclear import total_term
 from stratagem.bounds.proof import Proof
@@ -151,3 +151,15 @@ def test_what_an_interruption_leaves_is_kept(monkeypatch):
     monkeypatch.setattr(Ascent, "_descend", interrupted)
     quick = lower_bounds(st.prefix(32), 4.0)
     assert tighten(quick, st.prefix(32), 4.0, seconds=60).nonnegative > quick.best
+
+
+def test_it_leaves_the_time_to_branch_and_bound_where_it_is_not_worth_it(monkeypatch):
+    """Under this prior it begins far below the weighted bound: without any steps it is asked once, not 14 times."""
+    stages = []
+    monkeypatch.setattr(tightening, "TRIED", 0.0)
+    monkeypatch.setattr(Ascent, "_descend", lambda search, smoothing, deadline: stages.append(smoothing))
+    prior = np.random.default_rng(5).exponential(size=64) ** 2
+    quick = lower_bounds(st.prefix(64), 3.0, prior)
+    tight = tighten(quick, st.prefix(64), 3.0, seconds=3, prior=prior)
+    assert len(stages) == 1
+    assert tight.nonnegative < quick.best <= tight.best
