@@ -12,6 +12,7 @@ import pytest
 import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, pricing, sdp
+from stratagem.bounds.nonnegative import nonnegative
 from stratagem.objective import KINDS, named_objective
 
 COUNT = int(float(os.environ.get("STRATAGEM_SMALL_PROBLEMS", "60")))
@@ -22,6 +23,8 @@ SIZES = [0.04, 0.16, 0.22, 0.22, 0.2, 0.11, 0.05]
 ROWS = ("predicates", "gaussian", "few", "whole", "differences", "prefix", "alike", "total")
 SCALES = ("none", "one", "each", "heavy total")
 GOLDEN = json.loads((Path(__file__).parent / "golden_small.json").read_text())
+ALLOWANCES = 5e-10
+"""Each of two bounds takes 1e-10 off L = 2.5, at epsilon 20 a hundredth of the variance that is left beside tr V."""
 EXPENSIVE = 20
 """Every so many problems the bounds that cost most are judged too."""
 
@@ -89,6 +92,7 @@ def judged(number):
         bounds |= {
             "pricing": pricing(workload, epsilon, seconds=0.3, prior=aim.prior),
             "sdp": sdp(workload, epsilon, seconds=2.0, prior=aim.prior),
+            "nonnegative": nonnegative(workload, epsilon, 2.0, prior=aim.prior).value,
         }
     found = optimum(workload.matrix(), epsilon, aim.prior, kind)
     assert found.gap <= Decimal("1e-12") * found.value.copy_abs()
@@ -109,7 +113,7 @@ def test_a_total_that_outweighs_all_else_by_far_leaves_the_digits_of_the_rest(ep
     assert max(bounds.known().values()) <= found.value
     if objective != "average":
         alone = named_objective(objective, st.explicit(st.prefix(n).matrix()), None).bounds(epsilon)
-        assert bounds.best == pytest.approx(alone.best, rel=1e-2)
+        assert bounds.best == pytest.approx(alone.best, rel=1e-2, abs=ALLOWANCES)
         strategy, plain = st.randomised_response(n, epsilon), named_objective(objective, st.prefix(n), None)
         value = aim.value(strategy, None)
         assert value == pytest.approx(plain.value(strategy, None), rel=1e-6)

@@ -1,13 +1,17 @@
 """The nonnegative bound: its proof against all patterns one by one, and its value against the exact optimum."""
 
 import itertools
+import math
+import os
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import exact, lower_bounds, tighten, tightening
+from optimum import optimum
+from stratagem.bounds import exact, lower_bounds, tighten
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.nuclear import total_term
 from stratagem.bounds.proof import Proof
@@ -21,10 +25,12 @@ PRIOR = np.array([0.05, 0.3, 0.1, 0.25, 0.0, 0.3])
 def arbitrary(seed, epsilon, prior):
     """A proof of six user types from random arrays, which nobody optimised."""
     rng, workload = np.random.default_rng(seed), st.prefix(6)
-    upper = np.triu(rng.random((6, 6)) * rng.choice([0.01, 1.0]), 1)
+    upper = np.triu(rng.uniform(-0.2, 1, (6, 6)) * rng.choice([0.01, 1.0]), 1)
     return Proof(
         gamma=rng.random(6) + 0.1,
         avoided=upper + upper.T,
+        spread=rng.normal(size=6) * rng.choice([0.0, 0.2]),
+        level=(float(rng.normal()), float(rng.normal())),
         prices=rng.normal(size=6) * rng.choice([0.1, 1.0]),
         factor=centred_factor(centred(workload, prior).gram, prior),
         total=total_term(workload, prior),
@@ -40,7 +46,7 @@ def listed(proof):
     S = 1 + (np.exp(proof.epsilon) - 1) * X
     a = n * S @ p
     A = np.eye(n) - np.outer(np.ones(n), p)
-    G = A.T @ (np.diag(proof.gamma) - proof.avoided) @ A
+    G = A.T @ proof.matrix(proof.gamma) @ A
     return proof.prices.sum() + n * ((((S @ G) * S).sum(axis=1) - a * (S @ proof.prices)) / a**2).max()
 
 
@@ -49,13 +55,32 @@ def listed(proof):
 @pytest.mark.parametrize("seed", range(10))
 def test_any_arrays_prove_no_more_than_all_patterns_allow(seed, epsilon, prior):
     proof = arbitrary(seed, epsilon, prior)
-    raised = replace(proof, gamma=proof._definite())
+    raised = replace(proof, gamma=proof.definite())
     D = listed(raised)
-    G = np.diag(raised.gamma) - raised.avoided
+    G = raised.matrix(raised.gamma)
     S = np.sqrt(np.maximum(np.linalg.eigvalsh(proof.factor.T @ G @ proof.factor), 0)).sum()
     assert D > 0
-    assert proof.total < proof.value <= proof.total + S**2 / D
+    assert proof.total < proof.value <= proof.total + S**2 / D * (1 + 1e-9)
+    assert proof.value >= (proof.total + S**2 / D) * (1 - 1e-6)
     assert proof.value <= exact(st.prefix(6), epsilon, prior=prior) * (1 + 2e-7)
+
+
+@pytest.mark.parametrize("prior", [None, PRIOR], ids=["uniform", "prior"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_not_listed_is_bounded_from_above(monkeypatch, seed, epsilon, prior):
+    """Patterns of any size below six are listed and the others bounded, as on large domains; N >= 0 is needed then."""
+    proof = arbitrary(seed, epsilon, prior)
+    whole = replace(proof, avoided=np.abs(proof.avoided))
+    sizes = (0, 2, 4) if prior is None else (0,)
+    for size in sizes:
+        monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n, count, size=size: size)
+        found = replace(whole).value
+        monkeypatch.undo()
+        assert proof.total * (1 - 1e-9) <= found <= whole.value * (1 + 1e-12)
+        monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n, count, size=size: size)
+        assert (proof.avoided >= 0).all() or replace(proof).value <= proof.total
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize("prior", [None, PRIOR], ids=["uniform", "prior"])
@@ -84,18 +109,46 @@ def test_close_to_the_optimum_and_never_above(name, epsilon):
     assert optimum * (1 - 2e-3) <= found <= optimum * (1 + 2e-7)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_random_queries_and_priors(seed):
-    rng = np.random.default_rng(seed)
-    workload, epsilon = (
-        st.explicit(rng.normal(size=(int(rng.integers(1, 8)), 6))),
-        float(rng.uniform(0.05, 12)),
+COUNT = int(os.environ.get("STRATAGEM_RANDOM_WORKLOADS", "40"))
+"""Random problems; 500 take about ten minutes."""
+
+
+def drawn(number):
+    """Workload, epsilon and prior number 0, 1, ...: low rank, columns that repeat, prefixes, priors with zeros."""
+    rng = np.random.default_rng([18, number])
+    n, epsilon = int(rng.integers(2, 9)), float(np.exp(rng.uniform(math.log(0.01), math.log(15))))
+    W = rng.normal(size=(int(rng.integers(1, n + 3)), n))
+    kinds = (
+        W,
+        W > 0,
+        np.cumsum(W, axis=1),
+        W[:, rng.integers(0, max(1, n // 2), n)],
+        np.tril(np.ones((n, n))),
     )
-    prior = rng.dirichlet(np.ones(6)) if seed % 2 else None
-    search = Ascent.of(workload, epsilon, prior)
-    begun = search.best.value
-    search.run()
-    assert begun <= search.best.value <= exact(workload, epsilon, prior=prior) * (1 + 2e-7)
+    prior = (
+        rng.dirichlet(np.full(n, 0.7)) * np.append(1.0, rng.random(n - 1) < 0.8)
+        if rng.random() < 0.4
+        else None
+    )
+    return (
+        st.explicit(kinds[rng.integers(5)].astype(float)),
+        epsilon,
+        None if prior is None else prior / prior.sum(),
+    )
+
+
+def test_random_workloads_are_bounded_within_a_fifth_of_a_percent_and_never_above_the_optimum():
+    """The optimum in decimals judges what is above: under a prior with zeros `exact` is a little below it."""
+    gaps = []
+    for number in range(COUNT):
+        workload, epsilon, prior = drawn(number)
+        found, near = nonnegative(workload, epsilon, prior=prior).value, exact(workload, epsilon, prior=prior)
+        if found > near * (1 + 1e-9):
+            judge = optimum(workload.matrix(), epsilon, prior, "average")
+            assert Decimal(found) <= judge.value + judge.gap
+        gaps.append(near / found - 1 if found else 0.0)
+        assert epsilon < 0.5 or gaps[-1] <= 1e-2, number
+    assert np.mean(np.array(gaps) <= 2e-3) >= 0.95
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(2.0, 9145), (4.0, 2940), (8.0, 2108)])
@@ -118,11 +171,13 @@ def test_the_search_stops_where_it_is_told():
 
 
 def test_an_interruption_leaves_a_bound():
-    def interrupted(bound):
-        raise KeyboardInterrupt
-
     search = Ascent.of(st.prefix(16), 4.0)
     start = search.best.value
+
+    def interrupted(bound):
+        if bound > start:
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
         search.run(stop=interrupted)
     assert start < search.best.value <= 1.001 * nonnegative(st.prefix(16), 4.0).value
@@ -151,15 +206,3 @@ def test_what_an_interruption_leaves_is_kept(monkeypatch):
     monkeypatch.setattr(Ascent, "_descend", interrupted)
     quick = lower_bounds(st.prefix(32), 4.0)
     assert tighten(quick, st.prefix(32), 4.0, seconds=60).nonnegative > quick.best
-
-
-def test_it_leaves_the_time_to_branch_and_bound_where_it_is_not_worth_it(monkeypatch):
-    """Under this prior it begins far below the weighted bound: without any steps it is asked once, not 14 times."""
-    stages = []
-    monkeypatch.setattr(tightening, "TRIED", 0.0)
-    monkeypatch.setattr(Ascent, "_descend", lambda search, smoothing, deadline: stages.append(smoothing))
-    prior = np.random.default_rng(5).exponential(size=64) ** 2
-    quick = lower_bounds(st.prefix(64), 3.0, prior)
-    tight = tighten(quick, st.prefix(64), 3.0, seconds=3, prior=prior)
-    assert len(stages) == 1
-    assert tight.nonnegative < quick.best <= tight.best

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from stratagem.bounds.allowance import safe, ulps
-from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.master import solve
 from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.proof import Proof
+from stratagem.numeric.linalg import centred_factor
+from stratagem.prior import uniform
 from stratagem.privacy import check
 from stratagem.workloads import Workload
 from stratagem.workloads.difference import centred
@@ -38,25 +41,33 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
         raise ValueError(
             f"The domain has {n} elements; all patterns are tried up to {LIMIT}: use pricing instead."
         )
-    return safe(total_term(workload, prior) + _beside_total(workload, E, gap, prior), epsilon)
-
-
-def _beside_total(workload: Workload, E: float, gap: float, prior: np.ndarray | None) -> float:
-    """Return the least tr(M^-1 A V A^T), A = I - 1 p^T, for queries of size one: M (n p) = 1 settles the total."""
-    seen, X = centred(workload, prior), all_patterns(workload.domain_size)
+    total, seen = total_term(workload, prior), centred(workload, prior)
     size = float(seen.own.sum())
     if not seen.gram.any():
-        return 0.0
-    V = seen.gram / size
+        return safe(total, epsilon)
+    X = all_patterns(n)
     try:
-        centre = solve(1 + (E - 1) * X[1:-1], V, gap, prior=prior)
+        centre = solve(1 + (E - 1) * X[1:-1], seen.gram / size, gap, prior=prior)
     except np.linalg.LinAlgError:  # epsilon about 1e-6: two-level rows are constant rows up to rounding
-        return 0.0
-    error = ulps(workload) / float(np.trace(V))
-    certificate = Certificate.of(V, centre.information, centre.multiplier, E, prior, error)
-    slack = certificate.slack
-    lower = (slack.values(X) - slack.rounding[X.sum(axis=1)]) / slack.lengths[X.sum(axis=1)]
-    return certificate.value(float(lower.min())) * size
+        return safe(total, epsilon)
+    B = np.linalg.solve(centre.information, centred_factor(seen.gram / size, prior))
+    G = B @ B.T
+    proof = Proof(
+        gamma=np.diag(G).copy(),
+        avoided=np.diag(np.diag(G)) - G,
+        spread=np.zeros(n),
+        level=(0.0, 0.0),
+        prices=centre.multiplier,
+        factor=centred_factor(seen.gram, prior),
+        total=total,
+        epsilon=epsilon,
+        prior=prior,
+        ulps=ulps(workload),
+    )
+    # an unlikely type has h = 0 in a = h^T s: what its own price lacks is added there and not to delta
+    S, h = 1 + (E - 1) * X, n * (uniform(n) if prior is None else prior)
+    lacking = proof.excess(X.astype(float), proof.gamma) * (S @ h) / S.sum(axis=1)
+    return replace(proof, prices=proof.prices + max(0.0, float(lacking.max()))).value
 
 
 def all_patterns(n: int) -> np.ndarray:

@@ -6,17 +6,17 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from stratagem.bounds.allowance import ulps
 from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.patterns import listed_patterns, listed_size
 from stratagem.bounds.proof import Proof
+from stratagem.bounds.smooth import Terms, ends, loss
+from stratagem.bounds.weighted import weighted_dual
 from stratagem.numeric.linalg import centred_factor, squared_distances
 from stratagem.numeric.precision import working_in
 from stratagem.prior import uniform
@@ -26,33 +26,20 @@ from stratagem.workloads.difference import centred
 
 SMOOTHINGS = tuple(0.01 * 0.5**stage for stage in range(14))
 """Relative widths of what is smoothed, one a stage: each halving gains about half of what is left to gain."""
-STEPS, MEMORY = 60, 20
+FINE, SMALL = 1e-3, 0.15
+"""Largest width where optimal patterns hold more than this share 1/(1 + E) of the types: the start is near there."""
+STEPS, MEMORY = 100, 20
 """Steps of L-BFGS-B in a stage, and steps that it remembers."""
+BARRIER = 10.0
+"""Weight of the barrier of low rank, in widths of what is smoothed."""
 SHARES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
 """Shares of distances in N that are tried for the start."""
-EDGE = 1e-9
-"""Eigenvalue, relative to tr V, below which a square root or a logarithm goes on as its tangent."""
-HALVINGS = 45
-"""Bisections of a multiplier; any multiplier gives a valid bound."""
 PADDED = 64
 """Domain size up to which all sizes of patterns and n columns of F are looked at, so that few shapes are compiled."""
+ROWS = 1 << 23
+"""Products in x^T G x of the patterns that a stage looks at one by one."""
 FINER = 4
 """Masses of patterns under a prior for each of the sizes 1, 2, ... in the average case."""
-LEAST = 1e-6
-"""Least weight n p of a user type by which a multiplier is divided."""
-
-
-class Terms(NamedTuple):
-    """The numbers of a problem, V scaled to trace one."""
-
-    F: jax.Array
-    """(n x r)"""
-    h: jax.Array
-    """n p (n,)"""
-    f: jax.Array
-    """Masses of patterns that are looked at (K,)."""
-    c: jax.Array
-    """E - 1."""
 
 
 @dataclass(eq=False)
@@ -68,7 +55,7 @@ class Ascent:
     terms: Terms
     best: Proof
     point: np.ndarray
-    """(gamma, lambda, N above its diagonal), in units in which diag(gamma) - N has entries of size one."""
+    """(gamma, lambda n/(E - 1), w, r_0, r_1, N above its diagonal), in units in which G has entries of size one."""
     full: bool
     """Whether V has full rank on h^perp."""
 
@@ -84,16 +71,18 @@ class Ascent:
         epsilon, n = check(epsilon), workload.domain.size
         F = centred_factor(centred(workload, prior).gram, prior)
         p = uniform(n) if prior is None else prior
+        listed = listed_size(n, prior is None)
         largest = n if n <= PADDED else int(min(n, 4 * n / (1 + math.exp(epsilon)) + 8))
         finer = 1 if prior is None else FINER
-        masses = np.arange(finer * largest + 1) / (finer * n)
+        masses = np.arange(finer * listed + 1, finer * largest + 1) / (finer * n)
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
         with working_in("float64"):
-            terms = Terms(*map(jnp.asarray, (columns / unit, n * p, masses, math.expm1(epsilon))))
+            terms = Terms(
+                *map(jnp.asarray, (columns / unit, n * p, np.zeros((1, n)), masses, math.expm1(epsilon)))
+            )
         best = max(_starts(workload, F, p, epsilon, prior), key=lambda proof: proof.value)
-        point = np.concatenate([best.gamma, best.prices, best.avoided[np.triu_indices(n, 1)]])
-        return cls(terms, best, point, F.shape[1] == n - 1)
+        return cls(terms, best, _point(best), F.shape[1] == n - 1)
 
     def run(
         self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
@@ -105,9 +94,15 @@ class Ascent:
         deadline = time.monotonic() + seconds
         if not self.best.factor.any():
             return
-        for smoothing in SMOOTHINGS:
+        proof = self.best
+        small = 1 / (1 + math.exp(proof.epsilon)) <= SMALL
+        for smoothing in SMOOTHINGS if small else [width for width in SMOOTHINGS if width <= FINE]:
+            with working_in("float64"):
+                self.terms = self.terms._replace(X=jnp.asarray(_worst(proof)))
             self._descend(smoothing, deadline)
-            self.best = max(self.best, self._proof(), key=lambda proof: proof.value)
+            proof = self._proof()
+            self.point = _point(proof)
+            self.best = max(self.best, proof, key=lambda proof: proof.value)
             done = self.best.value >= enough or time.monotonic() > deadline
             if done or (stop is not None and stop(self.best.value)):
                 break
@@ -115,11 +110,15 @@ class Ascent:
     def _descend(self, smoothing: float, deadline: float) -> None:
         """Make the steps of one stage."""
         n = len(self.best.gamma)
-        self.point = self.point / np.mean(self.point[:n] + self._avoided().sum(axis=1))
-        barrier = 0.0 if self.full else smoothing
+        parts = ends(n)
+        gamma, _, _, _, upper = np.split(self.point, parts)
+        unit = np.mean(gamma + np.abs(_symmetric(upper, n)).sum(axis=1))
+        self.point = self.point / unit
+        self.point[parts[1] : parts[3]] *= math.sqrt(unit)
+        barrier = 0.0 if self.full else BARRIER * smoothing
 
         def fall(point: np.ndarray) -> tuple[float, np.ndarray]:
-            value, slope = _loss(point, self.terms, smoothing, barrier, self.full)
+            value, slope = loss(point, self.terms, smoothing, barrier, self.full)
             return float(value), np.array(slope)
 
         def step(intermediate_result: OptimizeResult) -> None:
@@ -127,24 +126,27 @@ class Ascent:
             if time.monotonic() > deadline:
                 raise StopIteration
 
-        limits = [(0, None)] * n + [(None, None)] * n + [(0, None)] * (len(self.point) - 2 * n)
+        least = 0 if len(self.terms.f) else None
+        limits = [(0, None)] * n + [(None, None)] * (parts[-1] - n) + [(least, None)] * len(upper)
         options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-9}
         with working_in("float64"):
             minimize(
                 fall, self.point, jac=True, method="L-BFGS-B", bounds=limits, callback=step, options=options
             )
 
-    def _avoided(self) -> np.ndarray:
-        """Return N (n x n) of the present point."""
-        n = len(self.best.gamma)
-        upper = np.zeros((n, n))
-        upper[np.triu_indices(n, 1)] = self.point[2 * n :]
-        return upper + upper.T
-
     def _proof(self) -> Proof:
         """Return what the present point proves."""
         n = len(self.best.gamma)
-        return replace(self.best, gamma=self.point[:n], prices=self.point[n : 2 * n], avoided=self._avoided())
+        gamma, prices, spread, (first, second), upper = np.split(self.point, ends(n))
+        found = replace(
+            self.best,
+            gamma=gamma,
+            prices=prices * math.expm1(self.best.epsilon) / n,
+            spread=spread,
+            level=(float(first), float(second)),
+            avoided=_symmetric(upper, n),
+        )
+        return found if len(self.terms.f) else _centred(found)
 
 
 def nonnegative(
@@ -173,22 +175,31 @@ def nonnegative(
 def _starts(
     workload: Workload, F: np.ndarray, p: np.ndarray, epsilon: float, prior: np.ndarray | None
 ) -> list[Proof]:
-    """Return proofs to begin with; their prices make all types alike to patterns of n/(1 + E) types, at least one."""
+    """Return proofs to begin with: the weighted bound, and mixtures of it with squared distances of columns.
+
+    The prices of distances make all types alike to patterns of n/(1 + E) types, at least one.
+    """
     n, c = len(F), math.expm1(epsilon)
     f = max(1 / (2 + c), 1 / n)
     unit = F / (np.linalg.norm(F) or 1.0)
-    gamma, distances = np.maximum(n * p, 1e-3), squared_distances(unit, unit) * np.outer(p, p)
+    distances = squared_distances(unit, unit) * np.outer(p, p)
     distances = np.maximum(distances + distances.T, 0) * (1 - np.eye(n))
-    distances *= gamma.sum() / (distances.sum() or 1.0)
+    weights = weighted_dual(workload, epsilon, prior=prior).gamma
+    gamma, kappa = n * weights / weights.sum(), math.cosh(epsilon / 2) ** 2
+    spread, total = math.sqrt(kappa / n) * gamma, math.sqrt(n * math.exp(epsilon))
+    level = (total - float(spread.sum())) / c
+    prices = 2 / n * (kappa - 1) * gamma
     proofs = []
     for share in SHARES if distances.any() else SHARES[:1]:
-        mixed, avoided = (1 - share) * gamma, share * distances
-        prices = c / (n * (1 + c * f)) * ((1 - 2 * f) * mixed + 2 * f * avoided.sum(axis=1))
+        apart = share * n / (distances.sum() or 1.0) * distances
+        root = math.sqrt(1 - share)
         proofs.append(
             Proof(
-                gamma=mixed,
-                avoided=avoided,
-                prices=prices,
+                gamma=(1 - share) * gamma,
+                avoided=apart,
+                spread=root * spread,
+                level=(root * level, 0.0),
+                prices=(1 - share) * prices + 2 * f * c / (n * (1 + c * f)) * apart.sum(axis=1),
                 factor=F,
                 total=total_term(workload, prior),
                 epsilon=epsilon,
@@ -199,78 +210,43 @@ def _starts(
     return proofs
 
 
-@partial(jax.jit, static_argnames="full")
-@partial(jax.value_and_grad, argnums=0)
-def _loss(point: jax.Array, terms: Terms, smoothing: float, barrier: float, full: bool) -> jax.Array:
-    """Return log D - 2 log S, less the barrier times log det G/n on h^perp where V has low rank."""
-    F, h, f, c = terms
-    n = len(h)
-    gamma, prices = point[:n], point[n : 2 * n]
-    N = jnp.zeros((n, n)).at[jnp.triu_indices(n, 1)].set(point[2 * n :])
-    N = N + N.T
-    G, nu, a = jnp.diag(gamma) - N, N.sum(axis=1), n * (1 + c * f)
-    linear = (c**2 / a)[:, None] * (jnp.outer(1 - 2 * f, gamma) + jnp.outer(2 * f, nu)) - c * prices
-    constant = (c * f) ** 2 / a * (gamma - nu).sum() - prices.sum()
-    width = smoothing * jax.lax.stop_gradient(jnp.abs(linear).max())
-    excess = (constant + largest(linear, h, n * f, width)) / a
-    width = smoothing * jax.lax.stop_gradient(jnp.abs(prices.mean()) + jnp.abs(excess).max())
-    D = prices.sum() + n * width * jax.nn.logsumexp(excess / width)
-    S: jax.Array = spectral(F.T @ G @ F, root)
-    value = jnp.log(D) - 2 * jnp.log(S)
-    if full:
-        return value
-    unit = h / jnp.linalg.norm(h)
-    P = jnp.eye(n) - jnp.outer(unit, unit)
-    volume: jax.Array = spectral(P @ G @ P + jnp.outer(unit, unit), logarithm)
-    return value - barrier / n * volume
+def _point(proof: Proof) -> np.ndarray:
+    """Return the variables of a proof."""
+    n = len(proof.gamma)
+    prices = proof.prices * n / math.expm1(proof.epsilon)
+    return np.concatenate(
+        [proof.gamma, prices, proof.spread, proof.level, proof.avoided[np.triu_indices(n, 1)]]
+    )
 
 
-def largest(linear: jax.Array, h: jax.Array, mass: jax.Array, width: jax.Array) -> jax.Array:
-    """Return the minimum over t of mass t + width sum softplus((linear - t h)/width) for every row (K,)."""
+def _centred(proof: Proof) -> Proof:
+    """Return the proof with A^T G A in place of G, A = I - 1 p^T, as all patterns are listed.
 
-    def halved(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        low, high = ends
-        t = (low + high) / 2
-        heavy = jax.nn.sigmoid((linear - jnp.outer(t, h)) / width) @ h > mass
-        return jnp.where(heavy, t, low), jnp.where(heavy, high, t)
-
-    reach = (jnp.abs(linear).max(axis=1) + 40 * width) / jnp.maximum(h, LEAST).min()
-    t = sum(jax.lax.stop_gradient(jax.lax.fori_loop(0, HALVINGS, halved, (-reach, reach)))) / 2
-    return mass * t + width * jax.nn.softplus((linear - jnp.outer(t, h)) / width).sum(axis=1)
-
-
-Function = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+    Nothing else matters then, and what is left free would grow until its digits are lost.
+    """
+    n, G = len(proof.gamma), proof.matrix(proof.gamma)
+    p = uniform(n) if proof.prior is None else proof.prior
+    G = G - np.outer(G.sum(axis=1), p)
+    G = G - np.outer(p, G.sum(axis=0))
+    gamma = np.maximum(np.diag(G), 0.0)
+    avoided = np.diag(np.diag(G)) - (G + G.T) / 2
+    return replace(proof, gamma=gamma, avoided=avoided, spread=np.zeros(n), level=(0.0, 0.0))
 
 
-def root(values: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return x^(1/2) and its derivative; below EDGE the tangent, which is concave and finite too."""
-    inside = jnp.maximum(values, EDGE)
-    slope = 0.5 / jnp.sqrt(inside)
-    return jnp.sqrt(inside) + slope * (values - inside), slope
+def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
+    """Return the symmetric matrix (n x n) with zeros on its diagonal and these entries above it."""
+    N = np.zeros((n, n))
+    N[np.triu_indices(n, 1)] = upper
+    return N + N.T
 
 
-def logarithm(values: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return log x and its derivative; below EDGE the tangent."""
-    inside = jnp.maximum(values, EDGE)
-    return jnp.log(inside) + (values - inside) / inside, 1 / inside
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(1,))
-def spectral(H: jax.Array, function: Function) -> jax.Array:
-    """Return the sum of a function over the eigenvalues of a symmetric H (r x r)."""
-    return function(jnp.linalg.eigvalsh(H))[0].sum()
-
-
-def _spectral_forward(H: jax.Array, function: Function) -> tuple[jax.Array, jax.Array]:
-    """Return the sum and its derivative by H, the derivative applied to the eigenvalues."""
-    values, vectors = jnp.linalg.eigh(H)
-    image, slope = function(values)
-    return image.sum(), (vectors * slope) @ vectors.T
-
-
-def _spectral_backward(function: Function, slope: jax.Array, cotangent: jax.Array) -> tuple[jax.Array]:
-    """Return the derivative by H of what the sum enters."""
-    return (cotangent * slope,)
-
-
-spectral.defvjp(_spectral_forward, _spectral_backward)
+def _worst(proof: Proof) -> np.ndarray:
+    """Return the patterns (N, n) with the largest excess among those that are listed."""
+    n = len(proof.gamma)
+    most, kept, found = max(1, ROWS // n**2), np.zeros((0, n)), np.zeros(0)
+    for X in listed_patterns(n, listed_size(n, proof.prior is None)):
+        kept, found = np.vstack([kept, X]), np.append(found, proof.excess(X, proof.gamma))
+        if len(found) > most:
+            worst = np.argpartition(-found, most)[:most]
+            kept, found = kept[worst], found[worst]
+    return kept

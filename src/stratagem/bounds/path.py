@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from stratagem.bounds.nonnegative import largest, logarithm, root, spectral
 from stratagem.bounds.path_proof import CELLS, LOW, Arrays, PathProof, cosines, hats, kinks, low_factor, nodes
+from stratagem.bounds.smooth import largest, logarithm, root, spectral
 from stratagem.numeric.precision import working_in
 from stratagem.workloads.line import Line
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stratagem.cli.option import (
     DOMAIN,
-    EPSILON,
     FORCE,
     JSON,
     OBJECTIVE,
@@ -16,7 +16,7 @@ from stratagem.cli.option import (
     PLOT,
     PRIOR,
     WIDTH,
-    WORKLOAD,
+    check_free,
     check_plot,
     read_prior,
     read_workload,
@@ -26,20 +26,34 @@ from stratagem.cli.over import OVER, read_over
 from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from stratagem.bounds import Bounds
     from stratagem.study.bound_table import BoundPoint, BoundSweep
 
+AVERAGE = "average"
 SECONDS = 60.0
-"""How long --tight may take."""
+"""How long --tight and --certificate may take."""
+ASKED = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="A name of `stratagem list`, or a .toml, .npy or .csv file.",
+        show_default=False,
+    ),
+]
+BUDGET = Annotated[
+    float | None, typer.Option(help="Privacy budget of one user, in nats.", show_default=False)
+]
 
 
 def bound(
-    workload: WORKLOAD,
-    epsilon: EPSILON,
+    workload: ASKED = None,
+    epsilon: BUDGET = None,
     domain: DOMAIN = None,
     order: ORDER = None,
     width: WIDTH = None,
-    objective: OBJECTIVE = "average",
+    objective: OBJECTIVE = AVERAGE,
     prior: PRIOR = None,
     tight: Annotated[
         bool,
@@ -50,6 +64,18 @@ def bound(
         typer.Option(min=0.0, help=f"Time for --tight, which it implies: {SECONDS:g}.", show_default=False),
     ] = None,
     over: OVER = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz", help="Write arrays that prove the nonnegative bound.", show_default=False
+        ),
+    ] = None,
+    check_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--check", metavar="FILE", help="Compute the bound of a certificate again.", show_default=False
+        ),
+    ] = None,
     plot: PLOT = None,
     force: FORCE = False,
     json: JSON = False,
@@ -58,6 +84,14 @@ def bound(
 
     They hold for unbiased estimates from one report per user. Biased estimates may have smaller errors.
     """
+    if check_file is not None:
+        _check(check_file, workload, json=json)
+        return
+    if workload is None or epsilon is None:
+        raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
+    if certificate is not None and (over is not None or objective != AVERAGE):
+        raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
+    check_free(certificate, force=force)
     from stratagem.privacy import check
     from stratagem.study.bound_table import bound_sweep
 
@@ -76,8 +110,11 @@ def bound(
         line = bound_sweep(workloads, budgets, **options, seconds=limit)
     if plot is not None:
         line.plot(plot)
+    proved: dict[str, object] = {}
+    if certificate is not None:
+        proved = _certified(line.points[0], certificate, options["prior"], limit or SECONDS)
     if json:
-        write_json(_point_data(line.points[0]) if over is None else _line_data(line))
+        write_json((_point_data(line.points[0]) | proved) if over is None else _line_data(line))
         return
     if not all(point.workload.counted for point in line.points):
         note("the domain is beyond 2^53 cells: bounds are per user type, on L/n")
@@ -85,6 +122,8 @@ def bound(
         _write_bounds(line.points[0].bounds)
     else:
         write_table(line.headings(), line.cells())
+    if proved:
+        write(f"certificate of {proved['certified']:,.6f} written to {certificate}")
     if plot is not None:
         write(f"drawn in {plot}")
 
@@ -92,6 +131,34 @@ def bound(
 def bounds_data(bounds: Bounds) -> dict[str, float]:
     """Return the bounds that were computed, by name, and the best of them."""
     return {**bounds.known(), "best": bounds.best}
+
+
+def _certified(point: BoundPoint, path: Path, prior: np.ndarray | None, seconds: float) -> dict[str, object]:
+    """Write a certificate of one bound, and return its value by name."""
+    from stratagem.export.certificate_file import certified
+
+    with progress("proving the bound"):
+        found = certified(point.workload, point.epsilon, prior, point.bounds.best, seconds)
+    found.save(path, overwrite=True)
+    return {"certified": found.value, "certificate": str(path)}
+
+
+def _check(path: Path, workload: str | None, *, json: bool) -> None:
+    """Say what a certificate proves.
+
+    Raises:
+        ValueError: for a file that proves less than it states, or a workload beside it.
+    """
+    from stratagem.export.certificate_file import load_certificate
+
+    if workload is not None:
+        raise ValueError("--check reads the workload from the certificate: leave out WORKLOAD")
+    found = load_certificate(path)
+    if json:
+        write_json({"certified": found.value, "epsilon": found.proof.epsilon})
+        return
+    write(f"the arrays prove the lower bound {found.value:,.6f} at ε = {found.proof.epsilon:g} for")
+    write(str(found.workload))
 
 
 def _write_bounds(bounds: Bounds) -> None:

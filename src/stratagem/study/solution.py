@@ -25,6 +25,7 @@ from stratagem.workloads.explicit import counts_users
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from stratagem.export.certificate_file import Certificate
     from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -188,6 +189,19 @@ class Solution:
             raise ValueError(f"{kept[0]} were given, but {path} cannot hold them: name a bundle, *{SUFFIX}")
         asked = (self.epsilon, self.workload, name, self.prior)
         return write_saved(path, StoredStrategy(self.strategy.dense(), *asked, interrupted=self.interrupted))
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The proof of a lower bound on L(Q), in arrays that a file can hold; found now, in at most a minute.
+
+        Under a worst case, on L(Q) of the average that the bounds come from. Its value is near `lower_bound`, or above.
+
+        Raises:
+            ValueError: beyond 1024 user types, where the arrays are too large.
+        """
+        from stratagem.export.certificate_file import certified
+
+        return certified(self.workload, self.epsilon, self.prior, self.lower_bound)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query; write an .svg, .png or .pdf if a path is given.

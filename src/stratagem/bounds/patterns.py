@@ -1,0 +1,42 @@
+"""The patterns, sets of user types, that are looked at one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, combinations, islice
+from math import comb
+
+import numpy as np
+
+WHOLE, WORK = 20, 1 << 24
+"""Largest domain of which all patterns are listed; on others, most products in x^T G x of all listed x."""
+BLOCK = 1 << 15
+"""Patterns that are looked at together."""
+
+
+def listed_size(n: int, sizes_count: bool = True) -> int:
+    """Return the size up to which all patterns of n user types are listed: n itself up to n = 20.
+
+    Where sizes do not count, as under a prior, either all patterns are listed or none but the empty one.
+    """
+    if n <= WHOLE:
+        return n
+    size, many = 0, 1
+    while sizes_count and (many := many + comb(n, size + 1)) * n**2 <= WORK:
+        size += 1
+    return size
+
+
+def listed_patterns(n: int, size: int) -> Iterator[np.ndarray]:
+    """Yield the patterns of at most `size` of n user types in blocks, as rows of zeros and ones."""
+    if size == n:
+        for first in range(0, 2**n, BLOCK):
+            numbers = np.arange(first, min(first + BLOCK, 2**n))
+            yield ((numbers[:, None] >> np.arange(n)) & 1).astype(float)
+        return
+    sets = chain.from_iterable(combinations(range(n), many) for many in range(size + 1))
+    while block := list(islice(sets, BLOCK)):
+        X = np.zeros((len(block), n))
+        rows = np.repeat(np.arange(len(block)), [len(members) for members in block])
+        X[rows, np.fromiter(chain.from_iterable(block), dtype=int)] = 1.0
+        yield X
