@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 LARGEST = 300_000
 """Bytes of a file, pictures included: what a browser shows at once and a diff can carry."""
 MACHINE = re.compile(r"/(tmp|home|root|work|usr|var|Users)/|site-packages|ipykernel_")
-FORMULAS = {"weighted_bound"}
+FORMULAS = {"weighted_bound", "check"}
 """A function that a notebook is about; any other would be plumbing, which belongs into the package."""
 PAPER = "stratagem.plots.paper"
 

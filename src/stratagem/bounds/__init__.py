@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,6 @@ from stratagem.bounds.linear import linear
 from stratagem.bounds.noiseless import noiseless
 from stratagem.bounds.nuclear import norms
 from stratagem.bounds.pricing import pricing
-from stratagem.bounds.proof import Proof
 from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
 from stratagem.bounds.tightening import tighten
@@ -88,13 +87,10 @@ class Bounds:
     """The optimum for one query, within a few 1e-4; None for others."""
     noiseless: float | None = None
     """tr V, the best of all at large epsilon; None in `spectral_bounds`."""
-    proof: Proof | None = field(default=None, repr=False, compare=False)
-    """The arrays that prove `nonnegative`."""
 
     def known(self) -> dict[str, float]:
         """Return the bounds that were computed, by name."""
-        names = (one.name for one in fields(self) if one.name != "proof")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     __repr__ = brief
 

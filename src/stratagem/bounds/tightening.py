@@ -63,7 +63,7 @@ def tighten(
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
-    In this order: the exact optimum up to n = 10, the nonnegative bound up to 1024, of prefixes and all
+    In this order: the exact optimum up to n = 10, the nonnegative bound for n > 20 up to 1024, of prefixes and all
     ranges up to 2^20 where the gap is above 5 %, pricing up to n = 20,
     and up to n = 128 while optimal patterns have at most ten elements, the semidefinite bound up to n = 32.
     Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
@@ -116,7 +116,7 @@ class _Tightening:
         if path is not None:
             if self.objective > self.bounds.best * (1 + MODEST) and (seconds := self.left()):
                 attempted(lambda: self._smooth(path, min(seconds, PATIENCE)))
-        elif n <= PAIRED and (
+        elif LISTED < n <= PAIRED and (
             seconds := self.left(CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf)
         ):
             attempted(lambda: self._paired(seconds, TRIED * seconds if few else math.inf))
@@ -135,7 +135,7 @@ class _Tightening:
         try:
             search.run(seconds, self._enough(), lambda bound: bound <= known and time.monotonic() > tried)
         finally:
-            self.bounds = replace(self.bounds, nonnegative=search.best.value, proof=search.best)
+            self.bounds = replace(self.bounds, nonnegative=search.best.value)
 
     def _smooth(self, path: Line, seconds: float) -> None:
         """Compute the nonnegative bound of prefixes and ranges of many values."""
