@@ -45,8 +45,8 @@ MARGIN = 0.9
 SURE = 9e-4
 """Gap that pattern generation aims at where it lists all patterns, which takes a few seconds."""
 TRIED = 0.15
-"""Share of the time after which the nonnegative bound leaves the rest to branch and bound, where it adds nothing to
-what is known: under uneven priors it takes in patterns of fractions of types."""
+"""Share of the time after which, under a prior, the nonnegative bound leaves the rest to branch and bound where it adds
+nothing to what is known: it takes in patterns of fractions of types there."""
 LATE = 0.5
 """Seconds below which nothing new is begun."""
 
@@ -119,7 +119,7 @@ class _Tightening:
         elif LISTED < n <= PAIRED and (
             seconds := self.left(CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf)
         ):
-            attempted(lambda: self._paired(seconds, TRIED * seconds if few else math.inf))
+            attempted(lambda: self._paired(seconds, TRIED * seconds if few and p is not None else math.inf))
         if few and (seconds := self.left()):
             start = (patterns, self.objective, self.bounds.best)
             self._priced(attempted(lambda: generate(*problem, gap, seconds, *start, p)))
