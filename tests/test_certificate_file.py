@@ -146,9 +146,15 @@ def test_the_command_line_writes_and_checks(capsys, tmp_path):
     np.savez(path, **{**arrays, "value": arrays["value"] * 1.01})
     status, _, err = run(capsys, "bound", "--check", path)
     assert (status, "do not rely on it" in err) == (2, True)
-    for wrong in (
-        ["bound"],
-        ["bound", "prefix", "--check", path],
-        [*command[:-2], "--certificate", path, "--objective", "worst-case", "--force"],
-    ):
+    worst = [*command, "--objective", "worst-case", "--force"]
+    named = [*command[:-1], str(tmp_path / "bound.csv")]
+    checked = ["bound", "--check", path]
+    for wrong in (["bound"], [*checked, "--epsilon", "9"], ["bound", "prefix", *checked[1:]], worst, named):
         assert run(capsys, *wrong)[0] == 2
+
+
+@pytest.mark.parametrize("objective", ["worst-case", "worst-query"])
+def test_a_largest_variance_has_no_certificate_of_its_own(objective):
+    """Its bound is one on an average of other queries or another prior."""
+    with pytest.raises(ValueError, match="optimise the average"):
+        _ = st.optimise(st.prefix(4), 1.0, objective=objective).certificate

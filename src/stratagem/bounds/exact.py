@@ -10,6 +10,7 @@ import numpy as np
 from stratagem.bounds.allowance import safe, ulps
 from stratagem.bounds.master import solve
 from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.patterns import sets
 from stratagem.bounds.proof import Proof
 from stratagem.numeric.linalg import centred_factor
 from stratagem.prior import uniform
@@ -72,4 +73,4 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
 
 def all_patterns(n: int) -> np.ndarray:
     """Return all 2^n patterns (2^n, n) bool, the empty one first and the full one last."""
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
+    return sets(np.arange(2**n), n).astype(bool)

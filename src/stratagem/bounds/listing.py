@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.bounds.branch import Worst
+from stratagem.bounds.patterns import sets
 from stratagem.bounds.slack import Slack
 
 LISTED = 20
@@ -20,7 +21,7 @@ def listed(slack: Slack) -> Worst:
     one matrix product.
     """
     n = len(slack.linear)
-    head, tail = _patterns(n // 2), _patterns(n - n // 2)
+    head, tail = (sets(np.arange(2**many), many).astype(float) for many in (n // 2, n - n // 2))
     k, pair = n // 2, slack.pair
     values = _values(head, slack.linear[:k], pair[:k, :k])[:, None] + _values(
         tail, slack.linear[k:], pair[k:, k:]
@@ -35,11 +36,6 @@ def listed(slack: Slack) -> Worst:
     first, second = np.divmod(worst, len(tail))
     patterns = np.concatenate([head[first], tail[second]], axis=1) > 0
     return Worst(min(floor, 0.0), min(float(scores.min()), 0.0), patterns, len(scores))
-
-
-def _patterns(n: int) -> np.ndarray:
-    """Return all 2^n patterns (2^n, n) of zeros and ones."""
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
 
 
 def _values(X: np.ndarray, linear: np.ndarray, pair: np.ndarray) -> np.ndarray:

@@ -46,10 +46,11 @@ FINER = 4
 class Ascent:
     """The search for a proof; `best` is a valid one at any moment, also after Ctrl-C.
 
-    It maximises S^2/D of `Proof` over gamma >= 0, lambda and N >= 0, n^2/2 + 2 n variables. log S is concave and D
-    convex in them. D is smooth once the k largest entries become min_t k t + w sum softplus((v - t)/w) and the largest
-    of all sizes a sum of exponentials; the width w falls from stage to stage. Where V has low rank, a logarithmic
-    barrier keeps G positive definite on h^perp. A step costs one eigendecomposition, two where V has low rank.
+    It maximises S^2/D of `Proof` over gamma >= 0, lambda, w, r and N >= 0, about n^2/2 variables. log S is concave and
+    D convex in gamma, lambda and N. D is smooth once the k largest entries become
+    min_t k t + w sum softplus((v - t)/w) and the largest of all sizes a sum of exponentials; the width w falls from
+    stage to stage. Where V has low rank, a logarithmic barrier keeps G positive definite on h^perp. A step costs one
+    eigendecomposition, two where V has low rank.
     """
 
     terms: Terms
@@ -61,7 +62,7 @@ class Ascent:
 
     @classmethod
     def of(cls, workload: Workload, epsilon: float, prior: np.ndarray | None = None) -> Ascent:
-        """Return the search at its start, the best of some mixtures of gamma = n p with squared distances of columns.
+        """Return the search at its start, the best of some mixtures of the weighted bound with distances of columns.
 
         Distances N_uv = p_u p_v ||F_u - F_v||^2 are best at large epsilon, where reports name single types.
 

@@ -27,15 +27,19 @@ def listed_size(n: int, sizes_count: bool = True) -> int:
     return size
 
 
+def sets(numbers: np.ndarray, n: int) -> np.ndarray:
+    """Return sets by their numbers, whose bits are their members, as rows of zeros and ones (N, n)."""
+    return (numbers[:, None] >> np.arange(n)) & 1
+
+
 def listed_patterns(n: int, size: int) -> Iterator[np.ndarray]:
     """Yield the patterns of at most `size` of n user types in blocks, as rows of zeros and ones."""
     if size == n:
         for first in range(0, 2**n, BLOCK):
-            numbers = np.arange(first, min(first + BLOCK, 2**n))
-            yield ((numbers[:, None] >> np.arange(n)) & 1).astype(float)
+            yield sets(np.arange(first, min(first + BLOCK, 2**n)), n).astype(float)
         return
-    sets = chain.from_iterable(combinations(range(n), many) for many in range(size + 1))
-    while block := list(islice(sets, BLOCK)):
+    smaller = chain.from_iterable(combinations(range(n), many) for many in range(size + 1))
+    while block := list(islice(smaller, BLOCK)):
         X = np.zeros((len(block), n))
         rows = np.repeat(np.arange(len(block)), [len(members) for members in block])
         X[rows, np.fromiter(chain.from_iterable(block), dtype=int)] = 1.0

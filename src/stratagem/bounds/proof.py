@@ -45,7 +45,7 @@ class Proof:
     gamma: np.ndarray
     """Weights of the user types (n,)."""
     avoided: np.ndarray
-    """N (n x n), symmetric, nonnegative, zero on its diagonal: what small patterns pay for two types together."""
+    """N (n x n), symmetric, zero on its diagonal: what small patterns pay for two types together."""
     spread: np.ndarray
     """w (n,): what patterns pay whose weight w^T x is not near r."""
     level: tuple[float, float]
@@ -71,7 +71,7 @@ class Proof:
         """
         gamma = self.definite()
         G, size = self.matrix(gamma), float(np.square(self.factor).sum())
-        norm = float(np.linalg.norm(G))
+        norm = float(np.linalg.norm(self._absolute(gamma)))
         error = (self.ulps + 8 * len(gamma) * ULP) * norm * size
         S = root_trace(np.linalg.eigvalsh(self.factor.T @ G @ self.factor), error)
         n, total = len(gamma), float(self.prices.sum())
@@ -81,6 +81,10 @@ class Proof:
     def matrix(self, gamma: np.ndarray) -> np.ndarray:
         """Return G (n x n) for some gamma."""
         return np.diag(gamma) - self.avoided - np.outer(self.spread, self.spread)
+
+    def _absolute(self, gamma: np.ndarray) -> np.ndarray:
+        """Return the sums (n x n) of the absolute values of the terms of G, which its rounding is relative to."""
+        return np.diag(np.abs(gamma)) + np.abs(self.avoided) + np.abs(np.outer(self.spread, self.spread))
 
     def definite(self) -> np.ndarray:
         """Return gamma (n,), raised until G is positive semidefinite on h^perp in spite of rounding.
@@ -94,10 +98,7 @@ class Proof:
         scale = 1 / np.sqrt(diagonal)
         direction = scale if self.prior is None else scale * self.prior
         direction = direction / np.linalg.norm(direction)
-        terms = (
-            np.diag(np.abs(self.gamma)) + np.abs(self.avoided) + np.abs(np.outer(self.spread, self.spread))
-        )
-        seen, size = (np.outer(scale, scale) * matrix for matrix in (G, terms))
+        seen, size = (np.outer(scale, scale) * matrix for matrix in (G, self._absolute(self.gamma)))
         seen = seen - np.outer(seen @ direction, direction)
         seen = seen - np.outer(direction, direction @ seen)
         least = float(np.linalg.eigvalsh((seen + seen.T) / 2)[0]) - 16 * n * ULP * float(np.linalg.norm(size))
@@ -119,7 +120,9 @@ class Proof:
         total = float(self.prices.sum())
         found = c**2 * ((Y @ G) * Y).sum(axis=1) - a * (total + c * (X @ self.prices))
         upper, absolute = X + f[:, None], np.abs(self.prices)
-        size = c**2 * ((upper @ np.abs(G)) * upper).sum(axis=1) + a * (absolute.sum() + c * (X @ absolute))
+        size = c**2 * ((upper @ self._absolute(gamma)) * upper).sum(axis=1) + a * (
+            absolute.sum() + c * (X @ absolute)
+        )
         return (found + 8 * n * ULP * size) / a**2
 
     def _unlisted_excess(self, gamma: np.ndarray, listed: int) -> float:

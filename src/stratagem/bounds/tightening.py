@@ -31,8 +31,8 @@ PAIRED = 1024
 CLOSE, CLOSER = 5e-3, 2e-3
 """Gap above which the nonnegative bound is computed although less was asked for, and gap at which its search ends."""
 SMALL = 0.15
-"""Share 1/(1 + E) of the types in optimal patterns up to which that is done: at epsilon 1.5 the weighted bound of
-prefixes is better still, at 2 no longer."""
+"""Share 1/(1 + E) of the types in optimal patterns up to which that is done: at epsilon 1 it stays at the
+weighted bound of 64 prefixes, at 2 it is 2 % above."""
 LONG, LONGEST, MODEST, PATIENCE = 1024, 1 << 20, 0.05, 20.0
 """User types of prefixes and ranges whose nonnegative bound has smooth matrices, the gap above which it is computed
 and the seconds it may take: its eight stages take about 3 on an idle machine."""

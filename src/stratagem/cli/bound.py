@@ -85,17 +85,22 @@ def bound(
     They hold for unbiased estimates from one report per user. Biased estimates may have smaller errors.
     """
     if check_file is not None:
-        _check(check_file, workload, json=json)
+        if workload is not None or epsilon is not None:
+            raise ValueError("--check reads workload and epsilon from the certificate: leave out both")
+        _check(check_file, json=json)
         return
     if workload is None or epsilon is None:
         raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
     if certificate is not None and (over is not None or objective != AVERAGE):
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
-    check_free(certificate, force=force)
+    from stratagem.file.target import check_target
     from stratagem.privacy import check
     from stratagem.study.bound_table import bound_sweep
 
     check_plot(plot, force=force)
+    if certificate is not None:
+        check_target(certificate, (".npz",))
+        check_free(certificate, force=force)
     asked = read_workload(workload, domain, order, width)
     limit = (SECONDS if seconds is None else seconds) if tight or seconds is not None else 0.0
     if limit > 0:
@@ -143,16 +148,14 @@ def _certified(point: BoundPoint, path: Path, prior: np.ndarray | None, seconds:
     return {"certified": found.value, "certificate": str(path)}
 
 
-def _check(path: Path, workload: str | None, *, json: bool) -> None:
+def _check(path: Path, *, json: bool) -> None:
     """Say what a certificate proves.
 
     Raises:
-        ValueError: for a file that proves less than it states, or a workload beside it.
+        ValueError: for a file that proves less than it states.
     """
     from stratagem.export.certificate_file import load_certificate
 
-    if workload is not None:
-        raise ValueError("--check reads the workload from the certificate: leave out WORKLOAD")
     found = load_certificate(path)
     if json:
         write_json({"certified": found.value, "epsilon": found.proof.epsilon})

@@ -194,13 +194,18 @@ class Solution:
     def certificate(self) -> Certificate:
         """The proof of a lower bound on L(Q), in arrays that a file can hold; found now, in at most a minute.
 
-        Under a worst case, on L(Q) of the average that the bounds come from. Its value is near `lower_bound`, or above.
+        Its value is near `lower_bound`, or above.
 
         Raises:
-            ValueError: beyond 1024 user types, where the arrays are too large.
+            ValueError: beyond 1024 user types, whose arrays are too large, and for worst cases and queries.
         """
         from stratagem.export.certificate_file import certified
 
+        if not isinstance(self.aim, Average):
+            raise ValueError(
+                f"the objective is {self.objective_kind}, but a certificate proves a bound on the average: optimise "
+                "the average, under the solution's prior for its bound"
+            )
         return certified(self.workload, self.epsilon, self.prior, self.lower_bound)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
