@@ -157,6 +157,16 @@ def test_prefixes_of_64_types(epsilon, least):
     assert least <= nonnegative(st.prefix(64), epsilon).value <= least * 1.004
 
 
+@pytest.mark.parametrize("epsilon", [2.9, 3.0, 3.1])
+def test_the_scale_of_a_proof_does_not_drift_where_the_gram_matrix_has_low_rank(epsilon):
+    """Ranges of 32 types: at epsilon 3 the barrier once drove G to 10^62, and the bound stayed at the weighted one."""
+    workload = st.all_range(32)
+    optimum = {2.9: 16000.8, 3.0: 14973.3, 3.1: 14054.9}[epsilon]
+    proof = nonnegative(workload, epsilon)
+    assert optimum * (1 - 1e-4) < proof.value < optimum
+    assert np.abs(proof.avoided).max() < 1e3
+
+
 def test_the_search_stops_where_it_is_told():
     workload = st.prefix(32)
     start = Ascent.of(workload, 4.0).best.value

@@ -40,7 +40,7 @@ def ends(n: int) -> tuple[int, ...]:
 @partial(jax.jit, static_argnames="full")
 @partial(jax.value_and_grad, argnums=0)
 def loss(point: jax.Array, terms: Terms, smoothing: float, barrier: float, full: bool) -> jax.Array:
-    """Return log D - 2 log S, less the barrier times log det G/n on h^perp where V has low rank."""
+    """Return log D - 2 log S, less the barrier times log det(G/D)/n on h^perp where V has low rank."""
     F, h, X, f, c = terms
     n = len(h)
     gamma, prices, w, level, upper = jnp.split(point, ends(n))
@@ -63,7 +63,7 @@ def loss(point: jax.Array, terms: Terms, smoothing: float, barrier: float, full:
     unit = h / jnp.linalg.norm(h)
     P = jnp.eye(n) - jnp.outer(unit, unit)
     volume: jax.Array = spectral(P @ G @ P + jnp.outer(unit, unit), logarithm)
-    return value - barrier / n * volume
+    return value + barrier / n * ((n - 1) * jnp.log(D) - volume)
 
 
 def _listed_excess(G: jax.Array, prices: jax.Array, p: jax.Array, X: jax.Array, c: jax.Array) -> jax.Array:
