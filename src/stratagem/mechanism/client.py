@@ -236,8 +236,8 @@ class Client:
         self.epsilon = Fraction(*map(int, bundle["epsilon"]))
         self._short = self.identifier[:16]
         self.attributes: list[dict[str, Any]] = bundle["domain"]
-        self._names = [attribute["name"] for attribute in self.attributes]
-        self._source, self._readers = source, [reader(attribute) for attribute in self.attributes]
+        self._source = source
+        self._readers = {attribute["name"]: reader(attribute) for attribute in self.attributes}
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
 
     def randomise(self, value: Any) -> Any:
@@ -276,16 +276,14 @@ class Client:
         """Return a value's user type: its number, the last attribute fastest, or the list of its coordinates."""
         if not isinstance(value, Mapping):
             if len(self._readers) == 1:
-                return self.user_type([self._readers[0](value)])
+                return self.user_type([read(value) for read in self._readers.values()])
             raise ValueError(
                 f"{_short(value)} was given, but the domain has several attributes: give a mapping"
             )
-        if value.keys() != set(self._names):
-            stated = f"{_short(list(value))} was given, but {_short(self._names)}"
+        if value.keys() != self._readers.keys():
+            stated = f"{_short(list(value))} was given, but {_short(list(self._readers))}"
             raise ValueError(f"a value for {stated} is asked for")
-        return self.user_type(
-            [read(value[name]) for read, name in zip(self._readers, self._names, strict=True)]
-        )
+        return self.user_type([read(value[name]) for name, read in self._readers.items()])
 
     def user_type(self, coordinates: Sequence[int]) -> Any:
         """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
@@ -557,7 +555,8 @@ def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
     if labels is None and edges is None:
 
         def number(value: Any) -> int:
-            if type(plain := _plain(value)) is not int or not 0 <= plain < size:
+            plain = value if type(value) is int else _plain(value)
+            if type(plain) is not int or not 0 <= plain < size:
                 raise ValueError(f"{name} is {_short(value)}, but must be a whole number from 0 to {last}")
             return plain
 
