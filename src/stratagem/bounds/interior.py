@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from stratagem.numeric.threads import on_one_core
+
 MOST = 80
 """Newton steps; 20 to 45 are usual."""
 GAP, LEAST = 1e-7, 1e-10
@@ -75,14 +77,15 @@ def solve(given: Answers) -> Point:
         Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optimization 1992.
     """
     point = _start(given)
-    for _ in range(MOST):
-        newton = _Newton(given, point)
-        if newton.done():
-            break
-        try:
-            point = newton.advanced()
-        except np.linalg.LinAlgError:  # rounding has the last word; any prices give a valid bound
-            break
+    with on_one_core():  # threads cost more than they save on matrices of some hundred rows
+        for _ in range(MOST):
+            newton = _Newton(given, point)
+            if newton.done():
+                break
+            try:
+                point = newton.advanced()
+            except np.linalg.LinAlgError:  # rounding has the last word; any prices give a valid bound
+                break
     return point
 
 
