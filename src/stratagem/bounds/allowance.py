@@ -8,6 +8,8 @@ import numpy as np
 
 from stratagem.workloads import Workload
 
+ULP = float(np.finfo(float).eps)
+"""Relative distance of neighbouring numbers."""
 SHARE = 1e-10
 """Relative amount taken off every bound, for sums of products of n and n^2 numbers.
 
@@ -38,7 +40,7 @@ def ulps(workload: Workload) -> float:
         Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.5 and theorem 20.5.
     """
     terms = workload.domain_size + (workload.queries if workload.norms is None else 0)
-    return 8 * terms * float(np.finfo(float).eps)
+    return 8 * terms * ULP
 
 
 def root_trace(squares: np.ndarray, error: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from stratagem.bounds.allowance import ulps
+from stratagem.bounds.masses import groups, masses
 from stratagem.bounds.nuclear import total_term
 from stratagem.bounds.patterns import listed_patterns, listed_size
 from stratagem.bounds.proof import Proof
@@ -38,8 +39,8 @@ PADDED = 64
 """Domain size up to which all sizes of patterns and n columns of F are looked at, so that few shapes are compiled."""
 ROWS = 1 << 23
 """Products in x^T G x of the patterns that a stage looks at one by one."""
-FINER = 4
-"""Masses of patterns under a prior for each of the sizes 1, 2, ... in the average case."""
+MASSES, KEPT = 16, 400
+"""Masses of patterns of each size under a prior, and how many of all of them are looked at in a stage."""
 
 
 @dataclass(eq=False)
@@ -56,7 +57,7 @@ class Ascent:
     terms: Terms
     best: Proof
     point: np.ndarray
-    """(gamma, lambda n/(E - 1), w, r_0, r_1, N above its diagonal), in units in which G has entries of size one."""
+    """(gamma, lambda n/(E - 1), w, r_0, r_1, N above its diagonal, t), in units in which G has entries of size one."""
     full: bool
     """Whether V has full rank on h^perp."""
 
@@ -72,15 +73,15 @@ class Ascent:
         epsilon, n = check(epsilon), workload.domain.size
         F = centred_factor(centred(workload, prior).gram, prior)
         p = uniform(n) if prior is None else prior
-        listed = listed_size(n, prior is None)
-        largest = n if n <= PADDED else int(min(n, 4 * n / (1 + math.exp(epsilon)) + 8))
-        finer = 1 if prior is None else FINER
-        masses = np.arange(finer * listed + 1, finer * largest + 1) / (finer * n)
+        sizes = _sizes(n, epsilon)
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
         with working_in("float64"):
             terms = Terms(
-                *map(jnp.asarray, (columns / unit, n * p, np.zeros((1, n)), masses, math.expm1(epsilon)))
+                *map(
+                    jnp.asarray,
+                    (columns / unit, n * p, np.zeros((1, n)), sizes, sizes / n, math.expm1(epsilon)),
+                )
             )
         best = max(_starts(workload, F, p, epsilon, prior), key=lambda proof: proof.value)
         return cls(terms, best, _point(best), F.shape[1] == n - 1)
@@ -98,8 +99,7 @@ class Ascent:
         proof = self.best
         small = 1 / (1 + math.exp(proof.epsilon)) <= SMALL
         for smoothing in SMOOTHINGS if small else [width for width in SMOOTHINGS if width <= FINE]:
-            with working_in("float64"):
-                self.terms = self.terms._replace(X=jnp.asarray(_worst(proof)))
+            self._look_at(proof)
             self._descend(smoothing, deadline)
             proof = self._proof()
             self.point = _point(proof)
@@ -108,11 +108,28 @@ class Ascent:
             if done or (stop is not None and stop(self.best.value)):
                 break
 
+    def _look_at(self, proof: Proof) -> None:
+        """Choose the patterns, under a prior the masses, that the next stage looks at: the worst for a proof."""
+        with working_in("float64"):
+            self.terms = self.terms._replace(X=jnp.asarray(_worst(proof)))
+            if proof.prior is None or not len(self.terms.f):
+                return
+            sizes, f = _grid(proof.prior)
+            found, tilts = proof.heaviest(sizes, f)
+            kept = (
+                np.sort(np.argpartition(-found, KEPT)[:KEPT]) if len(found) > KEPT else np.arange(len(found))
+            )
+            self.terms = self.terms._replace(
+                sizes=jnp.asarray(sizes[kept].astype(float)), f=jnp.asarray(f[kept])
+            )
+            a = len(proof.prior) * (1 + math.expm1(proof.epsilon) * f[kept])
+            self.point = np.append(self.point[: ends(len(proof.prior))[-1]], tilts[kept] / a)
+
     def _descend(self, smoothing: float, deadline: float) -> None:
         """Make the steps of one stage."""
         n = len(self.best.gamma)
         parts = ends(n)
-        gamma, _, _, _, upper = np.split(self.point, parts)
+        gamma, _, _, _, upper, tilts = np.split(self.point, parts)
         unit = np.mean(gamma + np.abs(_symmetric(upper, n)).sum(axis=1))
         self.point = self.point / unit
         self.point[parts[1] : parts[3]] *= math.sqrt(unit)
@@ -128,7 +145,8 @@ class Ascent:
                 raise StopIteration
 
         least = 0 if len(self.terms.f) else None
-        limits = [(0, None)] * n + [(None, None)] * (parts[-1] - n) + [(least, None)] * len(upper)
+        free = [(None, None)]
+        limits = [(0, None)] * n + free * (2 * n + 2) + [(least, None)] * len(upper) + free * len(tilts)
         options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-9}
         with working_in("float64"):
             minimize(
@@ -138,7 +156,7 @@ class Ascent:
     def _proof(self) -> Proof:
         """Return what the present point proves."""
         n = len(self.best.gamma)
-        gamma, prices, spread, (first, second), upper = np.split(self.point, ends(n))
+        gamma, prices, spread, (first, second), upper, _ = np.split(self.point, ends(n))
         found = replace(
             self.best,
             gamma=gamma,
@@ -241,11 +259,25 @@ def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:
     return N + N.T
 
 
+def _sizes(n: int, epsilon: float) -> np.ndarray:
+    """Return the sizes (K,) of patterns that are not listed and are looked at."""
+    largest = n if n <= PADDED else int(min(n, 4 * n / (1 + math.exp(epsilon)) + 8))
+    return np.arange(listed_size(n) + 1.0, largest + 1.0)
+
+
+def _grid(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sizes that are not listed and masses that patterns of each may have under a prior (K,)."""
+    sizes = groups(listed_size(len(p)) + 1, len(p))
+    least, most = (ends[sizes] for ends in masses(p))
+    shares = 0.5 - 0.5 * np.cos(np.pi * (np.arange(MASSES) + 0.5) / MASSES)  # closer at the ends
+    return sizes.repeat(MASSES), (least[:, None] + (most - least)[:, None] * shares).ravel()
+
+
 def _worst(proof: Proof) -> np.ndarray:
     """Return the patterns (N, n) with the largest excess among those that are listed."""
     n = len(proof.gamma)
     most, kept, found = max(1, ROWS // n**2), np.zeros((0, n)), np.zeros(0)
-    for X in listed_patterns(n, listed_size(n, proof.prior is None)):
+    for X in listed_patterns(n, listed_size(n)):
         kept, found = np.vstack([kept, X]), np.append(found, proof.excess(X, proof.gamma))
         if len(found) > most:
             worst = np.argpartition(-found, most)[:most]

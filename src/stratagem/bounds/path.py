@@ -161,7 +161,7 @@ def _parts(point: jax.Array, terms: Terms) -> tuple[jax.Array, jax.Array, jax.Ar
 def _excess(linear: jax.Array, constant: jax.Array, terms: Terms, width: jax.Array) -> jax.Array:
     """Return the excess of every size of patterns (K,)."""
     many = linear.shape[1]
-    top = largest(linear, jnp.ones(many), terms.f * many, width) / many
+    top = largest(linear, terms.f * many, width) / many
     return (top + constant) / (1 + terms.c * terms.f)
 
 

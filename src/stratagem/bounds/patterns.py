@@ -14,15 +14,12 @@ BLOCK = 1 << 15
 """Patterns that are looked at together."""
 
 
-def listed_size(n: int, sizes_count: bool = True) -> int:
-    """Return the size up to which all patterns of n user types are listed: n itself up to n = 20.
-
-    Where sizes do not count, as under a prior, either all patterns are listed or none but the empty one.
-    """
+def listed_size(n: int) -> int:
+    """Return the size up to which all patterns of n user types are listed: n itself up to n = 20."""
     if n <= WHOLE:
         return n
     size, many = 0, 1
-    while sizes_count and (many := many + comb(n, size + 1)) * n**2 <= WORK:
+    while (many := many + comb(n, size + 1)) * n**2 <= WORK:
         size += 1
     return size
 

@@ -8,13 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.bounds.allowance import root_trace, safe
+from stratagem.bounds.allowance import ULP, root_trace, safe
+from stratagem.bounds.masses import Boxes, Terms, largest, tilts, within
 from stratagem.bounds.patterns import listed_patterns, listed_size
 from stratagem.prior import uniform
 
-PIECES = 2048
-"""Intervals of the mass of a pattern under a prior: the bound loses about 1e-6 by them."""
-ULP = float(np.finfo(float).eps)
 TINY = 1e-30
 """Least gamma, relative to the largest, by whose root rows are divided."""
 
@@ -107,7 +105,7 @@ class Proof:
     def _excess(self, gamma: np.ndarray) -> float:
         """Return delta for all patterns, an allowance of 8 n ulp of its terms included."""
         n = len(gamma)
-        size = listed_size(n, self.prior is None)
+        size = listed_size(n)
         found = max(float(self.excess(X, gamma).max()) for X in listed_patterns(n, size))
         return found if size == n else max(found, self._unlisted_excess(gamma, size))
 
@@ -129,9 +127,22 @@ class Proof:
         """Return delta for larger patterns, of all masses under a prior; infinite where N has a negative entry."""
         if (self.avoided < 0).any():
             return math.inf
+        n, c = len(gamma), math.expm1(self.epsilon)
+        if self.prior is None:
+            sizes = np.arange(listed + 1, n + 1)
+            linear, constant, _ = self._terms(gamma, sizes / n)
+            sums = np.cumsum(-np.sort(-linear, axis=1), axis=1)
+            best = sums[np.arange(len(sizes)), sizes - 1]
+            return float(((constant + best) / (n + c * sizes) ** 2).max())
+        return largest(lambda f: self._terms(gamma, f), self.prior, c, listed)
+
+    def _terms(self, gamma: np.ndarray, f: np.ndarray) -> Terms:
+        """Return q c^2 - a lambda^T s = linear x + constant at masses f (K,).
+
+        The constant includes an allowance of 8 n ulp of all terms.
+        """
         n, c, w = len(gamma), math.expm1(self.epsilon), self.spread
         sums = gamma - self.avoided.sum(axis=1) - w * w.sum()
-        f = np.arange(listed + 1, n + 1) / n if self.prior is None else np.linspace(0, 1, PIECES + 1)
         a, (first, second) = n * (1 + c * f), self.level
         r = first + second * f
         linear = c**2 * (gamma - np.outer(2 * r, w) - np.outer(2 * f, sums)) - c * np.outer(a, self.prices)
@@ -140,41 +151,12 @@ class Proof:
         size = np.abs(gamma) + self.avoided.sum(axis=1) + np.abs(w) * np.abs(w).sum()
         terms = np.abs(linear).sum(axis=1) + np.abs(constant)
         terms += c**2 * (float(size.sum()) + r**2 + 2 * np.abs(r) * np.abs(w).sum())
-        allowance = 8 * n * ULP * terms
-        if self.prior is None:
-            sums = np.cumsum(-np.sort(-linear, axis=1), axis=1)
-            best = sums[np.arange(len(f)), np.arange(listed, n)]
-            return float(((constant + best + allowance) / a**2).max())
-        return _between(linear, constant + allowance, a, square, n * self.prior, f)
+        return Terms(linear, constant + 8 * n * ULP * terms, square)
 
-
-def _between(
-    linear: np.ndarray, constant: np.ndarray, a: np.ndarray, square: float, h: np.ndarray, f: np.ndarray
-) -> float:
-    """Return a bound on (constant + linear x)/a^2 over all patterns x, whose mass p^T x = f may be off the grid.
-
-    For any t it is at most constant + t n f + sum max(0, linear - t h) for the numerator at a grid point. For a given
-    x and t the numerator is quadratic in f with the second coefficient `square`: between two points it is below the
-    larger end, or above it by at most -square (step/2)^2 where it is concave.
-    """
-    n = len(h)
-    t = _multipliers(linear, h, n * f)
-    t = (t[1:] + t[:-1]) / 2
-    left, right = (
-        constant[end] + t * n * f[end] + np.maximum(linear[end] - np.outer(t, h), 0).sum(axis=1)
-        for end in (slice(0, -1), slice(1, None))
-    )
-    worst = (
-        np.maximum(left, right) + max(0.0, -square) * np.square(np.diff(f) / 2) + 16 * n * ULP * n * np.abs(t)
-    )
-    return float(np.maximum(worst / a[:-1] ** 2, worst / a[1:] ** 2).max())
-
-
-def _multipliers(linear: np.ndarray, h: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Return for every row the t (k,) at which the types with linear > t h have the given mass, nearly."""
-    ratio = linear / np.where(h > 0, h, np.inf)
-    order = np.argsort(-ratio, axis=1)
-    reached = np.cumsum(h[order], axis=1)
-    place = np.minimum((reached < mass[:, None]).sum(axis=1), len(h) - 1)
-    rows = np.arange(len(linear))
-    return ratio[rows, order[rows, place]]
+    def heaviest(self, sizes: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return about the delta of patterns of some sizes and masses (K,), and their multipliers t, under a prior."""
+        assert self.prior is not None
+        n, c = len(self.prior), math.expm1(self.epsilon)
+        boxes = Boxes(sizes, sizes, f, f)
+        found, _ = within(lambda f: self._terms(self.gamma, f), self.prior, c, boxes, -math.inf)
+        return found, tilts(self._terms(self.gamma, f).linear, n * self.prior, sizes, n * f)

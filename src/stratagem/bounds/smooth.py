@@ -13,8 +13,6 @@ EDGE = 1e-9
 """Eigenvalue, relative to tr V, below which a square root or a logarithm goes on as its tangent."""
 HALVINGS = 45
 """Bisections of a multiplier; any multiplier gives a valid bound."""
-LEAST = 1e-6
-"""Least weight n p of a user type by which a multiplier is divided."""
 
 
 class Terms(NamedTuple):
@@ -26,24 +24,26 @@ class Terms(NamedTuple):
     """n p (n,)"""
     X: jax.Array
     """Patterns that are looked at one by one (N x n): all that are listed, or the worst at the last proof."""
+    sizes: jax.Array
+    """Sizes of other patterns (K,); K = 0 where all patterns are listed."""
     f: jax.Array
-    """Masses of other patterns (K,); K = 0 where all patterns are listed."""
+    """Their masses (K,), sizes/n without a prior."""
     c: jax.Array
     """E - 1."""
 
 
 def ends(n: int) -> tuple[int, ...]:
-    """Return where gamma, lambda, w and r end in a point; N is the rest."""
-    return n, 2 * n, 3 * n, 3 * n + 2
+    """Return where gamma, lambda, w, r and N end in a point; what masses of patterns cost (K,) is the rest."""
+    return n, 2 * n, 3 * n, 3 * n + 2, 3 * n + 2 + n * (n - 1) // 2
 
 
 @partial(jax.jit, static_argnames="full")
 @partial(jax.value_and_grad, argnums=0)
 def loss(point: jax.Array, terms: Terms, smoothing: float, barrier: float, full: bool) -> jax.Array:
     """Return log D - 2 log S, less the barrier times log det(G/D)/n on h^perp where V has low rank."""
-    F, h, X, f, c = terms
+    F, h, X, _, f, c = terms
     n = len(h)
-    gamma, prices, w, level, upper = jnp.split(point, ends(n))
+    gamma, prices, w, level, upper, tilts = jnp.split(point, ends(n))
     prices = prices * c / n
     N = jnp.zeros((n, n)).at[jnp.triu_indices(n, 1)].set(upper)
     N = N + N.T
@@ -52,7 +52,7 @@ def loss(point: jax.Array, terms: Terms, smoothing: float, barrier: float, full:
     if len(f):
         r = level[0] + level[1] * f
         field = gamma - 2 * jnp.outer(r, w) - 2 * jnp.outer(f, G.sum(axis=1))
-        others = _unlisted_excess(field, r**2 + f**2 * G.sum(), prices, terms, smoothing)
+        others = _unlisted_excess(field, r**2 + f**2 * G.sum(), prices, tilts, terms, smoothing)
         excess = jnp.concatenate([excess, others])
     width = smoothing * jax.lax.stop_gradient(jnp.abs(prices.mean()) + jnp.abs(excess).max())
     D = prices.sum() + n * width * jax.nn.logsumexp(excess / width)
@@ -74,29 +74,43 @@ def _listed_excess(G: jax.Array, prices: jax.Array, p: jax.Array, X: jax.Array, 
 
 
 def _unlisted_excess(
-    field: jax.Array, squares: jax.Array, prices: jax.Array, terms: Terms, smoothing: float
+    field: jax.Array,
+    squares: jax.Array,
+    prices: jax.Array,
+    tilts: jax.Array,
+    terms: Terms,
+    smoothing: float,
 ) -> jax.Array:
-    """Return what bounds it for patterns of each other mass (K,), from q = field x + squares (K x n and K,)."""
+    """Return what bounds it for patterns of each other size and mass (K,), from q = field x + squares (K x n and K,).
+
+    Under a prior t (n f - h^T x) = 0 is added, t the tilts (K,).
+    """
     f, c = terms.f, terms.c
     a = len(prices) * (1 + c * f)
     linear = (c**2 / a)[:, None] * field - c * prices
     constant = c**2 * squares / a - prices.sum()
     width = smoothing * jax.lax.stop_gradient(jnp.abs(linear).max())
-    return (constant + largest(linear, terms.h, len(prices) * f, width)) / a
+    if len(tilts):
+        linear, constant = linear - jnp.outer(tilts, terms.h), constant + tilts * len(prices) * f
+    return (constant + largest(linear, terms.sizes, width)) / a
 
 
-def largest(linear: jax.Array, h: jax.Array, mass: jax.Array, width: jax.Array) -> jax.Array:
-    """Return the minimum over t of mass t + width sum softplus((linear - t h)/width) for every row (K,)."""
+def largest(linear: jax.Array, sizes: jax.Array, width: jax.Array) -> jax.Array:
+    """Return about the largest sum of so many entries of every row (K,).
+
+    It is min over t of size t + width sum softplus((linear - t)/width).
+    """
 
     def halved(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         low, high = ends
         t = (low + high) / 2
-        heavy = jax.nn.sigmoid((linear - jnp.outer(t, h)) / width) @ h > mass
-        return jnp.where(heavy, t, low), jnp.where(heavy, high, t)
+        many = jax.nn.sigmoid((linear - t[:, None]) / width).sum(axis=1) > sizes
+        return jnp.where(many, t, low), jnp.where(many, high, t)
 
-    reach = (jnp.abs(linear).max(axis=1) + 40 * width) / jnp.maximum(h, LEAST).min()
-    t = sum(jax.lax.stop_gradient(jax.lax.fori_loop(0, HALVINGS, halved, (-reach, reach)))) / 2
-    return mass * t + width * jax.nn.softplus((linear - jnp.outer(t, h)) / width).sum(axis=1)
+    reach = jnp.abs(linear).max(axis=1) + 40 * width
+    low, high = jax.lax.fori_loop(0, HALVINGS, halved, (-reach, reach))
+    t = jax.lax.stop_gradient(low + high) / 2
+    return sizes * t + width * jax.nn.softplus((linear - t[:, None]) / width).sum(axis=1)
 
 
 Function = Callable[[jax.Array], tuple[jax.Array, jax.Array]]

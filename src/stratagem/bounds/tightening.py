@@ -44,9 +44,6 @@ MARGIN = 0.9
 """Share of the gap asked for that pattern generation aims at, as it compares with its own strategy."""
 SURE = 9e-4
 """Gap that pattern generation aims at where it lists all patterns, which takes a few seconds."""
-TRIED = 0.15
-"""Share of the time after which, under a prior, the nonnegative bound leaves the rest to branch and bound where it adds
-nothing to what is known: it takes in patterns of fractions of types there."""
 LATE = 0.5
 """Seconds below which nothing new is begun."""
 
@@ -119,21 +116,20 @@ class _Tightening:
         elif LISTED < n <= PAIRED and (
             seconds := self.left(CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf)
         ):
-            attempted(lambda: self._paired(seconds, TRIED * seconds if few and p is not None else math.inf))
+            attempted(lambda: self._paired(seconds))
         if few and (seconds := self.left()):
             start = (patterns, self.objective, self.bounds.best)
             self._priced(attempted(lambda: generate(*problem, gap, seconds, *start, p)))
         if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
             self.bounds = replace(self.bounds, sdp=attempted(lambda: sdp(*problem, seconds, p)))
 
-    def _paired(self, seconds: float, trial: float) -> None:
-        """Compute the nonnegative bound, after `trial` seconds only if it is worth it; Ctrl-C keeps what it reached."""
+    def _paired(self, seconds: float) -> None:
+        """Compute the nonnegative bound; Ctrl-C keeps what it reached."""
         from stratagem.bounds.nonnegative import Ascent
 
-        known, tried = self.bounds.best, time.monotonic() + trial
         search = Ascent.of(self.workload, self.epsilon, self.prior)
         try:
-            search.run(seconds, self._enough(), lambda bound: bound <= known and time.monotonic() > tried)
+            search.run(seconds, self._enough())
         finally:
             self.bounds = replace(self.bounds, nonnegative=search.best.value)
 

@@ -89,7 +89,7 @@ def save_certificate(path: str | Path, certificate: Certificate, *, overwrite: b
     arrays: dict[str, Any] = {name: getattr(proof, name) for name in ("gamma", "avoided", "spread", "prices")}
     arrays |= {"level": np.array(proof.level), "gram": certificate.workload.gram(), "epsilon": proof.epsilon}
     arrays |= {"prior": uniform(n) if proof.prior is None else proof.prior, "value": proof.value}
-    arrays |= {"listed": listed_size(n, proof.prior is None)}
+    arrays |= {"listed": listed_size(n)}
     with written_atomically(path) as file:
         np.savez(file, **arrays, specification=np.str_(json.dumps(to_data(certificate.workload))))
     return path
