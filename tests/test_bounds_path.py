@@ -62,9 +62,7 @@ def written_out(n, arrays):
 @pytest.mark.parametrize("make", MAKERS)
 def test_the_same_proof_with_dense_matrices(monkeypatch, make, size, epsilon):
     """Sorting and cosines say what n x n matrices say; to the ramp of ranges they lose one root at the most."""
-    monkeypatch.setattr(
-        "stratagem.bounds.proof.listed_size", lambda n: 0
-    )  # no pattern one by one
+    monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n: 0)  # no pattern one by one
     n, workload = 80, make(80)
     arrays = arbitrary(n, int(100 * size), size)
     N = written_out(n, arrays)
