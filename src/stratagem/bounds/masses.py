@@ -12,8 +12,9 @@ from stratagem.bounds.allowance import ULP
 
 EACH, GROWTH = 64, 1.05
 """Size up to which every one is looked at by itself, and by what factor the groups of larger sizes grow."""
-PARTS, FINE, WORK = 16, 1e-5, 1 << 22
-"""Parts of the masses of a size, and of each part where the relative error is larger; most entries of their rows."""
+PARTS, FINE, ROUNDS, WORK = 16, 1e-5, 6, 1 << 22
+"""Parts of the masses of a size, and of each part where the relative error is larger; how often, and most entries of
+their rows."""
 HALVINGS, LIGHT = 30, 1e-4
 """Bisections of a multiplier, any of which gives a valid bound, and least h by which its range is divided."""
 
@@ -70,13 +71,12 @@ def masses(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def largest(terms: Callable[[np.ndarray], Terms], p: np.ndarray, c: float, listed: int) -> float:
     """Return a bound on (linear x + constant)/a^2, a = n (1 + c f), of all patterns of more types than are listed."""
-    found, level, boxes = -math.inf, -math.inf, Boxes.beyond(p, listed)
+    found, level, boxes, left = -math.inf, -math.inf, Boxes.beyond(p, listed), ROUNDS
     while True:
         middle, most = within(terms, p, c, boxes, level)
-        level = max(level, float(middle.max()))
+        level, left = max(level, float(middle.max())), left - 1
         wide = most > level + FINE * abs(level)
-        many = int(wide.sum())
-        if not many or PARTS * many * len(p) > WORK:
+        if not left or not wide.any() or PARTS * int(wide.sum()) * len(p) > WORK:
             return max(found, float(most.max()))
         found = max(found, float(most[~wide].max(initial=-math.inf)))
         boxes = boxes.divided(wide)
@@ -111,11 +111,8 @@ def within(
     concave = max(0.0, level * (n * c) ** 2 - square)
     rounding = 16 * n * ULP * (n * (np.abs(t) + np.abs(u)) + abs(level) * a**2 * 4)
     worst = np.maximum(left, right) + concave * np.square((boxes.high - boxes.low) / 2) + rounding
-    above = (
-        np.maximum(worst, 0) / (n * (1 + c * boxes.low)) ** 2
-        + np.minimum(worst, 0) / (n * (1 + c * boxes.high)) ** 2
-    )
-    return reached, level + above
+    nearest = np.where(worst > 0, boxes.low, boxes.high)
+    return reached, level + worst / (n * (1 + c * nearest)) ** 2
 
 
 def tilts(linear: np.ndarray, h: np.ndarray, sizes: np.ndarray, mass: np.ndarray) -> np.ndarray:
