@@ -12,6 +12,7 @@ import pytest
 import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, lower_bounds, tighten
+from stratagem.bounds.masses import groups
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.nuclear import total_term
 from stratagem.bounds.proof import Proof
@@ -80,6 +81,21 @@ def test_what_is_not_listed_is_bounded_from_above(monkeypatch, seed, epsilon, pr
         monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n, size=size: size)
         assert (proof.avoided >= 0).all() or replace(proof).value <= proof.total
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_of_sizes_are_bounded_from_above(monkeypatch, seed, epsilon):
+    """Sizes from the third on in groups of several, as beyond 64: never a better bound than size by size."""
+    proof = replace(arbitrary(seed, epsilon, PRIOR), avoided=np.zeros((6, 6)))
+    listed = proof.value
+    monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n: 0)
+    alone = replace(proof).value
+    monkeypatch.setattr("stratagem.bounds.masses.EACH", 2)
+    monkeypatch.setattr("stratagem.bounds.masses.GROWTH", 2.0)
+    assert [*groups(1, 6)] == [1, 2, 4]
+    assert replace(proof).value <= listed * (1 + 1e-12)
+    assert alone <= listed * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("prior", [None, PRIOR], ids=["uniform", "prior"])

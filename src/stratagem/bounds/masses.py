@@ -73,7 +73,7 @@ def largest(terms: Callable[[np.ndarray], Terms], p: np.ndarray, c: float, liste
     """Return a bound on (linear x + constant)/a^2, a = n (1 + c f), of all patterns of more types than are listed."""
     found, level, boxes, left = -math.inf, -math.inf, Boxes.beyond(p, listed), ROUNDS
     while True:
-        middle, most = within(terms, p, c, boxes, level)
+        middle, most, _ = within(terms, p, c, boxes, level)
         level, left = max(level, float(middle.max())), left - 1
         wide = most > level + FINE * abs(level)
         if not left or not wide.any() or PARTS * int(wide.sum()) * len(p) > WORK:
@@ -84,8 +84,8 @@ def largest(terms: Callable[[np.ndarray], Terms], p: np.ndarray, c: float, liste
 
 def within(
     terms: Callable[[np.ndarray], Terms], p: np.ndarray, c: float, boxes: Boxes, level: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is reached in the middle of boxes, about, and what bounds all of them (B,).
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return about what is reached in the middle of boxes, what bounds all of them, and their multipliers t (B,).
 
     For any t and u the numerator is at most constant + t (n f - h^T x) + u (k - 1^T x) + linear x for patterns of k
     types and mass f, whatever x in [0, 1]^n. For given x, t and u that is quadratic in f, and so it is less a level
@@ -112,7 +112,7 @@ def within(
     rounding = 16 * n * ULP * (n * (np.abs(t) + np.abs(u)) + abs(level) * a**2 * 4)
     worst = np.maximum(left, right) + concave * np.square((boxes.high - boxes.low) / 2) + rounding
     nearest = np.where(worst > 0, boxes.low, boxes.high)
-    return reached, level + worst / (n * (1 + c * nearest)) ** 2
+    return reached, level + worst / (n * (1 + c * nearest)) ** 2, t
 
 
 def tilts(linear: np.ndarray, h: np.ndarray, sizes: np.ndarray, mass: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.bounds.allowance import ULP, root_trace, safe
-from stratagem.bounds.masses import Boxes, Terms, largest, tilts, within
+from stratagem.bounds.masses import Boxes, Terms, largest, within
 from stratagem.bounds.patterns import listed_patterns, listed_size
 from stratagem.prior import uniform
 
@@ -124,7 +124,7 @@ class Proof:
         return (found + 8 * n * ULP * size) / a**2
 
     def _unlisted_excess(self, gamma: np.ndarray, listed: int) -> float:
-        """Return delta for larger patterns, of all masses under a prior; infinite where N has a negative entry."""
+        """Return delta for larger patterns, by size and mass under a prior; infinite where N has a negative entry."""
         if (self.avoided < 0).any():
             return math.inf
         n, c = len(gamma), math.expm1(self.epsilon)
@@ -156,7 +156,6 @@ class Proof:
     def heaviest(self, sizes: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return about the delta of patterns of some sizes and masses (K,), and their multipliers t, under a prior."""
         assert self.prior is not None
-        n, c = len(self.prior), math.expm1(self.epsilon)
-        boxes = Boxes(sizes, sizes, f, f)
-        found, _ = within(lambda f: self._terms(self.gamma, f), self.prior, c, boxes, -math.inf)
-        return found, tilts(self._terms(self.gamma, f).linear, n * self.prior, sizes, n * f)
+        c, boxes = math.expm1(self.epsilon), Boxes(sizes, sizes, f, f)
+        found, _, t = within(lambda f: self._terms(self.gamma, f), self.prior, c, boxes, -math.inf)
+        return found, t
