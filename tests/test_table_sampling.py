@@ -131,6 +131,8 @@ WHOLE = [
     ((41, 41, 41), 0.5),
     ((300, 100), 1.0),
     ((151, 139), 4.0),
+    ((300, 200), 4.0),
+    ((20, 2, 51, 3, 4), 1.0),
 ]
 """One table of more than 20,000 cells: equations for equal energies at all characters are too many to solve."""
 MADE_UP = 1e-8
@@ -141,7 +143,7 @@ MADE_UP = 1e-8
 def test_large_tables_of_the_whole_domain_end_at_subset_selection(sizes, epsilon):
     workload = st.marginals(domain(sizes), len(sizes))
     problem = Problem(workload, epsilon, spectral_bounds(workload.spectrum, epsilon).best * workload.scale)
-    solver = Junta(max_seconds=6.0)
+    solver = Junta(max_seconds=12.0)
     strategy = solver.finish(problem, search(solver, problem).best)
     share = st.evaluate(workload, strategy).objective / workload.scale
     assert share <= separate(sizes, len(sizes), epsilon) * (1 + MADE_UP)

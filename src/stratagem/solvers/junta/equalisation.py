@@ -31,7 +31,7 @@ TRIES = 3
 """How often variants are drawn until the weights are exact, each time twice as many."""
 FEWEST, MOST, IMAGES = 4, 256, 16
 """Patterns with images of a table that is not solved, between the first two, and most images of each."""
-RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 24.0)
+RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 80.0)
 """Cells of patterns that are found in a second or less, cells that take as long as what every pattern takes
 whatever its size, and how long all may take."""
 SPARSE = 256.0
@@ -195,14 +195,16 @@ class _Table:
         sizes = self.patterns.sum(axis=1)[
             rng.choice(len(self.shares), count if most == 1 else few, p=self.shares)
         ]
-        one = complementary(self.signature, self.levels, sizes, group, rng)
-        waste = self._waste(one.power)
-        if waste > self.levels.sum() * (1 + LITTLE):
+        energies = self.shares @ self.part.energies
+        levels = np.square(self.signature.amplitudes(energies).ravel())
+        one = complementary(self.signature, levels, sizes, group, rng)
+        waste = _waste(levels, one.power)
+        if waste > levels.sum() * (1 + LITTLE):
             variants, parents = self._variants(few, 1, rng)
             shares = self.shares[parents] / np.bincount(parents)[parents]
-            if self._waste(group.mean(self._mean_power(variants, shares))) < waste:
+            if _waste(levels, group.mean(self._mean_power(variants, shares))) < waste:
                 return self._images(group, variants, shares)
-        return self._images(group, one.patterns, one.shares, self.shares @ self.part.energies)
+        return self._images(group, one.patterns, one.shares, energies)
 
     def _images(
         self,
@@ -247,12 +249,6 @@ class _Table:
         variants[firsts] = self.patterns
         return variants, parents
 
-    def _waste(self, power: np.ndarray) -> float:
-        """Return sum_chi levels^2/power of mean energies (cells,): what their being unequal costs."""
-        known = self.levels > NEGLIGIBLE * self.levels.max()
-        with np.errstate(divide="ignore"):
-            return float((np.square(self.levels[known]) / power[known]).sum())
-
     def _balance(self, variants: np.ndarray) -> tuple[np.ndarray, float]:
         """Return shares of variants (V,) that make energies equal, and the largest relative error."""
         A = np.vstack([self._relative(variants).T, np.ones(len(variants))])
@@ -284,3 +280,10 @@ class _Table:
         """Return the rows in blocks that are transformed together."""
         many = max(1, BLOCK // self.signature.cells)
         return [rows[first : first + many] for first in range(0, len(rows), many)]
+
+
+def _waste(levels: np.ndarray, power: np.ndarray) -> float:
+    """Return sum_chi levels^2/power of mean energies (cells,): what their not being at the levels costs."""
+    known = levels > NEGLIGIBLE * levels.max()
+    with np.errstate(divide="ignore"):
+        return float((np.square(levels[known]) / power[known]).sum())

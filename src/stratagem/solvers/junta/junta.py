@@ -14,7 +14,7 @@ from stratagem.solvers.junta.character import Characters
 from stratagem.solvers.junta.equalisation import equalised
 from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, tables, undervalued
 from stratagem.solvers.junta.pool import Pool, joined, pooled
-from stratagem.solvers.junta.published_junta import axes_of
+from stratagem.solvers.junta.published_junta import axes_of, maximal
 from stratagem.solvers.junta.signature import Signature
 from stratagem.solvers.junta.signatures import check_tables, checked_harmonics, divided, signatures
 from stratagem.solvers.parameter import check_limits, check_whole
@@ -27,9 +27,11 @@ FIRST = 0.3
 """Share of the time for the first patterns."""
 TURNS = 16
 """Signatures that a round looks at."""
-SPARE = 1 << 20
+SECONDS, AFTER = 12.0, 80.0
+"""Seconds that a search takes where none are given, and the most that making energies equal takes after it."""
 LONGEST = 1 << 20
 """Values of the longest attribute whose patterns are written out."""
+SPARE = 1 << 20
 """Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
 ROUGH, FINAL = 1e-5, 1e-9
 """How far weights may be from the best ones while patterns are searched for, and at the end."""
@@ -86,7 +88,8 @@ class Junta(Solver):
     seed: int = 0
     max_steps: int = 40
     """Rounds of column generation."""
-    max_seconds: float = 12.0
+    max_seconds: float | None = None
+    """Seconds of the search, and of making energies equal after it; default 12 and at most 80."""
     tolerance: float = 3e-5
     patience: int = 3
     gap: float = 0.0
@@ -100,12 +103,12 @@ class Junta(Solver):
     @property
     def limits(self) -> Limits:
         """When to stop."""
-        return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
+        return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds or SECONDS, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Mixture | None) -> Mixture:
         """Return the best mixture of published juntas, all small patterns and balanced random ones."""
         now, rng = time.perf_counter(), np.random.default_rng([self.seed, 0])
-        first, end = now + FIRST * self.max_seconds, now + self.max_seconds
+        first, end = now + FIRST * self.limits.max_seconds, now + self.limits.max_seconds
         found = checked_harmonics(problem.workload)
         check_tables(found.spectrum)
         characters, excess = Characters(found, divided(found.spectrum)), ratio(problem.epsilon) - 1
@@ -146,9 +149,9 @@ class Junta(Solver):
     def finish(self, problem: Problem, state: Mixture) -> JuntaStrategy:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
         if not state.empty:
-            state = _lightened(_weighed(problem, _lightened(state), FINAL))
+            state = _alone(problem, _lightened(_weighed(problem, _lightened(state), FINAL)))
         spectrum, rng = state.signatures[0].characters.spectrum, np.random.default_rng([self.seed, 0])
-        found = equalised(state.pool, state.weights, self.max_seconds, rng)
+        found = equalised(state.pool, state.weights, self.max_seconds or AFTER, rng)
         outputs = np.concatenate([np.full(len(one.weights), float(one.signature.outputs)) for one in found])
         keep = _useful(np.concatenate([one.shares for one in found]), outputs)
         bits = [(one.signature, row) for one in found for row in one.packed]
@@ -186,6 +189,18 @@ def _lightened(state: Mixture) -> Mixture:
     shares = w * (pool.energies / (w @ pool.energies)).max(axis=1)
     keep = _useful(shares, np.array([float(signature.outputs) for signature in pool.signatures]))
     return replace(state, pool=pool.chosen(keep), weights=w[keep])
+
+
+def _alone(problem: Problem, state: Mixture) -> Mixture:
+    """Return the mixture of patterns on the largest table alone, if it is the only one and no worse."""
+    axes = {axes_of(kind) for kind in maximal(state.signatures[0].characters.kinds)}
+    own = np.array([signature.axes in axes for signature in state.pool.signatures])
+    pool = state.pool.chosen(np.flatnonzero(own))
+    if len(axes) > 1 or own.all() or not pool.energies.any(axis=0).all():
+        return state
+    ahead = replace(state, pool=pool, weights=state.weights[own])
+    ahead = _lightened(_weighed(problem, ahead, FINAL))
+    return ahead if ahead.objective <= state.objective * (1 + ATTAINED) else state
 
 
 def _useful(shares: np.ndarray, outputs: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from stratagem.solvers.junta.character import Characters
-from stratagem.solvers.junta.pool import Pool, pooled
+from stratagem.solvers.junta.pool import Pool, joined, pooled
 from stratagem.solvers.junta.published_junta import published_juntas
 from stratagem.solvers.junta.signature import Signature
 
@@ -21,6 +21,8 @@ ENERGIES, FEWEST = 1 << 17, 4
 EACH, STEPS, POOL, LARGE = 8, 4, 1 << 24, 1 << 20
 """Patterns of both kinds that a table is given at first, the steps that move their spectra, the energies of all
 of them, half a gigabyte, and the cells of those of one table."""
+SOLVED = 1 << 14
+"""Cells of a table whose patterns may have equal energies exactly."""
 SLICED, SLICINGS = 4, 3
 """Axes along which slices are filled, fewer than so many, and the patterns of each choice of axes and size."""
 BALANCING, MOVED = 24, 1 << 25
@@ -67,10 +69,12 @@ def tables(signature: Signature, rng: np.random.Generator) -> Pool:
 
     The first are like subset selection on the cells of the table. The others have nearly equally many cells in
     every row and column, so that their mixtures with patterns of smaller tables have any energies wanted.
+    A table too large for exact equations is given the energies of subset selection itself, for which patterns
+    are found at the end that complement each other.
     """
     whole = np.indices(signature.shape).all(axis=0)  # characters that touch every axis
     energies = len(signature.characters.costs) ** 2  # of one pattern of each table
-    count = int(np.clip(min(POOL // energies, LARGE // signature.cells), 1, EACH))
+    count = int(np.clip(min(POOL // energies, LARGE // signature.cells), 2, EACH))
     best = int(signature.cells / (2 + signature.excess))
     sizes = np.clip(best + np.arange(count) % 2, 1, signature.cells - 1)
     fields = [
@@ -80,7 +84,16 @@ def tables(signature: Signature, rng: np.random.Generator) -> Pool:
     if EACH * signature.cells <= LARGE:
         sliced = _sliced(signature, sizes, rng)
         fields += [sliced] if len(sliced) * energies <= POOL else []
-    return pooled(signature, np.concatenate(fields))
+    own = pooled(signature, np.concatenate(fields))
+    return joined([_selection(signature, fields[0]), own]) if signature.cells > SOLVED else own
+
+
+def _selection(signature: Signature, patterns: np.ndarray) -> Pool:
+    """Return patterns (P, cells) with the energies of subset selection of their sizes: all characters' the same."""
+    found = pooled(signature, patterns)
+    totals = [signature.total(int(inside.sum())) for inside in found.inside()]
+    shares = signature.energies_of(np.arange(signature.cells) > 0) / (signature.cells - 1)
+    return found._replace(energies=np.outer(totals, shares))
 
 
 def _sliced(signature: Signature, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -61,7 +61,11 @@ class Signature:
 
     def energies(self, patterns: np.ndarray) -> np.ndarray:
         """Return the mean energy of each type of characters over all placements (P, C)."""
-        return np.asarray(self.power(patterns) @ self._mean)
+        return self.energies_of(self.power(patterns))
+
+    def energies_of(self, power: np.ndarray) -> np.ndarray:
+        """Return the mean of energies at the characters of the axes (..., cells) at each type (..., C)."""
+        return np.asarray(power @ self._mean)
 
     def prices(self, prices: np.ndarray) -> np.ndarray:
         """Return what energy at each character of the axes is worth (shape), if at type c it is prices_c."""
