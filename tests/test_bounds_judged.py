@@ -11,7 +11,7 @@ import pytest
 
 import stratagem as st
 from optimum import optimum
-from stratagem.bounds import exact, pricing, sdp
+from stratagem.bounds import exact, sdp
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.objective import KINDS, named_objective
 
@@ -90,7 +90,6 @@ def judged(number):
     bounds = aim.bounds(epsilon).known()
     if number % EXPENSIVE == 0 and kind == "average":
         bounds |= {
-            "pricing": pricing(workload, epsilon, seconds=0.3, prior=aim.prior),
             "sdp": sdp(workload, epsilon, seconds=2.0, prior=aim.prior),
             "nonnegative": nonnegative(workload, epsilon, 2.0, prior=aim.prior).value,
         }

@@ -12,6 +12,7 @@ import pytest
 import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, lower_bounds, tighten
+from stratagem.bounds.generation import Generation
 from stratagem.bounds.masses import groups
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.nuclear import total_term
@@ -101,10 +102,9 @@ def test_groups_of_sizes_are_bounded_from_above(monkeypatch, seed, epsilon):
 @pytest.mark.parametrize("prior", [None, PRIOR], ids=["uniform", "prior"])
 def test_prices_that_are_too_low_are_made_good(prior):
     """Lower prices alone would make every bound better; the excess of a pattern takes more away than they give."""
-    proof = Ascent.of(st.prefix(6), 2.0, prior)
-    proof.run()
+    proof = nonnegative(st.prefix(6), 2.0, prior=prior)
     for share in (0.99, 0.9, 0.5):
-        assert replace(proof.best, prices=share * proof.best.prices).value < proof.best.value
+        assert replace(proof, prices=share * proof.prices).value < proof.value
 
 
 CASES = {
@@ -135,7 +135,7 @@ def drawn(number):
     W = rng.normal(size=(int(rng.integers(1, n + 3)), n))
     kinds = (
         W,
-        W > 0,
+        W >= min(0.0, float(W.max())),
         np.cumsum(W, axis=1),
         W[:, rng.integers(0, max(1, n // 2), n)],
         np.tril(np.ones((n, n))),
@@ -201,8 +201,9 @@ def test_the_search_stops_where_it_is_told():
     assert seen[0] <= seen[1] == search.best.value
 
 
-def test_an_interruption_leaves_a_bound():
-    search = Ascent.of(st.prefix(16), 4.0)
+@pytest.mark.parametrize(("make", "n"), [(Ascent.of, 24), (Generation.of, 16)])
+def test_an_interruption_leaves_a_bound(make, n):
+    search = make(st.prefix(n), 4.0)
     start = search.best.value
 
     def interrupted(bound):
@@ -211,7 +212,7 @@ def test_an_interruption_leaves_a_bound():
 
     with pytest.raises(KeyboardInterrupt):
         search.run(stop=interrupted)
-    assert start < search.best.value <= 1.001 * nonnegative(st.prefix(16), 4.0).value
+    assert start < search.best.value <= 1.001 * nonnegative(st.prefix(n), 4.0).value
 
 
 def test_nothing_is_left_without_the_total():

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import pricing, sdp, tighten
+from stratagem.bounds import sdp, tighten
 from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.exact import all_patterns, exact
 from stratagem.bounds.master import solve
+from stratagem.bounds.nonnegative import nonnegative
 from stratagem.bounds.pairwise import pairwise_types
 from stratagem.numeric.linalg import factor
 from stratagem.objective import WorstCase, WorstQuery
@@ -37,7 +38,7 @@ def test_no_strategy_is_below_any_bound_under_its_prior(i):
     n = workload.domain_size
     bounds = tighten(st.lower_bounds(workload, epsilon, p), workload, epsilon, prior=p)
     assert bounds.name == "exact"
-    dear = {"pricing": pricing(workload, epsilon, 1e-2, 1.0, p)}
+    dear = {"nonnegative": nonnegative(workload, epsilon, 1.0, prior=p).value}
     if i % 8 == 0:
         dear["sdp"] = sdp(workload, epsilon, 1.0, p)
     for m in rng.integers(n, 8 * n, 25):

@@ -7,8 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import lower_bounds, tighten
-from stratagem.bounds.certificate import Certificate
-from stratagem.bounds.pricing import generate
+from stratagem.bounds.generation import Generation
 
 FAILURES = {
     "singular": np.linalg.LinAlgError("Singular matrix"),
@@ -17,14 +16,14 @@ FAILURES = {
 }
 QUICK = {
     "exact": (st.prefix(4), 1.0, "stratagem.bounds.exact"),
-    "pricing": (st.prefix(16), 3.0, "stratagem.bounds.pricing"),
+    "nonnegative": (st.prefix(16), 3.0, "stratagem.bounds.Generation.of"),
     "weighted": (st.prefix(16), 1.0, "stratagem.bounds.duals.weighted_dual"),
     "linear": (st.explicit([np.linspace(0, 1, 16)]), 1.0, "stratagem.bounds.duals.linear_dual"),
     "delsarte": (st.marginals("2^4", 2), 1.0, "stratagem.bounds.delsarte"),
 }
 TIGHT = {
     "exact": (st.prefix(4), 1.0),
-    "generate": (st.prefix(16), 3.0),
+    "Generation.of": (st.prefix(16), 3.0),
     "sdp": (st.prefix(30), 0.5),
 }
 
@@ -47,7 +46,7 @@ def test_a_quick_bound_that_fails_is_left_out(monkeypatch, name, failure):
     monkeypatch.setattr(place, failing(FAILURES[failure]))
     left = lower_bounds(workload, epsilon).known()
     assert name not in left
-    assert left.keys() <= whole.keys() | {"pricing"}
+    assert left.keys() <= whole.keys() | {"nonnegative"}
     if failure == "singular":
         assert st.optimise(workload, epsilon, st.Auto(max_seconds=0.5)).gap >= 0
 
@@ -56,7 +55,7 @@ def test_a_quick_bound_that_fails_is_left_out(monkeypatch, name, failure):
 def test_a_tight_bound_that_fails_is_left_out(monkeypatch, name):
     workload, epsilon = TIGHT[name]
     quick = lower_bounds(workload, epsilon, duals=None)
-    known = {key: value for key, value in quick.known().items() if key not in ("exact", "pricing")}
+    known = {key: value for key, value in quick.known().items() if key not in ("exact", "nonnegative")}
     loose = type(quick)(**{"svd": None, "integer": None, **known})
     monkeypatch.setattr(f"stratagem.bounds.tightening.{name}", failing(FAILURES["singular"]))
     found = tighten(loose, workload, epsilon, objective=2 * quick.best, gap=1e-3, seconds=2.0)
@@ -73,23 +72,25 @@ def test_a_bound_that_is_no_number_is_left_out(monkeypatch, value):
 
 def test_rounds_before_a_singular_matrix_count(monkeypatch):
     """A busy machine once ended a run with numpy's Singular matrix here: the search was too slow to be needed."""
-    make, calls = Certificate.of, []
+    solved, calls = Generation._solved, []
 
     def singular_later(*given):
         calls.append(given)
         if len(calls) == 3:
             raise np.linalg.LinAlgError("Singular matrix")
-        return make(*given)
+        return solved(*given)
 
-    monkeypatch.setattr(Certificate, "of", singular_later)
-    found = generate(st.prefix(24), 3.0, gap=1e-9, seconds=5.0)
-    assert (len(calls), found.rounds) == (3, 2)
-    assert 0 < found.bound <= found.objective
+    monkeypatch.setattr(Generation, "_solved", singular_later)
+    search = Generation.of(st.prefix(18), 3.0)
+    start = search.best.value
+    search.run()
+    assert len(calls) == 3
+    assert start < search.best.value <= search.objective
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_one_query_seen_through_patterns_that_cannot_tell_types_apart(epsilon):
-    """The failure as it was met: pattern generation from the rows of a strategy for one query."""
+    """The failure as it was met: patterns generated from the rows of a strategy for one query."""
     W = st.explicit(np.eye(20)[:1])
     rows = np.zeros((2, 20), dtype=bool)
     rows[0, 0], rows[1, 1:] = True, True

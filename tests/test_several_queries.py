@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds.exact import all_patterns, exact
+from stratagem.bounds.exact import exact
 from stratagem.bounds.linear import linear_dual
-from stratagem.bounds.listing import listed
-from stratagem.bounds.slack import Slack
 
 
 def scores(classes, n):
@@ -68,16 +66,3 @@ def test_few_types_are_left_to_the_search_among_all_patterns():
     assert linear_dual(scores(5, 12), 1.0) is None
     assert linear_dual(scores(4, 12), 1.0) is not None
     assert linear_dual(scores(7, 13), 1.0) is None
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_least_slack_is_that_of_all_patterns(seed):
-    rng = np.random.default_rng(seed)
-    n = 2 + seed
-    B, multiplier, prior = rng.standard_normal((n, 3)), rng.standard_normal(n), rng.dirichlet(np.ones(n))
-    slack = Slack.of(B @ B.T, multiplier, 3.0, prior if seed % 2 else None)
-    X, found = all_patterns(n), listed(slack)
-    least = slack.scores(X).min()
-    assert found.lower <= min(least, 0.0) == pytest.approx(found.lower, rel=1e-9, abs=1e-9)
-    assert found.attained == pytest.approx(min(least, 0.0), abs=1e-12)
-    assert {tuple(T) for T in found.patterns} == {tuple(T) for T in X[slack.scores(X) < 0]}

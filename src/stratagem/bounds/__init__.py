@@ -15,11 +15,12 @@ from stratagem.bounds.delsarte import delsarte
 from stratagem.bounds.duals import Duals, weighed
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
+from stratagem.bounds.generation import Generation
 from stratagem.bounds.integer import integer
 from stratagem.bounds.linear import linear
 from stratagem.bounds.noiseless import noiseless
 from stratagem.bounds.nuclear import norms
-from stratagem.bounds.pricing import pricing
+from stratagem.bounds.patterns import WHOLE
 from stratagem.bounds.sdp import sdp
 from stratagem.bounds.svd import svd
 from stratagem.bounds.tightening import tighten
@@ -43,7 +44,6 @@ __all__ = [
     "linear",
     "lower_bounds",
     "noiseless",
-    "pricing",
     "sdp",
     "spectral_bounds",
     "svd",
@@ -52,9 +52,9 @@ __all__ = [
     "weighted",
 ]
 
-PRICED_LIMIT, PATTERN_SIZE = 20, 2.5
-"""Domain size and pattern size n/(1 + E) up to which the pricing bound takes about a second: there it is
-up to 30 % above the weighted bound, elsewhere hardly ever above it."""
+PATTERN_SIZE, QUICK = 2.5, 1.0
+"""Pattern size n/(1 + E) up to which the nonnegative bound of at most 20 user types is up to 30 % above the weighted
+one, elsewhere hardly ever, and the seconds that it is given."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,7 @@ class Bounds:
     weighted: float | None = None
     """None where the domain is too large to compute it unasked."""
     nonnegative: float | None = None
-    """None, as the next three, where it was not computed: the domain is too large or no need was seen."""
-    pricing: float | None = None
+    """None, as the next two, where it was not computed: the domain is too large or no need was seen."""
     sdp: float | None = None
     exact: float | None = None
     """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros."""
@@ -149,22 +148,22 @@ def lower_bounds(
     bounds = _of_all_sizes(workload, epsilon, p)
     duals = duals or Duals(workload, epsilon, p)
     small, known, single = n <= EXACT, duals.weighted, duals.linear
-    few_patterns = (
-        not small and single is None and n <= PRICED_LIMIT and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
-    )
+    few_patterns = not small and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
     return replace(
         bounds,
         weighted=None if known is None else known.value,
-        pricing=_quick_pricing(workload, epsilon, p) if few_patterns else None,
+        nonnegative=attempted(lambda: _quick(workload, epsilon, p)) if few_patterns else None,
         exact=attempted(lambda: exact(workload, epsilon, prior=p)) if small else None,
         linear=None if single is None else single.value,
         noiseless=safe(noiseless(workload, p), epsilon),
     )
 
 
-def _quick_pricing(workload: Workload, epsilon: float, prior: np.ndarray | None) -> float | None:
-    """Return the pricing bound of a second, None where it fails."""
-    return attempted(lambda: pricing(workload, epsilon, gap=2e-3, seconds=1.0, prior=prior))
+def _quick(workload: Workload, epsilon: float, prior: np.ndarray | None) -> float:
+    """Return the nonnegative bound of a second."""
+    search = Generation.of(workload, epsilon, prior)
+    search.run(QUICK)
+    return search.best.value
 
 
 def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:

@@ -40,7 +40,7 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
     n, E = workload.domain.size, math.exp(check(epsilon))
     if n > LIMIT:
         raise ValueError(
-            f"The domain has {n} elements; all patterns are tried up to {LIMIT}: use pricing instead."
+            f"The domain has {n} elements; all patterns are tried up to {LIMIT}: use the nonnegative bound."
         )
     total, seen = total_term(workload, prior), centred(workload, prior)
     size = float(seen.own.sum())

@@ -27,9 +27,9 @@ MEANINGS = {
     "integer": Meaning("the same with patterns of a whole number of user types", "@stratagem"),
     "weighted": Meaning("the same with the best weight on every user type", "@stratagem"),
     "nonnegative": Meaning(
-        "a convex programme over pairs of user types; tight where patterns are small", "@stratagem"
+        "a convex programme over pairs of user types; tight where patterns are small, and up to 20 user types",
+        "@stratagem; @wentges1997weighted",
     ),
-    "pricing": Meaning("all 2^n patterns priced by branch and bound", "@stratagem; @wentges1997weighted"),
     "sdp": Meaning(
         "a semidefinite relaxation of the patterns, with triangle cuts", "@stratagem; @padberg1989boolean"
     ),

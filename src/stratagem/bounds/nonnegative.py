@@ -11,19 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from stratagem.bounds.allowance import ulps
+from stratagem.bounds.generation import Generation, first_proof
 from stratagem.bounds.masses import groups, masses
-from stratagem.bounds.nuclear import total_term
-from stratagem.bounds.patterns import listed_patterns, listed_size
+from stratagem.bounds.patterns import WHOLE, listed_patterns, listed_size
 from stratagem.bounds.proof import Proof
 from stratagem.bounds.smooth import Terms, ends, loss
-from stratagem.bounds.weighted import weighted_dual
-from stratagem.numeric.linalg import centred_factor, squared_distances
 from stratagem.numeric.precision import working_in
 from stratagem.prior import uniform
 from stratagem.privacy import check
 from stratagem.workloads import Workload
-from stratagem.workloads.difference import centred
 
 SMOOTHINGS = tuple(0.01 * 0.5**stage for stage in range(14))
 """Relative widths of what is smoothed, one a stage: each halving gains about half of what is left to gain."""
@@ -33,8 +29,6 @@ STEPS, MEMORY = 100, 20
 """Steps of L-BFGS-B in a stage, and steps that it remembers."""
 BARRIER = 10.0
 """Weight of the barrier of low rank, in widths of what is smoothed."""
-SHARES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
-"""Shares of distances in N that are tried for the start."""
 PADDED = 64
 """Domain size up to which all sizes of patterns and n columns of F are looked at, so that few shapes are compiled."""
 ROWS = 1 << 23
@@ -71,8 +65,8 @@ class Ascent:
             ValueError: if epsilon is out of range.
         """
         epsilon, n = check(epsilon), workload.domain.size
-        F = centred_factor(centred(workload, prior).gram, prior)
-        p = uniform(n) if prior is None else prior
+        best = first_proof(workload, epsilon, prior)
+        p, F = uniform(n) if prior is None else prior, best.factor
         sizes = _sizes(n, epsilon)
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
@@ -83,7 +77,6 @@ class Ascent:
                     (columns / unit, n * p, np.zeros((1, n)), sizes, sizes / n, math.expm1(epsilon)),
                 )
             )
-        best = max(_starts(workload, F, p, epsilon, prior), key=lambda proof: proof.value)
         return cls(terms, best, _point(best), F.shape[1] == n - 1)
 
     def run(
@@ -112,7 +105,7 @@ class Ascent:
         """Choose the patterns, under a prior the masses, that the next stage looks at: the worst for a proof."""
         with working_in("float64"):
             self.terms = self.terms._replace(X=jnp.asarray(_worst(proof)))
-            if proof.prior is None or not len(self.terms.f):
+            if proof.prior is None:
                 return
             sizes, f = _grid(proof.prior)
             found, tilts = proof.heaviest(sizes, f)
@@ -144,9 +137,8 @@ class Ascent:
             if time.monotonic() > deadline:
                 raise StopIteration
 
-        least = 0 if len(self.terms.f) else None
         free = [(None, None)]
-        limits = [(0, None)] * n + free * (2 * n + 2) + [(least, None)] * len(upper) + free * len(tilts)
+        limits = [(0, None)] * n + free * (2 * n + 2) + [(0, None)] * len(upper) + free * len(tilts)
         options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-9}
         with working_in("float64"):
             minimize(
@@ -157,7 +149,7 @@ class Ascent:
         """Return what the present point proves."""
         n = len(self.best.gamma)
         gamma, prices, spread, (first, second), upper, _ = np.split(self.point, ends(n))
-        found = replace(
+        return replace(
             self.best,
             gamma=gamma,
             prices=prices * math.expm1(self.best.epsilon) / n,
@@ -165,7 +157,6 @@ class Ascent:
             level=(float(first), float(second)),
             avoided=_symmetric(upper, n),
         )
-        return found if len(self.terms.f) else _centred(found)
 
 
 def nonnegative(
@@ -186,47 +177,10 @@ def nonnegative(
         >>> round(proof.value / st.lower_bounds(st.prefix(8), 4.0).exact, 3)
         1.0
     """
-    search = Ascent.of(workload, epsilon, prior)
+    small = workload.domain.size <= WHOLE
+    search = Generation.of(workload, epsilon, prior) if small else Ascent.of(workload, epsilon, prior)
     search.run(seconds, enough)
     return search.best
-
-
-def _starts(
-    workload: Workload, F: np.ndarray, p: np.ndarray, epsilon: float, prior: np.ndarray | None
-) -> list[Proof]:
-    """Return proofs to begin with: the weighted bound, and mixtures of it with squared distances of columns.
-
-    The prices of distances make all types alike to patterns of n/(1 + E) types, at least one.
-    """
-    n, c = len(F), math.expm1(epsilon)
-    f = max(1 / (2 + c), 1 / n)
-    unit = F / (np.linalg.norm(F) or 1.0)
-    distances = squared_distances(unit, unit) * np.outer(p, p)
-    distances = np.maximum(distances + distances.T, 0) * (1 - np.eye(n))
-    weights = weighted_dual(workload, epsilon, prior=prior).gamma
-    gamma, kappa = n * weights / weights.sum(), math.cosh(epsilon / 2) ** 2
-    spread, total = math.sqrt(kappa / n) * gamma, math.sqrt(n * math.exp(epsilon))
-    level = (total - float(spread.sum())) / c
-    prices = 2 / n * (kappa - 1) * gamma
-    proofs = []
-    for share in SHARES if distances.any() else SHARES[:1]:
-        apart = share * n / (distances.sum() or 1.0) * distances
-        root = math.sqrt(1 - share)
-        proofs.append(
-            Proof(
-                gamma=(1 - share) * gamma,
-                avoided=apart,
-                spread=root * spread,
-                level=(root * level, 0.0),
-                prices=(1 - share) * prices + 2 * f * c / (n * (1 + c * f)) * apart.sum(axis=1),
-                factor=F,
-                total=total_term(workload, prior),
-                epsilon=epsilon,
-                prior=prior,
-                ulps=ulps(workload),
-            )
-        )
-    return proofs
 
 
 def _point(proof: Proof) -> np.ndarray:
@@ -236,20 +190,6 @@ def _point(proof: Proof) -> np.ndarray:
     return np.concatenate(
         [proof.gamma, prices, proof.spread, proof.level, proof.avoided[np.triu_indices(n, 1)]]
     )
-
-
-def _centred(proof: Proof) -> Proof:
-    """Return the proof with A^T G A in place of G, A = I - 1 p^T, as all patterns are listed.
-
-    Nothing else matters then, and what is left free would grow until its digits are lost.
-    """
-    n, G = len(proof.gamma), proof.matrix(proof.gamma)
-    p = uniform(n) if proof.prior is None else proof.prior
-    G = G - np.outer(G.sum(axis=1), p)
-    G = G - np.outer(p, G.sum(axis=0))
-    gamma = np.maximum(np.diag(G), 0.0)
-    avoided = np.diag(np.diag(G)) - (G + G.T) / 2
-    return replace(proof, gamma=gamma, avoided=avoided, spread=np.zeros(n), level=(0.0, 0.0))
 
 
 def _symmetric(upper: np.ndarray, n: int) -> np.ndarray:

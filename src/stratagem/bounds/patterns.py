@@ -29,6 +29,36 @@ def sets(numbers: np.ndarray, n: int) -> np.ndarray:
     return (numbers[:, None] >> np.arange(n)) & 1
 
 
+class AllPatterns:
+    """All 2^n patterns, each a pattern of the first half of the types and one of the others.
+
+    Number i stands for the bits of i, the first type in the highest one. What is asked of all of them is a sum of
+    what both halves say and, of quadratic forms, one matrix product.
+    """
+
+    def __init__(self, n: int) -> None:
+        """List the patterns of both halves."""
+        self.first = n // 2
+        self.halves = [sets(np.arange(2**many), many)[:, ::-1].astype(float) for many in (n // 2, n - n // 2)]
+
+    def chosen(self, numbers: np.ndarray) -> np.ndarray:
+        """Return some patterns (N, n), zeros and ones."""
+        head, tail = self.halves
+        places = np.divmod(numbers, len(tail))
+        return np.concatenate([head[places[0]], tail[places[1]]], axis=1)
+
+    def linear(self, weights: np.ndarray) -> np.ndarray:
+        """Return w^T x of all patterns (2^n,)."""
+        head, tail = self.halves
+        return np.add.outer(head @ weights[: self.first], tail @ weights[self.first :]).ravel()
+
+    def quadratic(self, A: np.ndarray) -> np.ndarray:
+        """Return x^T A x of all patterns (2^n,), A symmetric (n x n)."""
+        head, tail, k = *self.halves, self.first
+        own = ((head @ A[:k, :k]) * head).sum(axis=1), ((tail @ A[k:, k:]) * tail).sum(axis=1)
+        return (np.add.outer(*own) + head @ (2 * A[:k, k:]) @ tail.T).ravel()
+
+
 def listed_patterns(n: int, size: int) -> Iterator[np.ndarray]:
     """Yield the patterns of at most `size` of n user types in blocks, as rows of zeros and ones."""
     if size == n:

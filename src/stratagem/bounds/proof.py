@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.bounds.allowance import ULP, root_trace, safe
 from stratagem.bounds.masses import Boxes, Terms, largest, within
-from stratagem.bounds.patterns import listed_patterns, listed_size
+from stratagem.bounds.patterns import AllPatterns, listed_patterns, listed_size
 from stratagem.prior import uniform
 
 TINY = 1e-30
@@ -106,8 +106,10 @@ class Proof:
         """Return delta for all patterns, an allowance of 8 n ulp of its terms included."""
         n = len(gamma)
         size = listed_size(n)
+        if size == n:
+            return float(self.excess_of_all(gamma).max())
         found = max(float(self.excess(X, gamma).max()) for X in listed_patterns(n, size))
-        return found if size == n else max(found, self._unlisted_excess(gamma, size))
+        return max(found, self._unlisted_excess(gamma, size))
 
     def excess(self, X: np.ndarray, gamma: np.ndarray) -> np.ndarray:
         """Return [c^2 q - a lambda^T s]/a^2 of patterns X (N x n), an allowance of 8 n ulp of its terms included."""
@@ -122,6 +124,21 @@ class Proof:
             absolute.sum() + c * (X @ absolute)
         )
         return (found + 8 * n * ULP * size) / a**2
+
+    def excess_of_all(self, gamma: np.ndarray) -> np.ndarray:
+        """Return the same of all patterns (2^n,), in the order of `AllPatterns`; the form in A is expanded."""
+        n, c, every = len(gamma), math.expm1(self.epsilon), AllPatterns(len(gamma))
+        f = every.linear(uniform(n) if self.prior is None else self.prior)
+        G, absolute, prices = self.matrix(gamma), self._absolute(gamma), np.abs(self.prices)
+        a = n * (1 + c * f)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = every.quadratic(G) - 2 * f * every.linear(G.sum(axis=1)) + f**2 * float(G.sum())
+            found = c**2 * found - a * (float(self.prices.sum()) + c * every.linear(self.prices))
+            size = every.quadratic(absolute) + 2 * f * every.linear(absolute.sum(axis=1))
+            size = c**2 * (size + f**2 * float(absolute.sum()))
+            size += a * (float(prices.sum()) + c * every.linear(prices))
+            excess = (found + 8 * n * ULP * size) / a**2
+        return np.where(np.isnan(excess), np.inf, excess)  # beyond float64 nothing is proved
 
     def _unlisted_excess(self, gamma: np.ndarray, listed: int) -> float:
         """Return delta for larger patterns, by size and mass under a prior; infinite where N has a negative entry."""

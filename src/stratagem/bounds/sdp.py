@@ -46,7 +46,7 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0, prior: np.nda
     n, E, V = workload.domain.size, math.exp(check(epsilon)), workload.gram()
     if n > LIMIT:
         raise ValueError(
-            f"The domain has {n} elements; the semidefinite bound is for at most {LIMIT}: use pricing."
+            f"The domain has {n} elements; the semidefinite bound is for at most {LIMIT}: use the nonnegative one."
         )
     h, trivial = n * (uniform(n) if prior is None else prior), total_term(workload, prior)
     pair = _relax(V, E, h, seconds) if n > 1 else None

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from stratagem.bounds.attempt import attempted
 from stratagem.bounds.exact import LIMIT as EXACT
 from stratagem.bounds.exact import exact
-from stratagem.bounds.listing import LISTED
-from stratagem.bounds.pricing import Priced, generate
+from stratagem.bounds.generation import Generation
+from stratagem.bounds.patterns import WHOLE
 from stratagem.bounds.sdp import LIMIT as RELAXED
 from stratagem.bounds.sdp import sdp
 from stratagem.prior import check_prior
@@ -25,6 +25,7 @@ from stratagem.workloads.line import Line, line
 
 if TYPE_CHECKING:
     from stratagem.bounds import Bounds
+    from stratagem.bounds.nonnegative import Ascent
 
 PAIRED = 1024
 """Largest domain for the nonnegative bound, whose steps are eigendecompositions of this size."""
@@ -36,14 +37,8 @@ weighted bound of 64 prefixes, at 2 it is 2 % above."""
 LONG, LONGEST, MODEST, PATIENCE = 1024, 1 << 20, 0.05, 20.0
 """User types of prefixes and ranges whose nonnegative bound has smooth matrices, the gap above which it is computed
 and the seconds it may take: its eight stages take about 3 on an idle machine."""
-PRICED = 128
-"""Largest domain for the pricing bound: branch and bound holds a million partial patterns of this size."""
-LARGE = 10.0
-"""Size n/(1 + E) of optimal patterns beyond which branch and bound never got past the weighted bound."""
 MARGIN = 0.9
-"""Share of the gap asked for that pattern generation aims at, as it compares with its own strategy."""
-SURE = 9e-4
-"""Gap that pattern generation aims at where it lists all patterns, which takes a few seconds."""
+"""Share of the gap asked for at which the search for a nonnegative bound ends."""
 LATE = 0.5
 """Seconds below which nothing new is begun."""
 
@@ -60,12 +55,11 @@ def tighten(
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
-    In this order: the exact optimum up to n = 10, the nonnegative bound for n > 20 up to 1024, of prefixes and all
-    ranges up to 2^20 where the gap is above 5 %, pricing up to n = 20,
-    and up to n = 128 while optimal patterns have at most ten elements, the semidefinite bound up to n = 32.
+    In this order: the exact optimum up to n = 10, the nonnegative bound up to 1024, of prefixes and all ranges up to
+    2^20 where the gap is above 5 %, the semidefinite bound for n > 20 up to n = 32.
     Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
-    from which pricing starts: without them it must find them first. Whatever is passed, each number is a
+    from which the nonnegative bound starts up to n = 20. Whatever is passed, each number is a
     bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed, and a
     bound that fails numerically does not take part.
 
@@ -102,36 +96,34 @@ class _Tightening:
 
     def run(self, patterns: np.ndarray | None) -> None:
         """Compute one bound after the other while there is need."""
-        n, gap, p = self.workload.domain.size, MARGIN * self.gap, self.prior
-        if n <= LISTED:
-            gap = min(gap, SURE)
+        n, p = self.workload.domain.size, self.prior
         problem = (self.workload, self.epsilon)
         if n <= EXACT and self.left():
             self.bounds = replace(self.bounds, exact=attempted(lambda: exact(*problem, prior=p)))
-        few = n <= LISTED or (n <= PRICED and n <= LARGE * (1 + math.exp(self.epsilon)))
         path = line(self.workload) if p is None and LONG <= n <= LONGEST else None
+        close = CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf
         if path is not None:
             if self.objective > self.bounds.best * (1 + MODEST) and (seconds := self.left()):
                 attempted(lambda: self._smooth(path, min(seconds, PATIENCE)))
-        elif LISTED < n <= PAIRED and (
-            seconds := self.left(CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf)
-        ):
-            attempted(lambda: self._paired(seconds))
-        if few and (seconds := self.left()):
-            start = (patterns, self.objective, self.bounds.best)
-            self._priced(attempted(lambda: generate(*problem, gap, seconds, *start, p)))
-        if n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
+        elif n <= PAIRED and (seconds := self.left(close)):
+            attempted(lambda: self._paired(seconds, patterns))
+        if WHOLE < n <= RELAXED and self.bounds.sdp is None and (seconds := self.left()):
             self.bounds = replace(self.bounds, sdp=attempted(lambda: sdp(*problem, seconds, p)))
 
-    def _paired(self, seconds: float) -> None:
+    def _paired(self, seconds: float, patterns: np.ndarray | None) -> None:
         """Compute the nonnegative bound; Ctrl-C keeps what it reached."""
-        from stratagem.bounds.nonnegative import Ascent
+        problem = self.workload, self.epsilon, self.prior
+        search: Ascent | Generation
+        if self.workload.domain.size <= WHOLE:
+            search = Generation.of(*problem, patterns)
+        else:
+            from stratagem.bounds.nonnegative import Ascent
 
-        search = Ascent.of(self.workload, self.epsilon, self.prior)
+            search = Ascent.of(*problem)
         try:
             search.run(seconds, self._enough())
         finally:
-            self.bounds = replace(self.bounds, nonnegative=search.best.value)
+            self._take(search.best.value)
 
     def _smooth(self, path: Line, seconds: float) -> None:
         """Compute the nonnegative bound of prefixes and ranges of many values."""
@@ -141,14 +133,12 @@ class _Tightening:
         try:
             search.run(seconds, self._enough())
         finally:
-            self.bounds = replace(self.bounds, nonnegative=search.best.value)
+            self._take(search.best.value)
+
+    def _take(self, value: float) -> None:
+        """Take over a nonnegative bound, if it is the best so far."""
+        self.bounds = replace(self.bounds, nonnegative=max(value, self.bounds.nonnegative or 0.0))
 
     def _enough(self) -> float:
         """Return the bound at which the search for a nonnegative one ends."""
         return self.objective / (1 + min(MARGIN * self.gap, CLOSER))
-
-    def _priced(self, found: Priced | None) -> None:
-        """Take over what pattern generation found, if that is a number."""
-        if found is not None and math.isfinite(found.bound):
-            self.objective = min(self.objective, found.objective)
-            self.bounds = replace(self.bounds, pricing=max(found.bound, self.bounds.pricing or 0.0))

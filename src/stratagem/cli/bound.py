@@ -57,7 +57,7 @@ def bound(
     prior: PRIOR = None,
     tight: Annotated[
         bool,
-        typer.Option("--tight", help="Also the expensive bounds: nonnegative, pricing and semidefinite."),
+        typer.Option("--tight", help="Also the expensive bounds: nonnegative and semidefinite."),
     ] = False,
     seconds: Annotated[
         float | None,

@@ -31,7 +31,7 @@ TRIES = 3
 """How often variants are drawn until the weights are exact, each time twice as many."""
 FEWEST, MOST, IMAGES = 4, 256, 16
 """Patterns with images of a table that is not solved, between the first two, and most images of each."""
-RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 80.0)
+RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 60.0)
 """Cells of patterns that are found in a second or less, cells that take as long as what every pattern takes
 whatever its size, and how long all may take."""
 SPARSE = 256.0

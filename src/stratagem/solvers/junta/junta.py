@@ -27,7 +27,7 @@ FIRST = 0.3
 """Share of the time for the first patterns."""
 TURNS = 16
 """Signatures that a round looks at."""
-SECONDS, AFTER = 12.0, 80.0
+SECONDS, AFTER = 12.0, 60.0
 """Seconds that a search takes where none are given, and the most that making energies equal takes after it."""
 LONGEST = 1 << 20
 """Values of the longest attribute whose patterns are written out."""
@@ -89,7 +89,7 @@ class Junta(Solver):
     max_steps: int = 40
     """Rounds of column generation."""
     max_seconds: float | None = None
-    """Seconds of the search, and of making energies equal after it; default 12 and at most 80."""
+    """Seconds of the search, and of making energies equal after it; default 12 and at most 60."""
     tolerance: float = 3e-5
     patience: int = 3
     gap: float = 0.0

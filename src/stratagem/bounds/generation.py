@@ -1,0 +1,226 @@
+"""The nonnegative bound where all patterns are listed: the design problem over few of them, the worst joining."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stratagem.bounds.allowance import ulps
+from stratagem.bounds.master import Centre, Start, solve
+from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.patterns import AllPatterns
+from stratagem.bounds.proof import Proof
+from stratagem.bounds.weighted import weighted_dual
+from stratagem.numeric.linalg import centred_factor, squared_distances
+from stratagem.prior import uniform
+from stratagem.privacy import check
+from stratagem.workloads import Workload
+from stratagem.workloads.difference import centred
+
+FIRST, ADDED, KEPT = 300, 250, 800
+"""Patterns to begin with, those that join for each of two proofs, and the most that are kept."""
+SHOWN = 4096
+"""Patterns with the largest excess from which those that join are taken."""
+STEP, SHORTER, LEAST_STEP = 0.5, 0.7, 0.1
+"""How far a trial goes from the best proof towards the newest, and what becomes of it by a failure."""
+ROUGH, FINE = 0.1, 0.2
+"""Relative gap of the first weights, and gap of later ones, relative to what is left."""
+ATTAINED, PATIENCE = 1e-6, 6
+"""Relative gap at which a search ends, and rounds after which it does if they gained less than a tenth of that."""
+SHARES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
+"""Shares of distances in N that are tried for the start."""
+YOUNG = 0.03
+"""Share of the weight that new patterns begin with."""
+
+
+@dataclass(eq=False)
+class Generation:
+    """The search for a proof over up to 20 user types; `best` is a valid one at any moment, also after Ctrl-C.
+
+    The design problem over some patterns has a strategy and prices; with G = M^-1 V M^-1 these are a proof once all
+    2^n patterns have been tried, of which the worst join. Proofs are tried half-way between the best one so far
+    and the newest, less far when that fails: the newest alone swings.
+
+    Reference:
+        Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming, ITOR 1997.
+    """
+
+    workload: Workload
+    best: Proof
+    patterns: np.ndarray
+    """Those that have weights (N, n), zeros and ones."""
+    objective: float = math.inf
+    """L of the best strategy met."""
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        epsilon: float,
+        prior: np.ndarray | None = None,
+        patterns: np.ndarray | None = None,
+    ) -> Generation:
+        """Return the search at its start: single types, all but one, and patterns (N, n) or those worst at first.
+
+        Raises:
+            ValueError: if epsilon is out of range.
+        """
+        start = first_proof(workload, check(epsilon), prior)
+        single = np.eye(len(start.gamma))
+        first = _looked_at(start, FIRST)[1] if patterns is None else np.asarray(patterns, dtype=float)
+        return cls(workload, start, np.unique(_proper(np.vstack([single, 1 - single, first])), axis=0))
+
+    def run(
+        self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
+    ) -> None:
+        """Go on until a bound is enough, time is up or the strategy met is optimal.
+
+        `stop` receives the bound after each round; a true answer ends the search.
+        """
+        deadline, step, idle = time.monotonic() + seconds, STEP, 0
+        held: Proof | None = None
+        begin: Start | None = None
+        while self.best.factor.any():
+            left = min(max(FINE * (self.objective / self.best.value - 1), ATTAINED / 2), ROUGH)
+            try:
+                with np.errstate(over="raise", invalid="raise"):
+                    centre = self._solved(left, begin)
+                    fresh = self._proof(centre)
+                    tried = [fresh] if held is None else [_between(held, fresh, step), fresh]
+                    found = [_covered(proof) for proof in tried]
+            except (np.linalg.LinAlgError, FloatingPointError):  # too few patterns, or an extreme epsilon
+                return
+            gained = held is None or found[0].proof.value > held.value * (1 + ATTAINED / 10)
+            idle = 0 if gained else idle + 1
+            if held is None or found[0].proof.value > held.value:
+                held = found[0].proof
+            else:
+                step = max(SHORTER * step, LEAST_STEP)
+            self.best = max(self.best, held, key=lambda proof: proof.value)
+            wanted = min(enough, self.objective / (1 + ATTAINED))
+            if self.best.value >= wanted or idle == PATIENCE or time.monotonic() > deadline:
+                return
+            if stop is not None and stop(self.best.value):
+                return
+            begin = self._extended(centre, np.vstack([one.worst for one in found]))
+
+    def _solved(self, gap: float, begin: Start | None) -> Centre:
+        """Return the best weights of the patterns, and note their L."""
+        V = centred(self.workload, self.best.prior).gram
+        size, c = float(np.trace(V)), math.expm1(self.best.epsilon)
+        centre = solve(1 + c * self.patterns, V / size, gap, begin, prior=self.best.prior)
+        L = self.best.total + size * float(np.trace(np.linalg.solve(centre.information, V / size)))
+        self.objective = min(self.objective, L)
+        return centre
+
+    def _proof(self, centre: Centre) -> Proof:
+        """Return G = M^-1 V M^-1 and the prices of some weights; with patterns listed, N may have any sign."""
+        size = float(np.square(self.best.factor).sum())
+        B = np.linalg.solve(centre.information, self.best.factor / math.sqrt(size))
+        return _of(replace(self.best, prices=centre.multiplier), B @ B.T)
+
+    def _extended(self, centre: Centre, new: np.ndarray) -> Start:
+        """Add patterns, drop those of least weight above the most that are kept; return where to begin with them."""
+        theta = centre.theta
+        most = np.argsort(-theta)[: max(KEPT - len(new), len(self.best.gamma))]
+        known = {row.tobytes() for row in self.patterns[most]}
+        new = np.unique(_proper(new), axis=0)
+        new = new[[row.tobytes() not in known for row in new]]
+        weights = (1 - YOUNG) * theta.sum() / theta[most].sum() * theta[most]
+        young = np.full(len(new), YOUNG * theta.sum() / max(len(new), 1))
+        self.patterns = np.vstack([self.patterns[most], new])
+        return np.concatenate([weights, young]), centre.multiplier
+
+
+@dataclass(frozen=True, eq=False)
+class _Covered:
+    """A proof whose prices cover what every pattern lacks, and the patterns that lacked most."""
+
+    proof: Proof
+    worst: np.ndarray
+
+
+def _covered(proof: Proof) -> _Covered:
+    """Return a proof with all prices raised by what the worst pattern lacks.
+
+    Raised prices pay 1^T s, delta would pay h^T s: under a prior the types of a pattern may be unlikely, h^T s small.
+    """
+    lacking, worst = _looked_at(proof, SHOWN)
+    raised = replace(proof, prices=proof.prices + max(0.0, lacking))
+    spread = np.linspace(ADDED // 2, len(worst) - 1, ADDED // 2).astype(int) if len(worst) > ADDED else []
+    return _Covered(raised, np.vstack([worst[: ADDED // 2 if len(spread) else ADDED], worst[spread]]))
+
+
+def _looked_at(proof: Proof, most: int) -> tuple[float, np.ndarray]:
+    """Return the largest price that a pattern lacks, and those patterns that lack most, the worst first."""
+    n, c, everything = len(proof.gamma), math.expm1(proof.epsilon), AllPatterns(len(proof.gamma))
+    a = n + c * everything.linear(n * (uniform(n) if proof.prior is None else proof.prior))
+    excess = proof.excess_of_all(proof.definite()) * a
+    lacking = float((excess / (n + c * everything.linear(np.ones(n)))).max())
+    worst = np.argpartition(-excess, most - 1)[:most] if most < len(excess) else np.arange(len(excess))
+    worst = worst[np.argsort(-excess[worst], kind="stable")]
+    return lacking, everything.chosen(worst)
+
+
+def _between(held: Proof, fresh: Proof, step: float) -> Proof:
+    """Return a mixture of two proofs, in units in which the prices of each have the sum one."""
+    shares = (1 - step) / held.prices.sum(), step / fresh.prices.sum()
+    zero = np.zeros_like(held.gamma)
+    G = shares[0] * held.matrix(held.gamma) + shares[1] * fresh.matrix(fresh.gamma)
+    prices = shares[0] * held.prices + shares[1] * fresh.prices
+    return _of(replace(held, spread=zero, level=(0.0, 0.0), prices=prices), G)
+
+
+def _of(proof: Proof, G: np.ndarray) -> Proof:
+    """Return the proof with this G (n x n) and no w."""
+    gamma = np.diag(G).copy()
+    zero = np.zeros_like(gamma)
+    return replace(proof, gamma=gamma, avoided=np.diag(gamma) - G, spread=zero, level=(0.0, 0.0))
+
+
+def _proper(patterns: np.ndarray) -> np.ndarray:
+    """Return the patterns that are neither empty nor everything: those two are constant rows."""
+    size = patterns.sum(axis=1)
+    return patterns[(size > 0) & (size < patterns.shape[1])]
+
+
+def first_proof(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Proof:
+    """Return the best of the weighted bound and mixtures of it with squared distances of columns.
+
+    The prices of distances make all types alike to patterns of n/(1 + E) types, at least one.
+    """
+    F = centred_factor(centred(workload, prior).gram, prior)
+    n, c = len(F), math.expm1(epsilon)
+    p = uniform(n) if prior is None else prior
+    f = max(1 / (2 + c), 1 / n)
+    unit = F / (np.linalg.norm(F) or 1.0)
+    distances = squared_distances(unit, unit) * np.outer(p, p)
+    distances = np.maximum(distances + distances.T, 0) * (1 - np.eye(n))
+    weights = weighted_dual(workload, epsilon, prior=prior).gamma
+    gamma, kappa = n * weights / weights.sum(), math.cosh(epsilon / 2) ** 2
+    spread, total = math.sqrt(kappa / n) * gamma, math.sqrt(n * math.exp(epsilon))
+    level = (total - float(spread.sum())) / c
+    prices = 2 / n * (kappa - 1) * gamma
+    proofs = []
+    for share in SHARES if distances.any() else SHARES[:1]:
+        apart = share * n / (distances.sum() or 1.0) * distances
+        root = math.sqrt(1 - share)
+        proofs.append(
+            Proof(
+                gamma=(1 - share) * gamma,
+                avoided=apart,
+                spread=root * spread,
+                level=(root * level, 0.0),
+                prices=(1 - share) * prices + 2 * f * c / (n * (1 + c * f)) * apart.sum(axis=1),
+                factor=F,
+                total=total_term(workload, prior),
+                epsilon=epsilon,
+                prior=prior,
+                ulps=ulps(workload),
+            )
+        )
+    return max(proofs, key=lambda proof: proof.value)
