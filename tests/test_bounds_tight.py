@@ -104,13 +104,11 @@ def normal(n):
 @pytest.mark.parametrize("unequal", [False, True], ids=["uniform", "prior"])
 @pytest.mark.parametrize("make", [st.prefix, normal])
 def test_where_all_patterns_are_listed_the_bound_meets_a_strategy(make, n, epsilon, unequal):
-    """The strategy is one of the patterns that the bound was found with: its columns sum to one, its L is no bound."""
+    """The strategy has the patterns that the bound was found with: L of the one and the bound of the other agree."""
     prior = np.random.default_rng(n).dirichlet(np.full(n, 0.7)) if unequal else None
     search = Generation.of(make(n), epsilon, prior)
     search.run(seconds=20.0)
     assert search.best.value <= search.objective <= search.best.value * (1 + 2e-3)
-    rows = 1 + math.expm1(epsilon) * search.patterns
-    assert set(np.unique(rows)) <= {1.0, 1 + math.expm1(epsilon)}
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])

@@ -143,7 +143,7 @@ MADE_UP = 1e-8
 def test_large_tables_of_the_whole_domain_end_at_subset_selection(sizes, epsilon):
     workload = st.marginals(domain(sizes), len(sizes))
     problem = Problem(workload, epsilon, spectral_bounds(workload.spectrum, epsilon).best * workload.scale)
-    solver = Junta(max_seconds=12.0)
+    solver = Junta(max_seconds=6.0)
     strategy = solver.finish(problem, search(solver, problem).best)
     share = st.evaluate(workload, strategy).objective / workload.scale
     assert share <= separate(sizes, len(sizes), epsilon) * (1 + MADE_UP)
