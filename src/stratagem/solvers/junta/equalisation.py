@@ -30,7 +30,7 @@ CLOSE = 8
 TRIES = 3
 """How often variants are drawn until the weights are exact, each time twice as many."""
 FEWEST, MOST, IMAGES = 4, 256, 16
-"""Patterns with images of a table that is not solved, between the first two, and most images of each."""
+"""Fewest patterns of a table that is not solved, as many as images are fewer for, and most images of each."""
 RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 60.0)
 """Cells of patterns that are found in a second or less, cells that take as long as what every pattern takes
 whatever its size, and how long all may take."""
@@ -189,18 +189,16 @@ class _Table:
         They are at most `count`, and with their images at most `room`. Where there is time for patterns enough,
         and they are no sets of few cells, images of them are not needed.
         """
-        few = min(count, MOST)
-        most = 1 if count > MOST and self.signature.excess < SPARSE else min(IMAGES, room // few)
+        most = 1 if count > MOST and self.signature.excess < SPARSE else min(IMAGES, room // min(count, MOST))
         group = MultiplierGroup.within(self.signature.shape, self.free, 0, most)
-        sizes = self.patterns.sum(axis=1)[
-            rng.choice(len(self.shares), count if most == 1 else few, p=self.shares)
-        ]
+        few = min(count, room // len(group.elements))
+        sizes = self.patterns.sum(axis=1)[rng.choice(len(self.shares), few, p=self.shares)]
         energies = self.shares @ self.part.energies
         levels = np.square(self.signature.amplitudes(energies).ravel())
         one = complementary(self.signature, levels, sizes, group, rng)
         waste = _waste(levels, one.power)
         if waste > levels.sum() * (1 + LITTLE):
-            variants, parents = self._variants(few, 1, rng)
+            variants, parents = self._variants(min(few, MOST), 1, rng)
             shares = self.shares[parents] / np.bincount(parents)[parents]
             if _waste(levels, group.mean(self._mean_power(variants, shares))) < waste:
                 return self._images(group, variants, shares)
