@@ -1,14 +1,15 @@
 """Bounds under priors and mixtures: never above a strategy, at the optimum where that is known."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import stratagem as st
 from stratagem.bounds import sdp, tighten
-from stratagem.bounds.certificate import Certificate
 from stratagem.bounds.exact import all_patterns, exact
+from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.master import solve
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.bounds.pairwise import pairwise_types
@@ -68,27 +69,22 @@ def test_exact_is_the_optimum_under_a_prior_and_the_wrong_prior_is_refuted():
     assert refuted > 5
 
 
-def test_random_certificates_are_valid_once_shifted_and_not_before():
+def test_random_proofs_are_valid_once_prices_cover_what_patterns_lack():
+    """Negative control: with the prices as they were drawn, and nothing added, many would be above the optimum."""
     before = 0
     for i in range(CASES):
         workload, epsilon, p, rng = draw(i)
         n, optimum = workload.domain_size, exact(workload, epsilon, prior=p) * (1 + 1e-6)
-        X, F, E = all_patterns(n), factor(workload.gram()), math.exp(epsilon)
-        S = 1 + (E - 1) * X
+        start = first_proof(workload, epsilon, p)
         for _ in range(10):
             B = rng.standard_normal((n, int(rng.integers(1, n + 1))))
             if rng.random() < 0.7:
-                B = np.linalg.solve(np.eye(n) + 0.3 * B @ B.T, F)
+                B = np.linalg.solve(np.eye(n) + 0.3 * B @ B.T, factor(workload.gram()))
             lam = np.square(B).sum(axis=1) * rng.uniform(0, 2, n) + 1e-6
-            certificate = Certificate(F, B, lam, E, p)
-            direct = (S @ lam) * (S @ (n * p)) - np.square(S @ B).sum(axis=1)
-            np.testing.assert_allclose(certificate.slack.values(X), direct, atol=1e-9 * np.abs(direct).max())
-            assert (
-                certificate.slack.lengths[X.sum(axis=1)] <= S.sum(axis=1) * (S @ (n * p)) * (1 + 1e-12)
-            ).all()
-            lower = float(certificate.slack.scores(X).min())
-            assert certificate.value(lower) <= optimum
-            before += certificate.value(0.0) > optimum
+            proof = of_matrix(replace(start, prices=lam), B @ B.T)
+            assert covered(proof)[0].value <= optimum
+            S = np.sqrt(np.maximum(np.linalg.eigvalsh(proof.factor.T @ B @ B.T @ proof.factor), 0)).sum()
+            before += proof.total + S**2 / lam.sum() > optimum
     assert before > 20
 
 

@@ -1,14 +1,15 @@
 """Bounds against many random strategies, random duals and the optimum: nothing is ever below them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import stratagem as st
 from stratagem.bounds import sdp, tighten
-from stratagem.bounds.certificate import Certificate
-from stratagem.bounds.exact import all_patterns
+from stratagem.bounds.exact import all_patterns, exact
+from stratagem.bounds.generation import between, covered, first_proof, of_matrix
 from stratagem.bounds.master import solve
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.numeric.linalg import centre, factor
@@ -142,39 +143,17 @@ def weighted_value(V, gamma, kappa):
     return V.sum() / n + n * S**2 / ((kappa - 1) * total)
 
 
-def test_random_certificates_are_valid_once_shifted_and_not_before(cases):
-    rng, before = np.random.default_rng(3), 0
-    for workload, epsilon, bounds in cases:
-        n, V = workload.domain_size, workload.gram()
-        X, F = all_patterns(n), factor(V)
-        for _ in range(10):
-            B = rng.standard_normal((n, int(rng.integers(1, n + 1))))
-            if rng.random() < 0.5:
-                M = np.eye(n) + 0.3 * B @ B.T
-                B = np.linalg.solve(M, F)
-            lam = np.square(B).sum(axis=1) * rng.uniform(0, 2, n) + 1e-6
-            certificate = Certificate(F, B, lam, math.exp(epsilon))
-            lower = float(certificate.slack.scores(X).min())
-            assert certificate.value(lower) <= bounds.exact * (1 + 1e-6)
-            shifted = certificate.shifted(lower)
-            assert shifted.value(0.0) == pytest.approx(certificate.value(lower), rel=1e-6)
-            before += certificate.value(0.0) > bounds.exact * 1.001
-    assert before > 30
-
-
-def test_blends_of_valid_certificates_are_valid():
-    rng, n, E = np.random.default_rng(4), 6, math.exp(1.5)
-    V, X = st.prefix(n).gram(), all_patterns(6)
-    F = factor(V)
+def test_mixtures_of_proofs_are_valid():
+    rng, n, workload = np.random.default_rng(4), 6, st.prefix(6)
+    start, optimum = first_proof(workload, 1.5, None), exact(workload, 1.5) * (1 + 1e-6)
     for _ in range(50):
         pair = []
         for _ in range(2):
             B = rng.standard_normal((n, n))
-            certificate = Certificate(F, B, np.square(B).sum(axis=1), E)
-            pair.append(certificate.shifted(float(certificate.slack.scores(X).min())))
-        blend = pair[0].blend(pair[1], rng.uniform(0.1, 0.9))
-        assert (blend.slack.values(X) >= -blend.slack.rounding[X.sum(axis=1)]).all()
-        assert blend.value(0.0) >= min(p.value(0.0) for p in pair) * (1 - 1e-9)
+            proof = of_matrix(replace(start, prices=np.square(B).sum(axis=1)), B @ B.T)
+            pair.append(covered(proof)[0])
+        mixed = between(*pair, rng.uniform(0.1, 0.9)).value
+        assert min(proof.value for proof in pair) * (1 - 1e-9) <= mixed <= optimum
 
 
 AWKWARD = {

@@ -90,14 +90,15 @@ class Generation:
                 with np.errstate(over="raise", invalid="raise"):
                     centre = self._solved(left, begin)
                     fresh = self._proof(centre)
-                    tried = [fresh] if held is None else [_between(held, fresh, step), fresh]
-                    found = [_covered(proof) for proof in tried]
+                    tried = [fresh] if held is None else [between(held, fresh, step), fresh]
+                    found = [covered(proof) for proof in tried]
             except (np.linalg.LinAlgError, FloatingPointError):  # too few patterns, or an extreme epsilon
                 return
-            gained = held is None or found[0].proof.value > held.value * (1 + ATTAINED / 10)
+            trial = found[0][0]
+            gained = held is None or trial.value > held.value * (1 + ATTAINED / 10)
             idle = 0 if gained else idle + 1
-            if held is None or found[0].proof.value > held.value:
-                held = found[0].proof
+            if held is None or trial.value > held.value:
+                held = trial
             else:
                 step = max(SHORTER * step, LEAST_STEP)
             self.best = max(self.best, held, key=lambda proof: proof.value)
@@ -106,7 +107,7 @@ class Generation:
                 return
             if stop is not None and stop(self.best.value):
                 return
-            begin = self._extended(centre, np.vstack([one.worst for one in found]))
+            begin = self._extended(centre, np.vstack([worst for _, worst in found]))
 
     def _solved(self, gap: float, begin: Start | None) -> Centre:
         """Return the best weights of the patterns, and note their L."""
@@ -121,7 +122,7 @@ class Generation:
         """Return G = M^-1 V M^-1 and the prices of some weights; with patterns listed, N may have any sign."""
         size = float(np.square(self.best.factor).sum())
         B = np.linalg.solve(centre.information, self.best.factor / math.sqrt(size))
-        return _of(replace(self.best, prices=centre.multiplier), B @ B.T)
+        return of_matrix(replace(self.best, prices=centre.multiplier), B @ B.T)
 
     def _extended(self, centre: Centre, new: np.ndarray) -> Start:
         """Add patterns, drop those of least weight above the most that are kept; return where to begin with them."""
@@ -136,23 +137,16 @@ class Generation:
         return np.concatenate([weights, young]), centre.multiplier
 
 
-@dataclass(frozen=True, eq=False)
-class _Covered:
-    """A proof whose prices cover what every pattern lacks, and the patterns that lacked most."""
-
-    proof: Proof
-    worst: np.ndarray
-
-
-def _covered(proof: Proof) -> _Covered:
-    """Return a proof with all prices raised by what the worst pattern lacks.
+def covered(proof: Proof) -> tuple[Proof, np.ndarray]:
+    """Return a proof with all prices raised by what the worst pattern lacks, and patterns that lack much (N, n).
 
     Raised prices pay 1^T s, delta would pay h^T s: under a prior the types of a pattern may be unlikely, h^T s small.
     """
     lacking, worst = _looked_at(proof, SHOWN)
-    raised = replace(proof, prices=proof.prices + max(0.0, lacking))
-    spread = np.linspace(ADDED // 2, len(worst) - 1, ADDED // 2).astype(int) if len(worst) > ADDED else []
-    return _Covered(raised, np.vstack([worst[: ADDED // 2 if len(spread) else ADDED], worst[spread]]))
+    if len(worst) > ADDED:
+        spread = np.linspace(ADDED // 2, len(worst) - 1, ADDED // 2).astype(int)
+        worst = worst[np.append(np.arange(ADDED // 2), spread)]
+    return replace(proof, prices=proof.prices + max(0.0, lacking)), worst
 
 
 def _looked_at(proof: Proof, most: int) -> tuple[float, np.ndarray]:
@@ -166,20 +160,19 @@ def _looked_at(proof: Proof, most: int) -> tuple[float, np.ndarray]:
     return lacking, everything.chosen(worst)
 
 
-def _between(held: Proof, fresh: Proof, step: float) -> Proof:
+def between(held: Proof, fresh: Proof, step: float) -> Proof:
     """Return a mixture of two proofs, in units in which the prices of each have the sum one."""
     shares = (1 - step) / held.prices.sum(), step / fresh.prices.sum()
-    zero = np.zeros_like(held.gamma)
     G = shares[0] * held.matrix(held.gamma) + shares[1] * fresh.matrix(fresh.gamma)
-    prices = shares[0] * held.prices + shares[1] * fresh.prices
-    return _of(replace(held, spread=zero, level=(0.0, 0.0), prices=prices), G)
+    return of_matrix(replace(held, prices=shares[0] * held.prices + shares[1] * fresh.prices), G)
 
 
-def _of(proof: Proof, G: np.ndarray) -> Proof:
+def of_matrix(proof: Proof, G: np.ndarray) -> Proof:
     """Return the proof with this G (n x n) and no w."""
     gamma = np.diag(G).copy()
-    zero = np.zeros_like(gamma)
-    return replace(proof, gamma=gamma, avoided=np.diag(gamma) - G, spread=zero, level=(0.0, 0.0))
+    return replace(
+        proof, gamma=gamma, avoided=np.diag(gamma) - G, spread=np.zeros_like(gamma), level=(0.0, 0.0)
+    )
 
 
 def _proper(patterns: np.ndarray) -> np.ndarray:
