@@ -7,9 +7,9 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.bounds.meaning import MEANINGS
 from stratagem.catalogue.bibliography import FILE, cited, publications, readable
 from stratagem.catalogue.contents import contents
+from stratagem.catalogue.meaning import MEANINGS
 from stratagem.solvers.solver import Solver
 
 pytestmark = pytest.mark.smoke

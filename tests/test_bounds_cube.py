@@ -9,10 +9,8 @@ from scipy.linalg import hadamard
 
 import stratagem as st
 from stratagem.bounds import exact, spectral_bounds
-from stratagem.bounds.cube import LARGEST, Search, cube
+from stratagem.bounds.cube import LARGEST, Search, beyond, cube, joined, squares, triples
 from stratagem.bounds.delsarte import Dual
-from stratagem.bounds.quadratic import beyond, joined, squares
-from stratagem.bounds.triples import triples
 from stratagem.solvers.simplex_weight import simplex_weights
 from tables import EPSILONS
 

@@ -12,11 +12,10 @@ import pytest
 import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, lower_bounds, tighten
+from stratagem.bounds.formulas import total_term
 from stratagem.bounds.generation import Generation
-from stratagem.bounds.masses import groups
 from stratagem.bounds.nonnegative import Ascent, nonnegative
-from stratagem.bounds.nuclear import total_term
-from stratagem.bounds.proof import Proof
+from stratagem.bounds.proof import Proof, groups
 from stratagem.numeric.linalg import centred_factor
 from stratagem.workloads.difference import centred
 
@@ -92,8 +91,8 @@ def test_groups_of_sizes_are_bounded_from_above(monkeypatch, seed, epsilon):
     listed = proof.value
     monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n: 0)
     alone = replace(proof).value
-    monkeypatch.setattr("stratagem.bounds.masses.EACH", 2)
-    monkeypatch.setattr("stratagem.bounds.masses.GROWTH", 2.0)
+    monkeypatch.setattr("stratagem.bounds.proof.EACH", 2)
+    monkeypatch.setattr("stratagem.bounds.proof.GROWTH", 2.0)
     assert [*groups(1, 6)] == [1, 2, 4]
     assert replace(proof).value <= listed * (1 + 1e-12)
     assert alone <= listed * (1 + 1e-12)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import exact, lower_bounds, path, path_proof, tighten
-from stratagem.bounds.nuclear import total_term
-from stratagem.bounds.path import Search
-from stratagem.bounds.path_proof import Arrays, PathProof
+from stratagem.bounds import exact, lower_bounds, path, tighten
+from stratagem.bounds.formulas import total_term
+from stratagem.bounds.path import Arrays, PathProof, Search
 from stratagem.bounds.proof import Proof
 from stratagem.numeric.linalg import centred_factor
 from stratagem.workloads.difference import centred
@@ -38,20 +37,20 @@ def test_others_have_no_such_structure(workload):
 
 def arbitrary(n, seed, size):
     """Arrays that nobody optimised."""
-    rng, P = np.random.default_rng(seed), path_proof.CELLS
+    rng, P = np.random.default_rng(seed), path.CELLS
     cells = rng.random((P, P)) * (rng.random((P, P)) < 0.2)
-    far = rng.random(len(path_proof.nodes(n))) * size
+    far = rng.random(len(path.nodes(n))) * size
     prices = np.array([rng.uniform(0, 5), rng.uniform(0, 2)])
     return Arrays(prices, far, size * (cells + cells.T + cells[::-1, ::-1] + cells.T[::-1, ::-1]))
 
 
 def written_out(n, arrays):
     """N (n x n), entry by entry from the docstring."""
-    P, m = path_proof.CELLS, path_proof.LOW
+    P, m = path.CELLS, path.LOW
     x, y = (np.arange(n) + 0.5) / n, (np.arange(P) + 0.5) / P
     K = 1 + 2 * sum((1 - j / m) * np.outer(np.cos(np.pi * j * x), np.cos(np.pi * j * y)) for j in range(1, m))
     u = np.arange(n)
-    nodes, values = np.append(0, path_proof.nodes(n)), np.append(0, arrays.far)
+    nodes, values = np.append(0, path.nodes(n)), np.append(0, arrays.far)
     near, over = np.abs(u[:, None] - u), u[:, None] + u + 1
     w = np.interp(near, nodes, values) + np.interp(np.minimum(over, 2 * n - over), nodes, values)
     return (w + K @ arrays.cells @ K.T / P**2) / n
@@ -90,9 +89,8 @@ def test_the_same_proof_with_dense_matrices(monkeypatch, make, size, epsilon):
 @pytest.fixture
 def coarse(monkeypatch):
     """The same code with so few cosines that the optimum of its smallest domains is known."""
-    for module in (path, path_proof):
-        monkeypatch.setattr(module, "LOW", 6)
-        monkeypatch.setattr(module, "CELLS", 6)
+    monkeypatch.setattr(path, "LOW", 6)
+    monkeypatch.setattr(path, "CELLS", 6)
     path.mirrored.cache_clear()
     yield
     path.mirrored.cache_clear()

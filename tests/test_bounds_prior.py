@@ -8,13 +8,12 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import sdp, tighten
-from stratagem.bounds.exact import all_patterns, exact
+from stratagem.bounds.exact import all_patterns, exact, solve
 from stratagem.bounds.generation import covered, first_proof, of_matrix
-from stratagem.bounds.master import solve
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.bounds.pairwise import pairwise_types
 from stratagem.numeric.linalg import factor
 from stratagem.objective import WorstCase, WorstQuery
+from stratagem.objective.least_favourable import pairwise_types
 from stratagem.prior import check_prior
 from tables import random_ldp_matrix
 

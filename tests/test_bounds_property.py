@@ -8,9 +8,8 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import sdp, tighten
-from stratagem.bounds.exact import all_patterns, exact
+from stratagem.bounds.exact import all_patterns, exact, solve
 from stratagem.bounds.generation import between, covered, first_proof, of_matrix
-from stratagem.bounds.master import solve
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.numeric.linalg import centre, factor
 

@@ -8,7 +8,7 @@ import pytest
 import stratagem as st
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds, weighted
-from stratagem.bounds.weighted import weighted_dual
+from stratagem.bounds.duals import weighted_dual
 from stratagem.prior import uniform
 from stratagem.privacy import ratio
 from stratagem.solvers import Certified, Problem, ProjectedGradient, search

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stratagem.bounds.meaning import SCOPE
+from stratagem.catalogue.meaning import SCOPE
 
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".py", ".js", ".html", ".md", ".toml"}

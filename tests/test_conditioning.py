@@ -7,8 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import delsarte, exact
-from stratagem.bounds.conditioning import Prices, Slicing, conditioning, max_plus_power
-from stratagem.bounds.delsarte import Dual
+from stratagem.bounds.delsarte import Dual, Prices, Slicing, conditioning, max_plus_power
 
 ADULT = (7, 16, 7, 14, 6, 5, 2, 41, 2)
 """Sizes of the nine categorical attributes of the Adult table."""

@@ -57,7 +57,7 @@ def test_a_tight_bound_that_fails_is_left_out(monkeypatch, name):
     quick = lower_bounds(workload, epsilon, duals=None)
     known = {key: value for key, value in quick.known().items() if key not in ("exact", "nonnegative")}
     loose = type(quick)(**{"svd": None, "integer": None, **known})
-    monkeypatch.setattr(f"stratagem.bounds.tightening.{name}", failing(FAILURES["singular"]))
+    monkeypatch.setattr(f"stratagem.bounds.{name}", failing(FAILURES["singular"]))
     found = tighten(loose, workload, epsilon, objective=2 * quick.best, gap=1e-3, seconds=2.0)
     assert found.best >= loose.best
 

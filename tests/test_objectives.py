@@ -8,11 +8,11 @@ import pytest
 
 import stratagem as st
 from commands import run
-from stratagem.bounds.least_favourable import _value, least_favourable_prior
 from stratagem.estimation.simulation import estimate_data
 from stratagem.export.strategy_file import load
 from stratagem.numeric.linalg import centre
 from stratagem.objective import Average, WorstCase, WorstQuery, named_objective
+from stratagem.objective.least_favourable import _value, least_favourable_prior
 from stratagem.prior import check_prior
 from stratagem.solvers import Certified, Problem, search
 from tables import WORKLOADS, assert_private, random_ldp_matrix

@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import evaluate
-from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.formulas import total_term
 from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime, primitive_root
 from stratagem.numeric.linalg import centred_factor
 from stratagem.solvers.orbit.orbit import flat_orbit

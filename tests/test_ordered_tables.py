@@ -9,7 +9,7 @@ import pytest
 import stratagem as st
 from stratagem.accuracy import largest_variances, query_variances
 from stratagem.accuracy.dense import dense_accuracy, per_query_variance
-from stratagem.bounds.blocks import block_norms
+from stratagem.bounds.formulas import block_norms
 from stratagem.collection.tally import counted
 from stratagem.prior import uniform
 from stratagem.solvers.junta.sampled_table import sampled_tables
@@ -98,7 +98,7 @@ def test_norms_by_blocks_are_those_of_the_gram_matrix(workload):
 def test_queries_that_a_block_has_no_room_for_leave_a_smaller_norm(monkeypatch):
     workload = CASES["two orders"]
     every = block_norms(harmonics(workload))
-    monkeypatch.setattr("stratagem.bounds.blocks.LARGEST", 10)
+    monkeypatch.setattr("stratagem.bounds.formulas.LARGEST", 10)
     assert 0.2 * every.centred < block_norms(harmonics(workload)).centred < every.centred
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.bounds.duals import linear_dual
 from stratagem.bounds.exact import exact
-from stratagem.bounds.linear import linear_dual
 
 
 def scores(classes, n):
@@ -53,7 +53,7 @@ def test_the_gap_is_small(name):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_answers_to_four_queries_agree_with_all_patterns(seed, monkeypatch):
-    monkeypatch.setattr(importlib.import_module("stratagem.bounds.linear"), "LISTED", 0)
+    monkeypatch.setattr(importlib.import_module("stratagem.bounds.duals"), "LISTED", 0)
     rng = np.random.default_rng(seed)
     W, epsilon = st.explicit(rng.standard_normal((4 + seed % 2, 8))), math.exp(rng.uniform(-1, 1.4))
     prior = rng.dirichlet(np.full(8, 2.0)) if seed % 3 else None

@@ -15,7 +15,7 @@ from stratagem.baselines.subset_design import (
     subset_design,
     subset_selection_objective,
 )
-from stratagem.bounds.integer import pattern_size
+from stratagem.bounds.formulas import pattern_size
 from stratagem.privacy import ratio
 from tables import assert_private, setting
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.bounds.integer import pattern_information
-from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.formulas import pattern_information, total_term
 from stratagem.combinatorics.block_design import BlockDesign, block_design
 from stratagem.number import integer
 from stratagem.numeric.linalg import centre

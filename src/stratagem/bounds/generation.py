@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stratagem.bounds.allowance import ulps
-from stratagem.bounds.master import Centre, Start, solve
-from stratagem.bounds.nuclear import total_term
-from stratagem.bounds.patterns import AllPatterns
-from stratagem.bounds.proof import Proof
-from stratagem.bounds.weighted import weighted_dual
+from stratagem.bounds.duals import weighted_dual
+from stratagem.bounds.exact import Centre, Start, solve
+from stratagem.bounds.formulas import total_term, ulps
+from stratagem.bounds.proof import AllPatterns, Proof
 from stratagem.numeric.linalg import centred_factor, squared_distances
 from stratagem.prior import uniform
 from stratagem.privacy import check

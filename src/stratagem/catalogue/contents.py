@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stratagem.baselines import BASELINES
-from stratagem.bounds.meaning import MEANINGS
 from stratagem.catalogue.bibliography import cited, publications, readable
 from stratagem.catalogue.catalogue import KINDS, entry, names
+from stratagem.catalogue.meaning import MEANINGS
 from stratagem.estimation.postprocessing import METHODS
 from stratagem.file.toml import nearest
 

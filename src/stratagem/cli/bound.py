@@ -165,7 +165,7 @@ def _check(path: Path, *, json: bool) -> None:
 
 
 def _write_bounds(bounds: Bounds) -> None:
-    from stratagem.bounds.meaning import SCOPE
+    from stratagem.catalogue.meaning import SCOPE
 
     for name, value in bounds.known().items():
         write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.bounds.allowance import ulps
+from stratagem.bounds.formulas import total_term, ulps
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.bounds.nuclear import total_term
-from stratagem.bounds.patterns import listed_size
-from stratagem.bounds.proof import Proof
+from stratagem.bounds.proof import Proof, listed_size
 from stratagem.file.npz import array_names, read_arrays
 from stratagem.file.target import check_target, written_atomically
 from stratagem.file.toml import naming

@@ -8,10 +8,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from stratagem.accuracy import Accuracy, evaluate
-from stratagem.bounds.allowance import ulps
-from stratagem.bounds.least_favourable import least_favourable_prior
-from stratagem.bounds.pairwise import pairwise_types
+from stratagem.bounds.formulas import ulps
 from stratagem.objective.average import Average
+from stratagem.objective.least_favourable import least_favourable_prior, pairwise_types
 from stratagem.objective.minimax import Minimax
 from stratagem.strategies import InvariantStrategy, Randomiser
 

@@ -9,9 +9,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from stratagem.accuracy import Accuracy, per_query_variance
-from stratagem.bounds.least_favourable import least_favourable_queries
-from stratagem.bounds.pairwise import pairwise_queries
 from stratagem.objective.average import Average
+from stratagem.objective.least_favourable import least_favourable_queries, pairwise_queries
 from stratagem.objective.minimax import Minimax
 from stratagem.strategies import InvariantStrategy, Randomiser
 from stratagem.workloads import explicit

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stratagem.accuracy import largest_variances, users_needed
-from stratagem.bounds.meaning import SCOPE
+from stratagem.catalogue.meaning import SCOPE
 from stratagem.number import spread, users_text
 from stratagem.plots.figure import page
 from stratagem.plots.query_axis import NAMES

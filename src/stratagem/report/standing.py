@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stratagem.bounds.meaning import MEANINGS, SCOPE
+from stratagem.catalogue.meaning import MEANINGS, SCOPE
 from stratagem.number import number_text, users_text
 from stratagem.report.markup import Markup, details, element, joined, table
 from stratagem.report.picture import WIDTH, figure

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from stratagem.bounds import Duals
-from stratagem.bounds.linear import LinearDual
-from stratagem.bounds.weighted import WeightedDual, weighted_dual
+from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
 from stratagem.prior import uniform
 from stratagem.solvers.room import make_room
 from stratagem.strategies import InvariantStrategy, Strategy

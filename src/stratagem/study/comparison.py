@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import ERROR, Users
 from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
-from stratagem.bounds.meaning import SCOPE
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
+from stratagem.catalogue.meaning import SCOPE
 from stratagem.catalogue.preset import solver_of
 from stratagem.file.toml import nearest
 from stratagem.number import number_text, user_counts, users_text

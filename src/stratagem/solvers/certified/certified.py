@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.nuclear import total_term
+from stratagem.bounds.formulas import total_term
 from stratagem.numeric.linalg import centred_factor
 from stratagem.privacy import ratio
 from stratagem.solvers.certified.design import Arithmetic, Design

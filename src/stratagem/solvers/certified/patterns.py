@@ -8,7 +8,7 @@ import numpy as np
 from scipy.fft import dct
 from scipy.linalg import hadamard
 
-from stratagem.bounds.weighted import WeightedDual
+from stratagem.bounds.duals import WeightedDual
 
 EXHAUSTIVE = 12
 """Domain size up to which all 2^n - 2 patterns are listed."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.bounds.weighted import WeightedDual
+from stratagem.bounds.duals import WeightedDual
 from stratagem.solvers.certified.design import Arithmetic, Design
 from stratagem.solvers.certified.patterns import gaussian_patterns
 

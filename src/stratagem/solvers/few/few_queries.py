@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.linear import LIMIT, LISTED, RANK, SIMPLE, LinearDual
+from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDual
 from stratagem.privacy import ratio
 from stratagem.solvers.few.interval import interval_strategy
 from stratagem.solvers.few.served import served_strategy
@@ -65,7 +65,8 @@ class FewQueries(Solver):
             raise ValueError(
                 f"the solver FewQueries was given {problem.workload.queries} queries over "
                 f"{problem.workload.domain_size} user types, but takes combinations of {RANK} queries and the total, "
-                f"over at most {LIMIT}, more than {SIMPLE} over more than {LISTED}: use st.Auto() or st.Certified()"
+                f"over at most {LINEAR_LIMIT}, more than {SIMPLE} over more than {LISTED}: "
+                "use st.Auto() or st.Certified()"
             )
         strategy, answers = _strategy(found, ratio(problem.epsilon))
         return Randomised(strategy, found.cost(answers, strategy.forward(problem.shares)))
