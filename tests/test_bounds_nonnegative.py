@@ -237,3 +237,14 @@ def test_what_an_interruption_leaves_is_kept(monkeypatch):
     monkeypatch.setattr(Ascent, "_descend", interrupted)
     quick = lower_bounds(st.prefix(32), 4.0)
     assert tighten(quick, st.prefix(32), 4.0, seconds=60).nonnegative > quick.best
+
+
+@pytest.mark.parametrize(
+    "make", [st.all_range, lambda n: st.explicit(np.random.default_rng(0).normal(size=(100, n)))]
+)
+def test_a_start_at_which_all_entries_are_equal_is_left(make):
+    """All ranges of 256 values at epsilon 4 once stayed at the weighted bound, 24 % below the strategy."""
+    search = Ascent.of(make(128), 4.0)
+    start = search.best.value
+    search.run(stop=lambda value: value > 1.1 * start)
+    assert search.best.value > 1.1 * start

@@ -23,6 +23,9 @@ from stratagem.workloads import Workload
 
 EDGE = 1e-9
 """Eigenvalue, relative to tr V, below which a square root or a logarithm goes on as its tangent."""
+LEVEL = 0.01
+"""Share of the prices added to the width that smooths the largest entries: at a start where all entries are equal they
+give none, and without one there is no slope to follow."""
 HALVINGS = 45
 """Bisections of a multiplier; any multiplier gives a valid bound."""
 
@@ -99,9 +102,10 @@ def _unlisted_excess(
     """
     f, c = terms.f, terms.c
     a = len(prices) * (1 + c * f)
-    linear = (c**2 / a)[:, None] * field - c * prices
+    costs = c * prices
+    linear = (c**2 / a)[:, None] * field - costs
     constant = c**2 * squares / a - prices.sum()
-    width = smoothing * jax.lax.stop_gradient(jnp.abs(linear).max())
+    width = smoothing * jax.lax.stop_gradient(jnp.abs(linear).max() + LEVEL * jnp.abs(costs).max())
     if len(tilts):
         linear, constant = linear - jnp.outer(tilts, terms.h), constant + tilts * len(prices) * f
     return (constant + largest(linear, terms.sizes, width)) / a
