@@ -243,7 +243,7 @@ def test_what_an_interruption_leaves_is_kept(monkeypatch):
     "make", [st.all_range, lambda n: st.explicit(np.random.default_rng(0).normal(size=(100, n)))]
 )
 def test_a_start_at_which_all_entries_are_equal_is_left(make):
-    """All ranges of 256 values at epsilon 4 once stayed at the weighted bound, 24 % below the strategy."""
+    """The search once stayed there: the width that smooths the largest entries was rounding, and so was the slope."""
     search = Ascent.of(make(128), 4.0)
     start = search.best.value
     search.run(stop=lambda value: value > 1.1 * start)

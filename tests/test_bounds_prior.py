@@ -13,7 +13,7 @@ from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.numeric.linalg import factor
 from stratagem.objective import WorstCase, WorstQuery
-from stratagem.objective.least_favourable import pairwise_types
+from stratagem.objective.pairwise import pairwise_types
 from stratagem.prior import check_prior
 from tables import random_ldp_matrix
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.bounds.delsarte import delsarte
-from stratagem.bounds.duals import Duals, attempted, linear, weighed, weighted
+from stratagem.bounds.duals import Duals, linear, weighed, weighted
 from stratagem.bounds.exact import EXACT_LIMIT, RELAXED_LIMIT, exact, sdp
 from stratagem.bounds.formulas import closed, integer, noiseless, norms, safe, svd
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
+from stratagem.numeric.attempt import attempted
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.screen import brief, html_table

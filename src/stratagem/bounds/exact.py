@@ -177,7 +177,7 @@ RELAXED_LIMIT = 32
 RELAXED_SLIVER = 1e-7
 """Share of tr V/n added to V while solving: keeps M away from singular when V has low rank."""
 FINE = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-"""What the solver is asked for: at its usual tolerances of 1e-8 the multipliers prove up to .5 % less."""
+"""What the solver is asked for: at its usual tolerances of 1e-8 the multipliers prove less."""
 RIDGE = 1e-9
 """Least eigenvalue left to the solver's M, a share of the largest; any positive M is a valid certificate."""
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from stratagem.bounds import Bounds, Duals
-from stratagem.bounds.duals import attempted
+from stratagem.numeric.attempt import attempted
 from stratagem.objective.average import Average
 from stratagem.objective.objective import Near, Objective
 from stratagem.prior import uniform

@@ -10,8 +10,9 @@ import numpy as np
 from stratagem.accuracy import Accuracy, evaluate
 from stratagem.bounds.formulas import ulps
 from stratagem.objective.average import Average
-from stratagem.objective.least_favourable import least_favourable_prior, pairwise_types
+from stratagem.objective.least_favourable import least_favourable_prior
 from stratagem.objective.minimax import Minimax
+from stratagem.objective.pairwise import pairwise_types
 from stratagem.strategies import InvariantStrategy, Randomiser
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from stratagem.accuracy import Accuracy, per_query_variance
 from stratagem.objective.average import Average
-from stratagem.objective.least_favourable import least_favourable_queries, pairwise_queries
+from stratagem.objective.least_favourable import least_favourable_queries
 from stratagem.objective.minimax import Minimax
+from stratagem.objective.pairwise import pairwise_queries
 from stratagem.strategies import InvariantStrategy, Randomiser
 from stratagem.workloads import explicit
 

@@ -30,7 +30,7 @@ CLOSE = 8
 TRIES = 3
 """How often variants are drawn until the weights are exact, each time twice as many."""
 FEWEST, MOST, IMAGES = 4, 256, 16
-"""Fewest patterns of a table that is not solved, as many as images are fewer for, and most images of each."""
+"""Of a table that is not solved: the fewest patterns, those beyond which each has fewer images, and the most images."""
 RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 60.0)
 """Cells of patterns that are found in a second or less, cells that take as long as what every pattern takes
 whatever its size, and how long all may take."""
