@@ -207,7 +207,7 @@ MISTAKES = {
     "fractions": (["--column", "age"], r"group them with .* --edges=0:90:5"),
     "texts among numbers": (
         ["--column", "income", "--edges=0:600:50"],
-        r"income not a number \d+; texts 'x'",
+        r"income not a number \d+, income missing 1; texts 'x'",
     ),
     "texts and edges": (["--column", "region", "--edges=0:4:1"], "region not a number"),
     "no steps": (["--column", "age", "--edges=0:90:20"], "whole steps"),
