@@ -13,7 +13,7 @@ import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, lower_bounds, tighten
 from stratagem.bounds.formulas import total_term
-from stratagem.bounds.generation import Generation
+from stratagem.bounds.generation import Generation, first_proof, single_proof
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.proof import Proof, groups
 from stratagem.numeric.linalg import centred_factor
@@ -70,17 +70,27 @@ def test_any_arrays_prove_no_more_than_all_patterns_allow(seed, epsilon, prior):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("seed", range(10))
 def test_what_is_not_listed_is_bounded_from_above(monkeypatch, seed, epsilon, prior):
-    """Patterns of any size below six are listed and the others bounded, as on large domains; N >= 0 is needed then."""
-    proof = arbitrary(seed, epsilon, prior)
-    whole = replace(proof, avoided=np.abs(proof.avoided))
-    for size in (0, 2, 4):
-        monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n, size=size: size)
-        found = replace(whole).value
-        monkeypatch.undo()
-        assert proof.total * (1 - 1e-9) <= found <= whole.value * (1 + 1e-12)
-        monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n, size=size: size)
-        assert (proof.avoided >= 0).all() or replace(proof).value <= proof.total
-        monkeypatch.undo()
+    """Patterns of any size below six are listed and the others bounded, as on large domains, N of any sign."""
+    given = arbitrary(seed, epsilon, prior)
+    for avoided in (given.avoided, np.abs(given.avoided), -np.abs(given.avoided)):
+        proof = replace(given, avoided=avoided)
+        for size in (0, 2, 4):
+            monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n, size=size: size)
+            found = replace(proof).value
+            monkeypatch.undo()
+            assert proof.total * (1 - 1e-9) <= found <= proof.value * (1 + 1e-12)
+
+
+def test_randomised_response_proves_itself_optimal_at_large_epsilon(monkeypatch):
+    """With only single types listed: the reward for two types together, b of `Proof`, is what allows it."""
+    workload = st.explicit(np.random.default_rng(1).standard_normal((9, 12)))
+    monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n: 1)
+    start = first_proof(workload, 6.0, None)
+    proof = single_proof(start)
+    response = st.evaluate(workload, st.randomised_response(12, 6.0)).objective
+    assert (proof.avoided < 0).any()
+    assert response * (1 - 1e-6) <= proof.value <= response
+    assert start.value < 0.96 * response
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])

@@ -63,8 +63,10 @@ def test_every_row_reports_is_left_out_or_is_clipped_as_asked(capsys, folder, na
 REFUSED = {
     "nothing said": (
         ["ages", "age"],
-        "dirty.csv has 5 of 8 rows outside the domain .age missing 2, age below 0 1, age 100 or above 1, "
-        "age not a number 1; ",
+        (
+            "dirty.csv has 5 of 8 rows outside the domain .age missing 2, age below 0 1, age 100 or above 1, "
+            "age not a number 1; "
+        ),
     ),
     "examples": (
         ["ages", "age"],

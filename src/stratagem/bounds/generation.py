@@ -215,3 +215,18 @@ def first_proof(workload: Workload, epsilon: float, prior: np.ndarray | None) ->
             )
         )
     return max(proofs, key=lambda proof: proof.value)
+
+
+def single_proof(proof: Proof) -> Proof:
+    """Return what randomised response proves: G = M^-1 V M^-1 of its M, and prices that each of its rows attains.
+
+    Its row s_y = 1 + (E - 1) e_y pays lambda^T s_y = s_y^T A^T G A s_y/h^T s_y (see `Proof`). At large epsilon, on many
+    user types of about the same weight, randomised response is optimal, and this bound is its L.
+    """
+    n, c = len(proof.factor), math.expm1(proof.epsilon)
+    p = uniform(n) if proof.prior is None else proof.prior
+    S, a = 1 + c * np.eye(n), n * (1 + c * p)
+    inverse = np.linalg.inv(S)
+    B = inverse @ (a[:, None] * (inverse @ (proof.factor / (np.linalg.norm(proof.factor) or 1.0))))
+    own = np.square(B - p[:, None] * B.sum(axis=0)).sum(axis=1)
+    return of_matrix(replace(proof, prices=inverse @ (c**2 * own / a)), B @ B.T)

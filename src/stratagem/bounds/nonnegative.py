@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from stratagem.bounds.generation import Generation, first_proof
+from stratagem.bounds.generation import Generation, between, first_proof, single_proof
 from stratagem.bounds.proof import WHOLE, Proof, groups, listed_patterns, listed_size, masses
 from stratagem.numeric.precision import working_in
 from stratagem.prior import uniform
@@ -178,6 +178,8 @@ PADDED = 64
 """Domain size up to which all sizes of patterns and n columns of F are looked at, so that few shapes are compiled."""
 ROWS = 1 << 23
 """Products in x^T G x of the patterns that a stage looks at one by one."""
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
+"""Shares of what randomised response proves in the last proof."""
 MASSES, KEPT = 16, 400
 """Masses of patterns of each size under a prior, and how many of all of them are looked at in a stage."""
 
@@ -210,8 +212,8 @@ class Ascent:
             ValueError: if epsilon is out of range.
         """
         epsilon, n = check(epsilon), workload.domain.size
-        best = first_proof(workload, epsilon, prior)
-        p, F = uniform(n) if prior is None else prior, best.factor
+        start = first_proof(workload, epsilon, prior)
+        p, F = uniform(n) if prior is None else prior, start.factor
         sizes = _sizes(n, epsilon)
         columns = np.pad(F, ((0, 0), (0, n - F.shape[1]))) if n <= PADDED else F
         unit = max(float(np.linalg.norm(F)), math.ulp(0.0))
@@ -222,7 +224,8 @@ class Ascent:
                     (columns / unit, n * p, np.zeros((1, n)), sizes, sizes / n, math.expm1(epsilon)),
                 )
             )
-        return cls(terms, best, _point(best), F.shape[1] == n - 1)
+        best = max(start, single_proof(start), key=lambda proof: proof.value)
+        return cls(terms, best, _point(start), F.shape[1] == n - 1)
 
     def run(
         self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
@@ -234,7 +237,7 @@ class Ascent:
         deadline = time.monotonic() + seconds
         if not self.best.factor.any():
             return
-        proof = self.best
+        proof = self._proof()
         small = 1 / (1 + math.exp(proof.epsilon)) <= SMALL
         for smoothing in SMOOTHINGS if small else [width for width in SMOOTHINGS if width <= FINE]:
             self._look_at(proof)
@@ -244,7 +247,13 @@ class Ascent:
             self.best = max(self.best, proof, key=lambda proof: proof.value)
             done = self.best.value >= enough or time.monotonic() > deadline
             if done or (stop is not None and stop(self.best.value)):
+                return
+        single = single_proof(self.best)
+        for share in SHARES:
+            mixed = between(proof, single, share)
+            if mixed.value <= self.best.value:
                 break
+            self.best = mixed
 
     def _look_at(self, proof: Proof) -> None:
         """Choose the patterns, under a prior the masses, that the next stage looks at: the worst for a proof."""

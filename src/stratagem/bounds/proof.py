@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, combinations, islice
 from math import comb
 from typing import NamedTuple
@@ -90,7 +90,7 @@ HALVINGS, LIGHT = 30, 1e-4
 
 
 class Terms(NamedTuple):
-    """Numerators linear x + constant of patterns x at masses f (K,), over a^2."""
+    """Numerators linear x + constant of patterns x of at most some sizes at masses f (K,), over a^2."""
 
     linear: np.ndarray
     """(K, n)"""
@@ -139,7 +139,7 @@ def masses(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.append(0.0, np.cumsum(inorder)), np.append(0.0, np.cumsum(inorder[::-1]))
 
 
-def largest(terms: Callable[[np.ndarray], Terms], p: np.ndarray, c: float, listed: int) -> float:
+def largest(terms: Callable[[np.ndarray, np.ndarray], Terms], p: np.ndarray, c: float, listed: int) -> float:
     """Return a bound on (linear x + constant)/a^2, a = n (1 + c f), of all patterns of more types than are listed."""
     found, level, boxes, left = -math.inf, -math.inf, Boxes.beyond(p, listed), ROUNDS
     while True:
@@ -153,7 +153,7 @@ def largest(terms: Callable[[np.ndarray], Terms], p: np.ndarray, c: float, liste
 
 
 def within(
-    terms: Callable[[np.ndarray], Terms], p: np.ndarray, c: float, boxes: Boxes, level: float
+    terms: Callable[[np.ndarray, np.ndarray], Terms], p: np.ndarray, c: float, boxes: Boxes, level: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return about what is reached in the middle of boxes, what bounds all of them, and their multipliers t (B,).
 
@@ -164,7 +164,7 @@ def within(
     """
     n, f, k = len(p), (boxes.low + boxes.high) / 2, (boxes.fewest + boxes.most) // 2
     h, rows = n * p, np.arange(len(boxes.low))
-    linear, constant, _ = terms(f)
+    linear, constant, _ = terms(boxes.most, f)
     t = tilts(linear, h, k, n * f)
     tilted = -np.sort(np.outer(t, h) - linear, axis=1)
     u, a = tilted[rows, k - 1], n * (1 + c * f)
@@ -172,7 +172,7 @@ def within(
     level = max(level, float(reached.max()))
 
     def end(f: np.ndarray) -> tuple[np.ndarray, float]:
-        linear, constant, square = terms(f)
+        linear, constant, square = terms(boxes.most, f)
         positive = np.maximum(linear - np.outer(t, h) - u[:, None], 0).sum(axis=1)
         counted = np.maximum(u * boxes.fewest, u * boxes.most)
         return constant + t * n * f + counted + positive - level * (n * (1 + c * f)) ** 2, square
@@ -204,14 +204,15 @@ TINY = 1e-30
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Proof:
-    """Weights gamma and w, a matrix N >= 0 and prices lambda: together a lower bound on L(Q) of every strategy.
+    """Weights gamma and w, a matrix N and prices lambda: together a lower bound on L(Q) of every strategy.
 
     For a prior p and h = n p, which M h = 1 makes 1 in the average case, let c = E - 1. Any pattern T with indicator
     x and f = p^T x is the row s = 1 + c x, with a = h^T s = n (1 + c f). On h^perp the matrix
-    G = diag(gamma) - N - w w^T must be positive semidefinite. As x_i^2 = x_i, x^T N x >= 0 and
+    G = diag(gamma) - N - w w^T must be positive semidefinite. Let R be what N is below zero, and b_u the sum of the
+    k - 1 largest entries of row u of R. As x_i^2 = x_i, x^T N x >= -x^T R x >= -b^T x for at most k types, and
     (w^T x)^2 >= 2 r w^T x - r^2 for any r, here r = r_0 + r_1 f,
 
-        s^T A^T G A s/c^2 <= q(f, x) = (gamma - 2 r w - 2 f G 1)^T x + r^2 + f^2 1^T G 1,   A = I - 1 p^T.
+        s^T A^T G A s/c^2 <= q(f, x) = (gamma + b - 2 r w - 2 f G 1)^T x + r^2 + f^2 1^T G 1,   A = I - 1 p^T.
 
     N = 0, w proportional to gamma and a certain r are the weighted bound. If delta is at least
     [c^2 q(f, x) - a lambda^T s]/a^2 for every pattern, then tr(G Y) <= D for Y = A M A^T of every strategy,
@@ -219,8 +220,7 @@ class Proof:
 
         L(Q) >= h^T V h/n + S^2/D,   S = tr (F^T G F)^(1/2),   F F^T = A V A^T.
 
-    Small patterns are listed (see `patterns.listed_size`): delta holds their s^T A^T G A s itself. Where all of them
-    are listed, N may have any sign.
+    Small patterns are listed (see `listed_size`): delta holds their s^T A^T G A s itself.
 
     Every choice of the arrays is a valid bound; how they were found does not matter.
     """
@@ -228,7 +228,7 @@ class Proof:
     gamma: np.ndarray
     """Weights of the user types (n,)."""
     avoided: np.ndarray
-    """N (n x n), symmetric, zero on its diagonal: what small patterns pay for two types together."""
+    """N (n x n), symmetric, zero on its diagonal: what patterns pay for two types together, of any sign."""
     spread: np.ndarray
     """w (n,): what patterns pay whose weight w^T x is not near r."""
     level: tuple[float, float]
@@ -326,31 +326,36 @@ class Proof:
         return np.where(np.isnan(excess), np.inf, excess)  # beyond float64 nothing is proved
 
     def _unlisted_excess(self, gamma: np.ndarray, listed: int) -> float:
-        """Return delta for larger patterns, by size and mass under a prior; infinite where N has a negative entry."""
-        if (self.avoided < 0).any():
-            return math.inf
+        """Return delta for larger patterns, by size and mass under a prior."""
         n, c = len(gamma), math.expm1(self.epsilon)
         if self.prior is None:
             sizes = np.arange(listed + 1, n + 1)
-            linear, constant, _ = self._terms(gamma, sizes / n)
+            linear, constant, _ = self._terms(gamma, sizes, sizes / n)
             sums = np.cumsum(-np.sort(-linear, axis=1), axis=1)
             best = sums[np.arange(len(sizes)), sizes - 1]
             return float(((constant + best) / (n + c * sizes) ** 2).max())
-        return largest(lambda f: self._terms(gamma, f), self.prior, c, listed)
+        return largest(partial(self._terms, gamma), self.prior, c, listed)
 
-    def _terms(self, gamma: np.ndarray, f: np.ndarray) -> Terms:
-        """Return q c^2 - a lambda^T s = linear x + constant at masses f (K,).
+    @cached_property
+    def _together(self) -> np.ndarray:
+        """The b of patterns of at most 1, 2, ..., n types (n x n)."""
+        inorder = -np.sort(np.minimum(self.avoided, 0), axis=1)
+        return np.cumsum(np.pad(inorder[:, :-1], ((0, 0), (1, 0))), axis=1).T
+
+    def _terms(self, gamma: np.ndarray, sizes: np.ndarray, f: np.ndarray) -> Terms:
+        """Return q c^2 - a lambda^T s = linear x + constant of patterns of at most some sizes at masses f (K,).
 
         The constant includes an allowance of 8 n ulp of all terms.
         """
         n, c, w = len(gamma), math.expm1(self.epsilon), self.spread
         sums = gamma - self.avoided.sum(axis=1) - w * w.sum()
         a, (first, second) = n * (1 + c * f), self.level
-        r = first + second * f
-        linear = c**2 * (gamma - np.outer(2 * r, w) - np.outer(2 * f, sums)) - c * np.outer(a, self.prices)
+        r, together = first + second * f, self._together[sizes - 1]
+        linear = c**2 * (gamma + together - np.outer(2 * r, w) - np.outer(2 * f, sums))
+        linear -= c * np.outer(a, self.prices)
         square = c**2 * (float(sums.sum()) + second**2)
         constant = c**2 * (r**2 + f**2 * float(sums.sum())) - a * float(self.prices.sum())
-        size = np.abs(gamma) + self.avoided.sum(axis=1) + np.abs(w) * np.abs(w).sum()
+        size = np.abs(gamma) + np.abs(self.avoided).sum(axis=1) + np.abs(w) * np.abs(w).sum()
         terms = np.abs(linear).sum(axis=1) + np.abs(constant)
         terms += c**2 * (float(size.sum()) + r**2 + 2 * np.abs(r) * np.abs(w).sum())
         return Terms(linear, constant + 8 * n * ULP * terms, square)
@@ -359,5 +364,5 @@ class Proof:
         """Return about the delta of patterns of some sizes and masses (K,), and their multipliers t, under a prior."""
         assert self.prior is not None
         c, boxes = math.expm1(self.epsilon), Boxes(sizes, sizes, f, f)
-        found, _, t = within(lambda f: self._terms(self.gamma, f), self.prior, c, boxes, -math.inf)
+        found, _, t = within(partial(self._terms, self.gamma), self.prior, c, boxes, -math.inf)
         return found, t

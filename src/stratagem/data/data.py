@@ -215,7 +215,8 @@ def _counted(pairs: Iterable[tuple[int, str]], counts: np.ndarray) -> Counter[st
 
 def _grouped(path: Path, columns: list[str]) -> list[tuple]:
     """Return the distinct rows of the columns as text, NULL as None, each with its count, sorted."""
-    return [row for rows in _batches(path, columns, ", count(*)", "GROUP BY ALL ORDER BY ALL") for row in rows]
+    batches = _batches(path, columns, ", count(*)", "GROUP BY ALL ORDER BY ALL")
+    return [row for rows in batches for row in rows]
 
 
 def _batches(path: Path, columns: list[str], also: str = "", grouping: str = "") -> Iterator[list[tuple]]:

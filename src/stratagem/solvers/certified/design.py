@@ -16,7 +16,7 @@ from stratagem.solvers.certified.weights import Weights, improve, inform
 
 LEAST = 512
 """Rows below which padding costs nothing."""
-LARGE = 1 << 23
+LARGE = 1 << 21
 """Entries above which padding costs more than compiling."""
 CHUNK = 1 << 21
 """Entries of pattern batches that one call of the local search works on."""

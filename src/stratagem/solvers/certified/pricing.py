@@ -8,6 +8,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+LINEAR = 4
+"""Most moves of a search that change any number of cells."""
+
 
 class Prices(NamedTuple):
     """The worth of a pattern T of k cells: score(T) = x^T K x - mu - nu^T x, positive if it helps.
@@ -61,15 +64,19 @@ def slope(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.A
     return alpha, 2 * alpha * KB - prices.nu - (quadratic + prices.mu) / len(prices.prior) * tilt
 
 
-def swap(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
-    """Exchange in each pattern the pair of cells that gains most to first order; sizes stay."""
+def exchange(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return for each pattern the cell to leave, the best cell to enter then, and the score after both (m,)."""
     alpha, base = slope(B, KB, prices)
     curved = alpha * jnp.diag(prices.K)
     leaving = jnp.argmax(jnp.where(B > 0, curved - base, -jnp.inf), axis=1)
-    cross = 2 * alpha * prices.K[leaving]
-    entering = jnp.argmax(jnp.where(B > 0, -jnp.inf, base + curved - cross), axis=1)
-    rows = jnp.arange(len(B))
-    return B.at[rows, leaving].set(0).at[rows, entering].set(1)
+    gain = base + curved - 2 * alpha * prices.K[leaving]
+    entering = jnp.argmax(jnp.where(B > 0, -jnp.inf, gain), axis=1)
+    rows, K = jnp.arange(len(B)), prices.K
+    turned = (B * KB).sum(axis=1) + K[leaving, leaving] + K[entering, entering]
+    turned += 2 * (KB[rows, entering] - KB[rows, leaving] - K[leaving, entering])
+    linear = B @ prices.nu - prices.nu[leaving] + prices.nu[entering]
+    scale = prices.scale(B @ prices.prior - prices.prior[leaving] + prices.prior[entering])
+    return leaving, entering, scale**2 * turned - scale * linear - prices.mu
 
 
 def ascend(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
@@ -81,28 +88,36 @@ def ascend(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
     return (ranks < B.sum(axis=1, keepdims=True)).astype(B.dtype)
 
 
+def moved(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array]:
+    """Return B and B K after the better of the best flip and a good exchange of two cells, where it gains."""
+    rows = jnp.arange(len(B))
+    tried = flips(B, KB, prices)
+    cell = jnp.argmax(tried, axis=1)
+    leaving, entering, exchanged = exchange(B, KB, prices)
+    best = jnp.maximum(tried[rows, cell], exchanged)
+    gains = best > scores(B, KB, prices) + 1e-9 * jnp.abs(prices.mu)
+    flipped = exchanged < best
+    first = jnp.where(flipped, cell, leaving)
+    for place, used in ((first, gains), (entering, gains & ~flipped)):
+        change = jnp.where(used, 1 - 2 * B[rows, place], 0)
+        B = B.at[rows, place].add(change)
+        KB = KB + change[:, None] * prices.K[place]
+    return B, KB
+
+
 @partial(jax.jit, static_argnames=("steps",))
 def search(B: jax.Array, prices: Prices, steps: int) -> tuple[jax.Array, jax.Array]:
     """Return patterns (m x n) and scores (m,) after at most `steps` moves uphill from each given pattern.
 
-    A move is the best of: the top cells of the linearised score, the best single flip, a good exchange.
+    The first moves go to the top cells of the linearised score, `LINEAR` at most, the others change one or two cells.
     """
 
-    def step(_, B):
+    def leap(_: int, B: jax.Array) -> jax.Array:
         KB = B @ prices.K
-        now = scores(B, KB, prices)
-        moved = flips(B, KB, prices)
-        cell = jnp.argmax(moved, axis=1)
-        rows = jnp.arange(len(B))
-        flipped = B.at[rows, cell].set(1 - B[rows, cell])
-        candidates = [flipped, swap(B, KB, prices), ascend(B, KB, prices)]
-        values = [moved[rows, cell], *(scores(T, T @ prices.K, prices) for T in candidates[1:])]
-        best, value = B, now
-        for candidate, score in zip(candidates, values, strict=True):
-            better = score > value + 1e-9 * jnp.abs(prices.mu)
-            best = jnp.where(better[:, None], candidate, best)
-            value = jnp.where(better, score, value)
-        return best
+        top = ascend(B, KB, prices)
+        better = scores(top, top @ prices.K, prices) > scores(B, KB, prices) + 1e-9 * jnp.abs(prices.mu)
+        return jnp.where(better[:, None], top, B)
 
-    B = jax.lax.fori_loop(0, steps, step, B)
+    B = jax.lax.fori_loop(0, min(steps, LINEAR), leap, B)
+    B, _ = jax.lax.fori_loop(0, steps, lambda _, now: moved(*now, prices), (B, B @ prices.K))
     return B, scores(B, B @ prices.K, prices)
