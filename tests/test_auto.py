@@ -38,6 +38,15 @@ def test_small_domains_list_all_rows_and_short_times_have_fewer_rows():
     assert math.isfinite(chosen(960).solver.max_seconds)
 
 
+def test_prefixes_of_a_thousand_values_take_translates_where_time_is_short():
+    """Translates on a cycle leave some percent: a search without symmetry begins with them, if it has a minute."""
+    assert isinstance(chosen(1024, max_seconds=10.0).solver, st.Orbit)
+    assert isinstance(chosen(1025).solver, st.Orbit)
+    patient = chosen(1024).solver
+    assert isinstance(patient, st.Certified)
+    assert patient.translated
+
+
 def test_a_baseline_says_when_time_was_what_lacked():
     late = st.optimise(st.prefix(48), 1.0, solver=st.ProjectedGradient(outputs=64, max_seconds=1e-3))
     assert late.status is st.Status.BASELINE_IN_TIME

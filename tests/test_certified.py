@@ -1,6 +1,7 @@
 """The certified solver: certificates on every strategy, optima known from elsewhere."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from stratagem.solvers.certified.design import Design
 from stratagem.solvers.certified.patterns import all_patterns, distinct, gaussian_patterns, juntas
 from stratagem.solvers.certified.polish import Polish
 from stratagem.solvers.certified.repair import columns, exact, filled
+from stratagem.solvers.certified.support import translates
 from stratagem.solvers.gradient.projected_gradient import regularised_factor
 from tables import assert_private
 
@@ -257,3 +259,19 @@ def test_the_trade_off_falls_with_outputs():
     assert str(table).count("%") == 2
     with pytest.raises(ValueError, match="at least 12"):
         st.trade_off(st.prefix(12), 1.0, outputs=[8])
+
+
+def test_translates_of_few_values_go_first_where_they_are_better():
+    """At large epsilon, where random fields are far from the optimum, one round is enough to be below `Orbit`."""
+    workload, epsilon = st.prefix(160), 4.0
+    orbit, accuracy = st.Orbit().solve(workload, epsilon)
+    sets, chances = translates(orbit, 1 << 14)
+    assert sets.any(axis=1).all()
+    assert not sets.all(axis=1).any()
+    assert chances.sum() == pytest.approx(1)
+    problem, solver = Problem(workload, epsilon, 1.0), st.Certified(max_steps=1)
+    fields, first = solver.begin(problem, 0, None), replace(solver, translated=True).begin(problem, 0, None)
+    assert first.objective < accuracy.objective < fields.objective
+    strategy = solver.finish(problem, first)
+    assert st.evaluate(workload, strategy).objective == pytest.approx(first.objective, rel=1e-4)
+    assert strategy.epsilon <= epsilon

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from stratagem.number import count_text
@@ -24,9 +24,13 @@ from stratagem.workloads.workload import GRAM_LIMIT
 
 ALIKE, ORDERED = 256, 1024
 """User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
+PREFIX = 1024
+"""User types up to which prefixes, which translates on a cycle serve less well, are searched for without symmetry."""
 MIXED = 4096
 """User types beyond which stacks of tables with ordered values are served by translates: a search without
 symmetry ends closer to the optimum, but forms n x n arrays."""
+SLOW = 1e-3
+"""Gain by which such a search must be better after three rounds, each of which takes a third of a minute."""
 PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
 WHOLE = 1 << 16
@@ -105,7 +109,10 @@ class Auto:
                 f"ranges and prefixes that know an order of at most {TOGETHER} cells of a table, without a prior and "
                 "a limit of outputs, or use coarser values"
             )
-        certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap)
+        translated = n >= ORDERED and problem.prior is None and _is(problem.workload, Prefix)
+        certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap, translated=translated)
+        if translated:
+            certified = replace(certified, tolerance=SLOW)
         if self.outputs is not None:
             reason = f"two-level rows polished by the gradient fit {self.outputs} outputs for {n} user types"
             if self.outputs < n:
@@ -124,6 +131,12 @@ class Auto:
             )
         few = Certified(affordable, self.seed, max_seconds=seconds, gap=self.gap, polish=False)
         return Choice(few, f"{seconds:g} s are enough for {affordable} two-level rows over {n} user types")
+
+    def _patient(self, n: int) -> bool:
+        """Return whether a search for prefixes without symmetry gets through its first weights in half its time."""
+        certified = Certified()
+        seconds = self.max_seconds or LONGEST
+        return n <= PREFIX and _affordable(certified, n, seconds) >= certified.rows(n)
 
     def _symmetric(self, workload: Workload) -> Choice | None:
         """Return the solver that the workload's symmetry allows, None where a dense one fits better."""
@@ -150,16 +163,18 @@ class Auto:
                 f"the queries are about tables of a few of {len(sizes)} attributes, so patterns on a few serve all, "
                 "translated at random along ordered values too",
             )
-        if len(sizes) == 1 and n >= ORDERED and (spectrum is not None or _ranges(workload)):
+        ordered = spectrum is not None or _is(workload, AllRange)
+        ordered = ordered or (_is(workload, Prefix) and not self._patient(n))
+        if len(sizes) == 1 and n >= ORDERED and ordered:
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
         return None
 
 
-def _ranges(workload: Workload) -> bool:
-    """Return whether the queries are prefixes or ranges, however weighted."""
+def _is(workload: Workload, kind: type[Workload]) -> bool:
+    """Return whether the queries are of a kind, however weighted."""
     while isinstance(workload, Weighted):
         workload = workload.workload
-    return isinstance(workload, Prefix | AllRange)
+    return isinstance(workload, kind)
 
 
 def _affordable(solver: Certified, n: int, seconds: float) -> int:

@@ -25,7 +25,8 @@ from stratagem.solvers.certified.patterns import (
 from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
 from stratagem.solvers.certified.repair import exact
 from stratagem.solvers.certified.round import Round, Tools
-from stratagem.solvers.certified.support import support
+from stratagem.solvers.certified.support import support, translates
+from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.solver import Limits, Problem, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
@@ -79,6 +80,8 @@ class Certified(Solver):
     """Its patterns join the first ones where those are small sets; its budget may be another."""
     resume: TwoLevelStrategy | None = None
     """Rows to go on from, for the same budget; then no random ones are tried."""
+    translated: bool = False
+    """Whether the first rows may be translates of patterns on a cycle, as for ranges of many values."""
     polish: bool = True
     """Whether rows limited by `outputs` may leave the two levels at the end."""
     restarts: int = 40
@@ -126,7 +129,15 @@ class Certified(Solver):
             p = np.ones(len(patterns))
         else:
             patterns, p = unpack(self.resume.patterns, n), self.resume.row_sums
-        return self._next(problem, fresh, patterns, p)
+        first = self._next(problem, fresh, patterns, p)
+        return self._translated(problem, fresh, first) if self.translated else first
+
+    def _translated(self, problem: Problem, fresh: Round, first: Round | Polish) -> Round | Polish:
+        """Return the round of the translates that `Orbit` finds where these are better than the first one."""
+        orbit, accuracy = Orbit(seed=self.seed).solve(problem.workload, problem.epsilon)
+        if accuracy.objective >= first.objective:
+            return first
+        return self._next(problem, fresh, *translates(orbit, self.rows(orbit.domain_size)))
 
     def retarget(self, problem: Problem, state: Round) -> Round:
         """Return the round of another workload or prior, with the patterns and probabilities of this one."""

@@ -118,6 +118,9 @@ def search(B: jax.Array, prices: Prices, steps: int) -> tuple[jax.Array, jax.Arr
         better = scores(top, top @ prices.K, prices) > scores(B, KB, prices) + 1e-9 * jnp.abs(prices.mu)
         return jnp.where(better[:, None], top, B)
 
+    def step(_: int, now: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return moved(now[0], now[1], prices)
+
     B = jax.lax.fori_loop(0, min(steps, LINEAR), leap, B)
-    B, _ = jax.lax.fori_loop(0, steps, lambda _, now: moved(*now, prices), (B, B @ prices.K))
+    B, _ = jax.lax.fori_loop(0, steps, step, (B, B @ prices.K))
     return B, scores(B, B @ prices.K, prices)
