@@ -65,6 +65,14 @@ def test_the_library_names_no_option_and_no_command(path):
     assert not [text for text in texts if TYPED.search(text)]
 
 
+def test_cited_sections_of_the_theory_exist():
+    theory = (ROOT / "src/stratagem/theory.md").read_text("utf-8")
+    sections = set(re.findall(r"^## (\d+)\.", theory, re.MULTILINE))
+    texts = [path.read_text("utf-8") for path in LIBRARY]
+    cited = {number for text in texts for number in re.findall(r"theory\.md, section (\d+)", text)}
+    assert {"2", "3", "4", "5", "6", "7", "8", "9"} <= cited <= sections
+
+
 @pytest.mark.parametrize("text", ["add --domain 64", "stratagem optimise finds a better one"])
 def test_what_is_typed_is_recognised(text):
     assert TYPED.search(text)

@@ -122,8 +122,8 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
     """Return the least L(Q) of all epsilon-LDP strategies, from below to a relative gap, under a prior (n,).
 
     Splitting rows into two-level patterns never raises L, so the optimum is a convex program over the 2^n - 2
-    patterns (theory: one Cholesky-based interior-point method, module master). The number is a certificate
-    evaluated at every pattern, hence a lower bound whatever the solver did.
+    patterns (theory.md, section 3). The number is a certificate evaluated at every pattern, hence a lower bound
+    whatever the solver did.
 
     Raises:
         ValueError: if epsilon is out of range or the domain has more than 10 elements.

@@ -206,6 +206,7 @@ TINY = 1e-30
 class Proof:
     """Weights gamma and w, a matrix N and prices lambda: together a lower bound on L(Q) of every strategy.
 
+    The proof is in theory.md, section 4, number 6; here it is under a prior.
     For a prior p and h = n p, which M h = 1 makes 1 in the average case, let c = E - 1. Any pattern T with indicator
     x and f = p^T x is the row s = 1 + c x, with a = h^T s = n (1 + c f). On h^perp the matrix
     G = diag(gamma) - N - w w^T must be positive semidefinite. Let R be what N is below zero, and b_u the sum of the

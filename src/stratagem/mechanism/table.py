@@ -63,7 +63,8 @@ class Table(ABC):
 class TwoLevelTable(Table):
     """Row y has weights[y] units of 2^52 for u in T_y, else of low, over what every column sums to.
 
-    Q[y, u] = weights[y] (low + (2^52 - low) [u in T_y]) / total, as all user types are covered equally.
+    Q[y, u] = weights[y] (low + (2^52 - low) [u in T_y]) / total, as all user types are covered equally
+    (theory.md, section 9).
     """
 
     kind: ClassVar[str] = "two-level"

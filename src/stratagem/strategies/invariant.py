@@ -27,7 +27,7 @@ class InvariantStrategy(ABC):
     A pattern b is a set T_b of cells of a few axes, s_b = 1 + (E - 1) 1_(T_b). Every axis is placed on an
     attribute of its group, no attribute twice, all placements equally likely, and g runs through all
     translations of the axes' cycles. Summed over g every x_b is 1 for each user type: columns sum to one by
-    construction, and the information matrix is diagonal in the characters of the group.
+    construction, and the information matrix is diagonal in the characters of the group (theory.md, section 6).
     Attribute i has values 0, ..., sizes[i] - 1 on a cycle of cycles[i] >= sizes[i] points.
 
     Outputs count patterns first, then placements (mixed radix over the axes, the first most significant; a

@@ -26,7 +26,8 @@ class TwoLevelStrategy(Strategy):
     """Rows theta_y s_y with s_y in {1, E}^n: Q[y, u] = theta_y (1 + (E - 1) [u in T_y]).
 
     Some optimal strategy always has this form, because rows that take values in between are sums of such
-    rows. Everything works on blocks of rows; memory is m n / 8 bytes and a fixed number of temporaries.
+    rows (theory.md, section 2). Everything works on blocks of rows; memory is m n / 8 bytes and a fixed number of
+    temporaries.
 
     Guarantee:
         Each row holds at most two probabilities, of ratio E, so the measured epsilon is log E exactly.

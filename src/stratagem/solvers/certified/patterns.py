@@ -25,7 +25,7 @@ def all_patterns(n: int) -> np.ndarray:
 def field_factor(information: np.ndarray) -> np.ndarray:
     """Return L (n x r), L L^T = sin(pi/2 R) with R the correlations of Y (n x n), negative eigenvalues cut.
 
-    Signs of a Gaussian field with correlations sin(pi/2 R) have correlations R (Grothendieck's identity).
+    Signs of a Gaussian field with correlations sin(pi/2 R) have correlations R (theory.md, section 5).
     """
     scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(np.sin(np.pi / 2 * np.clip(information / np.outer(scale, scale), -1, 1)))

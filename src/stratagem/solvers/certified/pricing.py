@@ -16,8 +16,7 @@ class Prices(NamedTuple):
     """The worth of a pattern T of k cells: score(T) = x^T K x - mu - nu^T x, positive if it helps.
 
     x = c (b - f 1)/(1 + c f), c = E - 1, b the 0/1 vector of T, f = w(T) its mass under the prior w (k/n in
-    the average case). At the optimum no score is positive (theory: the Karush-Kuhn-Tucker conditions of the
-    design problem).
+    the average case). At the optimum no score is positive (theory.md, section 3).
     """
 
     K: jax.Array

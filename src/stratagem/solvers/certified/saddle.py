@@ -42,7 +42,7 @@ class Saddle(Solver):
     lambda_i <- lambda_i (v_i / mean v)^rate: variances above the mean count more. A mixture with a smaller
     mean is taken back and the rate halved, else the rate grows. The game ends once the largest variance
     neither falls nor comes nearer to the best mean, which is what the final bound is made of. Every strategy comes
-    with the reconstruction that is optimal for its mixture.
+    with the reconstruction that is optimal for its mixture (theory.md, section 7).
     """
 
     reference: ClassVar[str] = "@stratagem, saddle point by multiplicative weights over certified designs"

@@ -32,7 +32,7 @@ class FewQueries(Solver):
     """The optimal unbiased randomiser of one to five numbers: a mean, a mean with a variance, a predicate, scores.
 
     Every output carries an answer, and each user type raises the probabilities of some near its own numbers
-    by the factor E. Answers and probabilities solve a linear programme (see `linear_dual`), which also gives
+    by the factor E. Answers and probabilities solve a linear programme (theory.md, section 8), which also gives
     the bound. The queries may be any combinations of five queries and of the total, under any prior.
 
     Raises:
