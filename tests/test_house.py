@@ -22,6 +22,9 @@ COPIED_OUT = {"client.py"}
 PLACES = {
     ".ci",
     ".gitignore",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
     "LICENSE",
     "README.md",
     "SECURITY.md",
@@ -63,6 +66,14 @@ def test_the_library_names_no_option_and_no_command(path):
     nodes = ast.walk(ast.parse(path.read_text("utf-8")))
     texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     assert not [text for text in texts if TYPED.search(text)]
+
+
+def test_the_map_for_contributors_names_every_folder():
+    lines = (ROOT / "CONTRIBUTING.md").read_text("utf-8").splitlines()
+    cells = [line.split("|")[1] for line in lines if line.startswith("| `")]
+    named = re.findall(r"`(\w+)`", " ".join(cells))
+    folders = [path.parent.name for path in (ROOT / "src/stratagem").glob("*/__init__.py")]
+    assert sorted(named) == sorted(folders)
 
 
 def test_cited_sections_of_the_theory_exist():
