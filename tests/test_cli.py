@@ -29,6 +29,21 @@ def test_help_comes_from_the_installed_command_without_heavy_imports():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["optimise", "--help"], ["estimate", "--help"]])
+def test_light_commands_load_no_compiler_and_no_modelling_language(arguments):
+    code = """
+import sys
+from stratagem.cli import main
+try:
+    main()
+finally:
+    assert not {"jax", "cvxpy"} & set(sys.modules)
+"""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_mistake_in_a_real_process_is_one_sentence_and_status_2():
     code = "from stratagem.cli import main; main()"
     command = [sys.executable, "-c", code, "bound", "prefx", "--domain", "8", "--epsilon", "1"]

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.solvers.matrix_mechanism.l1 import least_l1
-from stratagem.solvers.matrix_mechanism.l2 import least_l2
-from stratagem.solvers.matrix_mechanism.query_strategy import residual_trace
+from stratagem.baselines.least_l1 import least_l1
+from stratagem.baselines.least_l2 import least_l2
+from stratagem.baselines.query_strategy import residual_trace
 from tables import WORKLOADS
 
 RANDOM = np.random.default_rng(5)

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.histogram_encoding import SAFE
+from stratagem.baselines.least_l1 import least_l1
+from stratagem.baselines.least_l2 import least_l2
 from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.tree import level_widths
 from stratagem.number import numbers
 from stratagem.numeric.gaussian import gaussian_noise
 from stratagem.numeric.linalg import centre, factor
 from stratagem.privacy import check
-from stratagem.solvers.matrix_mechanism.l1 import least_l1
-from stratagem.solvers.matrix_mechanism.l2 import least_l2
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace, Normal, Spherical, diameter
 

@@ -31,7 +31,7 @@ def optimised(
     Raises:
         ValueError: as `least_l1` and `measure`.
     """
-    from stratagem.solvers.matrix_mechanism.l1 import least_l1
+    from stratagem.baselines.least_l1 import least_l1
 
     A = least_l1(V, starts).matrix
     A = A[np.abs(A).max(axis=1) > SAME * np.abs(A).max()]
@@ -55,6 +55,6 @@ def optimised_gaussian(
     Raises:
         ValueError: as `least_l2` and `measure_gaussian`.
     """
-    from stratagem.solvers.matrix_mechanism.l2 import least_l2
+    from stratagem.baselines.least_l2 import least_l2
 
     return measure_gaussian(least_l2(V).matrix, epsilon, delta, neighbours)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from stratagem.solvers.matrix_mechanism.l2 import least_l2
-from stratagem.solvers.matrix_mechanism.query_strategy import QueryStrategy, check_gram, residual_trace
+from stratagem.baselines.least_l2 import least_l2
+from stratagem.baselines.query_strategy import QueryStrategy, check_gram, residual_trace
 
 SHARES = (24, 16, 16, 16, 12, 12, 10, 10)
 """User types per query beyond the identity, one random start each."""

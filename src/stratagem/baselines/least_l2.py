@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.baselines.query_strategy import QueryStrategy, check_gram
 from stratagem.numeric.linalg import factor
-from stratagem.solvers.matrix_mechanism.query_strategy import QueryStrategy, check_gram
 
 TOLERANCE = 1e-7
 """Relative gap at which to stop."""

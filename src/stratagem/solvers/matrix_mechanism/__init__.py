@@ -1,1 +1,0 @@
-"""The matrix mechanisms: measured queries for Laplace and Gaussian noise."""
