@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from stratagem.markup import table
+
 WIDTH = 100
 """Columns of the longest line."""
 LONGEST = 32
@@ -45,8 +47,6 @@ def brief(self: Any) -> str:
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
     """Return a table as HTML for a notebook, every text escaped, the colours those of the page around it."""
-    from stratagem.report.markup import table
-
     shown = list(rows)
     left = f" (the first {ROWS} of {len(shown):,})" if len(shown) > ROWS else ""
     return table(f"{caption}{left}", headings, shown[:ROWS], words)

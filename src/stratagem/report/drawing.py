@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stratagem.markup import Markup, details, joined, table
 from stratagem.plots.figure import page
 from stratagem.plots.strategy import draw_strategy
-from stratagem.report.markup import Markup, details, joined, table
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.subject import Subject
 from stratagem.report.wording import count, odds, percent

@@ -9,13 +9,13 @@ from pathlib import Path
 from string import Template
 
 from stratagem.file.target import check_target, written_atomically
+from stratagem.markup import Markup, island, text
 from stratagem.mechanism.webpage import shipped
 from stratagem.plots import check_matplotlib
 from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, numbers
 from stratagem.report.drawing import drawing
 from stratagem.report.headline import domain, summary, title
-from stratagem.report.markup import Markup, island, text
 from stratagem.report.promise import promise, threats
 from stratagem.report.reproduction import reproduction
 from stratagem.report.standing import standing

@@ -6,8 +6,8 @@ import math
 from importlib.resources import files
 
 from stratagem.auditor.stranger import recheck
+from stratagem.markup import Markup, element, joined, table
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.report.markup import Markup, element, joined, table
 from stratagem.report.subject import Subject
 from stratagem.report.wording import above, below, odds, percent
 
