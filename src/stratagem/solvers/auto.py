@@ -25,7 +25,7 @@ from stratagem.workloads.workload import GRAM_LIMIT
 ALIKE, ORDERED = 256, 1024
 """User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
 PREFIX = 1024
-"""User types up to which prefixes, which translates on a cycle serve less well, are searched for without symmetry."""
+"""User types up to which prefixes are searched for without symmetry: translates on a cycle serve them less well."""
 MIXED = 4096
 """User types beyond which stacks of tables with ordered values are served by translates: a search without
 symmetry ends closer to the optimum, but forms n x n arrays."""
@@ -60,9 +60,9 @@ class Auto:
 
     One to five queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where
     the queries only ask which values are equal, and beyond 4,096 user types for tables with ranges and
-    prefixes; `Orbit` for ranges and histograms of one attribute. Everywhere else, and under a prior or a limit
-    of outputs, it is dense: two-level rows hold an optimal strategy, so
-    `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user types
+    prefixes; `Orbit` for ranges and histograms of one attribute, and for prefixes of more than 1,024 values or
+    where time is short. Everywhere else, and under a prior or a limit of outputs, it is dense: two-level rows hold
+    an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user types
     all rows are listed. On larger domains the time decides: a search must get through its first weights, so a
     short one works with fewer rows. Fewer outputs than user types suffice only where the workload has a low
     rank; there idle rows are dropped, and the result says how many are left.
