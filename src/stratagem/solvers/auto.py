@@ -59,13 +59,13 @@ class Auto:
     """The solver and the size that fit the workload, the domain, the outputs and the time, and the reason.
 
     One to five queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where
-    the queries only ask which values are equal, and beyond 4,096 user types for tables with ranges and
-    prefixes; `Orbit` for ranges and histograms of one attribute, and for prefixes of more than 1,024 values or
-    where time is short. Everywhere else, and under a prior or a limit of outputs, it is dense: two-level rows hold
-    an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user types
-    all rows are listed. On larger domains the time decides: a search must get through its first weights, so a
-    short one works with fewer rows. Fewer outputs than user types suffice only where the workload has a low
-    rank; there idle rows are dropped, and the result says how many are left.
+    the queries only ask which values are equal, and beyond 4,096 user types for tables with ranges and prefixes;
+    `Orbit` for ranges and histograms of one attribute, and for prefixes of more than 1,024 values or where time is
+    short. Everywhere else, and under a prior or a limit of outputs, it is dense: two-level rows hold an optimal
+    strategy, so `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user
+    types all rows are listed. On larger domains the time decides: a search must get through its first weights, so a
+    short one works with fewer rows. Fewer outputs than user types suffice only where the workload has a low rank;
+    there idle rows are dropped, and the result says how many are left.
     """
 
     reference: ClassVar[str] = (
