@@ -18,6 +18,7 @@ CASES = [
 ]
 CASES += ["hierarchical", "one-output", "labels", "edges", "unit", "several-attributes", "prior", "fine"]
 TRANSLATES = ["cycle", "window", "torus", "torus-window", "binary-juntas", "mixed-juntas", "ordered-tables"]
+TRANSLATES += ["multiples", "table-on-one-cycle"]
 CASES += TRANSLATES
 
 
@@ -79,6 +80,11 @@ def mechanism(case: str) -> Mechanism:
         case "torus-window":
             W = st.kron([st.prefix({"age": 4}), st.histogram({"sex": 2})])
             return Mechanism.of(orbit((4, 2), (5, 3), 1.0), W, 1.0, labels={"sex": ["f", "m"]})
+        case "multiples":
+            return Mechanism.of(multiples((5,), 8, [(3, 3), (4, 5), (1, 1)], 1.0), st.prefix(5), 1.0)
+        case "table-on-one-cycle":
+            strategy = multiples((2, 3), 7, [(3, 3)], 2.0)
+            return Mechanism.of(strategy, st.histogram({"sex": 2, "age": 3}), 2.0, labels={"sex": ["f", "m"]})
         case "binary-juntas":
             strategy = juntas((2,) * 5, (tuple(range(5)),), [(0, 0, 0), (0,), (0, 0)], 1.0)
             return Mechanism.of(strategy, st.marginals("2^5", 2), 1.0)
@@ -121,6 +127,15 @@ def orbit(sizes, cycles, epsilon: float, patterns: int = 2) -> st.OrbitStrategy:
     rng, axes = np.random.default_rng(1), tuple(range(len(sizes)))
     made = tuple(st.Pattern.of(axes, some(cycles, rng)) for _ in range(patterns))
     return st.OrbitStrategy(sizes, cycles, made, _weights(patterns), _ratio(epsilon))
+
+
+def multiples(sizes, cycle: int, powers, epsilon: float) -> st.OrbitStrategy:
+    """Return translates of so many multiples, by powers of some root, of random patterns on one cycle."""
+    rng, made = np.random.default_rng(1), []
+    for many, root in powers:
+        made.append(st.Pattern((0,), (cycle,), np.packbits(some(cycle, rng)), many, root))
+    weights = _weights(len(made)) if len(made) > 1 else np.ones(1)
+    return st.OrbitStrategy(sizes, (cycle,), tuple(made), weights, _ratio(epsilon))
 
 
 def juntas(sizes, groups, axes, epsilon: float) -> st.JuntaStrategy:

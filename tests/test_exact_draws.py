@@ -105,11 +105,12 @@ def translates_inside(table, value):
     for pattern in table["patterns"]:
         cycles = [table["cycles"][groups[group][0]] for group in pattern["axes"]]
         raw, inside = base64.b64decode(pattern["bits"]), []
-        places = placements(pattern["axes"], groups)
-        for place, shift in itertools.product(places, itertools.product(*map(range, cycles))):
+        places, multiples = list(placements(pattern["axes"], groups)), range(pattern.get("multiples", 1))
+        for i, place, shift in itertools.product(multiples, places, itertools.product(*map(range, cycles))):
             cell = 0
             for attribute, step, cycle in zip(place, shift, cycles, strict=True):
                 cell = cell * cycle + (value[attribute] - step) % cycle
+            cell = cell * pow(pattern.get("root", 1), -i, math.prod(cycles)) % math.prod(cycles)
             inside.append(raw[cell // 8] >> 7 - cell % 8 & 1)
         yield inside
 

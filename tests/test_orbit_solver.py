@@ -1,5 +1,6 @@
 """The orbit solver: close to the bound, exact about it, deterministic, and stopped by limits."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime, primit
 from stratagem.numeric.linalg import centred_factor
 from stratagem.solvers.orbit.orbit import flat_orbit
 from stratagem.solvers.orbit.shaping import Shaping, best_size
+from stratagem.strategies import SubsetSelection
 
 
 def bound(workload, epsilon):
@@ -185,8 +187,13 @@ def test_primes_and_their_roots():
         assert len({pow(root, i, prime) for i in range(prime - 1)}) == prime - 1
 
 
-def test_a_flat_orbit_has_equal_eigenvalues():
-    strategy = flat_orbit(600, np.e)
-    assert strategy is not None
-    assert np.ptp(strategy.eigenvalues[1:]) < 1e-12 * strategy.eigenvalues[1]
-    assert flat_orbit(600, np.exp(8)) is None
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 8.0])
+@pytest.mark.parametrize("sizes", [(600,), (1024,), (20, 30), (41, 41, 41)])
+def test_a_flat_orbit_has_equal_eigenvalues_and_is_as_good_as_subset_selection(sizes, epsilon):
+    """Within 1e-3 on hundreds of cells, where primes are far apart, and 1e-5 on tens of thousands."""
+    strategy, W, n = flat_orbit(sizes, np.exp(epsilon)), st.histogram(list(sizes)), math.prod(sizes)
+    assert np.ptp(strategy.eigenvalues[1:]) < 1e-11 * strategy.eigenvalues[1]
+    best = 1 + (n - 1) / SubsetSelection.best(n, epsilon).eigenvalue
+    assert (
+        best * (1 - 1e-10) <= st.evaluate(W, strategy).objective <= best * (1 + (1e-3 if n < 5000 else 1e-5))
+    )

@@ -52,8 +52,34 @@ ACCEPTED = {
     "unchanged": lambda: mechanism(JUNTAS).text,
     "at a hundred attributes": lambda: mechanism("hundred").text,
     "patterns in another order": in_another_order,
+    "multiples": lambda: mechanism("multiples").text,
+    "a table on one cycle": lambda: mechanism("table-on-one-cycle").text,
 }
+MULTIPLES, MERGED = "multiples", "table-on-one-cycle"
+
+
+def pattern(case, **changes):
+    """Return a bundle whose first pattern has other entries, or lacks those that are None."""
+
+    def changed(entry):
+        return {key: value for key, value in (entry | changes).items() if value is not None}
+
+    return edited(case, "table", "patterns", 0, to=changed)
+
+
 REFUSED = {
+    "multiples without a root": lambda: pattern(MULTIPLES, root=None),
+    "a root without multiples": lambda: pattern(MULTIPLES, multiples=None),
+    "one multiple": lambda: pattern(MULTIPLES, multiples=1),
+    "a multiple less": lambda: pattern(MULTIPLES, multiples=2),
+    "multiples of truth": lambda: pattern(MULTIPLES, multiples=True),
+    "as many multiples as make 2^53 outputs": lambda: pattern(MULTIPLES, multiples=1 << 51),
+    "a root of 0": lambda: pattern(MULTIPLES, root=0),
+    "a root of 1": lambda: pattern(MULTIPLES, root=1),
+    "a root that divides the cycle": lambda: pattern(MULTIPLES, root=6),
+    "multiples of a table": lambda: pattern(JUNTAS, multiples=3, root=5),
+    "a cycle shorter than the cells": lambda: edited(MERGED, "table", "cycles", 0, to=5),
+    "two cycles of three": lambda: edited(JUNTAS, "table", "cycles", to=lambda c: c[:2]),
     "no cycles": lambda: edited(JUNTAS, "table", "cycles", to=[]),
     "a cycle less": lambda: edited(JUNTAS, "table", "cycles", to=lambda c: c[1:]),
     "a cycle shorter than its attribute": lambda: edited(JUNTAS, "table", "cycles", 1, to=2),

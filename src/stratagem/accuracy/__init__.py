@@ -18,7 +18,7 @@ from stratagem.accuracy.dense import (
 from stratagem.accuracy.junta import junta_accuracy
 from stratagem.accuracy.largest import largest_variance, largest_variances
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
-from stratagem.accuracy.orbit import orbit_accuracy, orbit_objective
+from stratagem.accuracy.orbit import asked, orbit_accuracy, orbit_objective
 from stratagem.accuracy.query import query_variances
 from stratagem.accuracy.users import ERROR, Users, both_needed, users_needed
 from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Randomiser, TableSampling
@@ -68,7 +68,9 @@ def evaluate(
         >>> round(accuracy.objective, 4)
         224.9176
     """
-    if isinstance(strategy, InvariantStrategy | TableSampling):
+    if isinstance(strategy, InvariantStrategy):
+        return _invariant_accuracy(*asked(workload, strategy), prior)
+    if isinstance(strategy, TableSampling):
         return _invariant_accuracy(workload, strategy, prior)
     return dense_accuracy(workload, strategy, prior)
 
@@ -86,6 +88,8 @@ def objective(
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
+    if isinstance(strategy, InvariantStrategy):
+        workload, strategy = asked(workload, strategy)
     if isinstance(strategy, OrbitStrategy) and prior is None:
         return orbit_objective(workload, strategy)
     if isinstance(strategy, InvariantStrategy):

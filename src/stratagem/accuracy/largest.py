@@ -7,7 +7,7 @@ import numpy as np
 from stratagem.accuracy.dense import check_seen, supporting_inverse
 from stratagem.accuracy.largest_by_table import largest_by_table
 from stratagem.accuracy.measure import UnsupportedWorkloadError
-from stratagem.accuracy.orbit import SMALL
+from stratagem.accuracy.orbit import SMALL, asked
 from stratagem.numeric.linalg import factor
 from stratagem.strategies import InvariantStrategy, OrbitStrategy, Protocol, Randomiser
 from stratagem.strategies.invariant import DENSE
@@ -38,6 +38,7 @@ def largest_variances(
     if isinstance(strategy, Protocol):
         return _of_protocol(workload, strategy)
     if isinstance(strategy, InvariantStrategy):
+        workload, strategy = asked(workload, strategy)
         if prior is None and not _written_out(workload, strategy):
             return largest_by_table(workload, strategy)
         strategy = strategy.dense()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
+from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes
 from stratagem.accuracy.placement import placements
 from stratagem.accuracy.score import Labels, Scores
@@ -103,6 +106,9 @@ def _repeated(found: np.ndarray, shape: tuple[int, ...], queries: Workload) -> n
 
 def _largest_of_cell(moments: _Moments, labels: Labels, sizes: tuple[int, ...]) -> float:
     """Return the largest variance of a cell of a table, the first of the cycles, which stands for all of them."""
+    if even := even_scores(moments.strategy):
+        own, other = even.second_moments
+        return max(own - 1, other)
     cell = np.zeros((1, *moments.scores.sizes(labels)))
     cell.flat[0] = 1.0
     found = _variances(moments, labels, cell)[0]
@@ -150,24 +156,26 @@ class _Moments:
         if len(rows) > 1 and math.prod(rows.shape[1:]) <= DIRECT:
             return self._by_products(axes, order, rows)
         asked, total = np.fft.fftn(rows, axes=along), np.zeros_like(rows)
-        for b in self.kinds[axes]:
-            transform = self.scores.transform(b)
+        for weight, transform in self._transforms(axes):
             K = np.fft.fftn(self.scores.density(transform, order, labels))
             answers = np.fft.ifftn(asked * np.conj(K), axes=along).real
             chances = transform[tuple(slice(None) if t in order else 0 for t in range(transform.ndim))]
             chances = chances.transpose(np.argsort(np.argsort(order)))
             squares = np.fft.fftn(np.square(answers), axes=along)
-            total += self.strategy.weights[b] * np.fft.ifftn(squares * chances, axes=along).real
+            total += weight * np.fft.ifftn(squares * chances, axes=along).real
         return total
+
+    def _transforms(self, axes: tuple[int, ...]) -> Iterator[tuple[float, np.ndarray]]:
+        """Yield the probability and the transform of every pattern of these axes, each multiple alone."""
+        return chain.from_iterable(map(self.scores.transforms, self.kinds[axes]))
 
     def _by_products(self, axes: tuple[int, ...], order: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
         """Return the same by products of matrices, which are faster for many queries of few cells."""
         flat, sizes = rows.reshape(len(rows), -1), rows.shape[1:]
         total, labels = np.zeros_like(flat), tuple(axes[t] for t in order)
-        for b in self.kinds[axes]:
-            transform = self.scores.transform(b)
+        for weight, transform in self._transforms(axes):
             answers = flat @ translates(self.scores.density(transform, order, labels).ravel(), sizes)
             chances = transform[tuple(slice(None) if t in order else 0 for t in range(transform.ndim))]
             x = np.fft.ifftn(chances.transpose(np.argsort(np.argsort(order)))).real
-            total += self.strategy.weights[b] * np.square(answers) @ translates(x.ravel(), sizes).T
+            total += weight * np.square(answers) @ translates(x.ravel(), sizes).T
         return total.reshape(rows.shape)

@@ -9,14 +9,18 @@ import numpy as np
 
 from stratagem.accuracy.answer_energy import answer_energies
 from stratagem.accuracy.dense import SUPPORT_TOLERANCE, check_domain, check_support
+from stratagem.accuracy.even import even_scores
+from stratagem.accuracy.junta import check_sizes
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.window import Window
 from stratagem.numeric.linalg import centred_inverse, factor
 from stratagem.numeric.transform import irfft, multiplicities, rfft, rfftn
-from stratagem.strategies import OrbitStrategy
+from stratagem.strategies import InvariantStrategy, OrbitStrategy
+from stratagem.strategies.orbit import on_cycles
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
+from stratagem.workloads.merged import merged
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted
 
@@ -24,6 +28,18 @@ SMALL = 1024
 """Domain size up to which windows are evaluated under the optimal reconstruction, by n x n arrays."""
 NOTHING = 1e-24
 """Eigenvalue below which a character counts as unseen: transforms of doubles leave some 1e-32."""
+
+
+def asked(workload: Workload, strategy: InvariantStrategy) -> tuple[Workload, InvariantStrategy]:
+    """Return the queries and the strategy over one attribute where all attributes share one cycle, else as they are.
+
+    Raises:
+        ValueError: if the domains differ there.
+    """
+    if strategy.lengths == strategy.sizes:
+        return workload, strategy
+    check_sizes(workload, strategy)
+    return merged(workload), on_cycles(strategy)
 
 
 def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
@@ -85,11 +101,13 @@ def transformed_objective(workload: Workload, strategy: OrbitStrategy) -> float:
 
 def half_eigenvalues(strategy: OrbitStrategy) -> np.ndarray:
     """Return m = sum_b w_b |x_b^|^2 at the half spectrum of the cycles."""
-    energies = (
-        weight * np.square(np.abs(rfftn(pattern.levels(strategy.ratio))))
-        for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True)
-    )
-    return sum(energies, np.zeros((*strategy.cycles[:-1], strategy.cycles[-1] // 2 + 1)))
+    total = np.zeros((*strategy.cycles[:-1], strategy.cycles[-1] // 2 + 1))
+    for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True):
+        if pattern.multiples == 1:
+            total += weight * np.square(np.abs(rfftn(pattern.levels(strategy.ratio))))
+        else:
+            total += weight * pattern.energies(strategy.ratio)[: len(total)]
+    return total
 
 
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
@@ -126,10 +144,11 @@ def _translates(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
     cells = strategy.coordinates(np.arange(strategy.domain_size))
     shifts = np.stack(np.unravel_index(np.arange(np.prod(strategy.cycles)), strategy.cycles), axis=1)
     moved = (cells - shifts[:, None]) % np.array(strategy.cycles)
-    places = np.ravel_multi_index(tuple(np.moveaxis(moved, 2, 0)), strategy.cycles)
+    places = np.asarray(np.ravel_multi_index(tuple(np.moveaxis(moved, 2, 0)), strategy.cycles))
     for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True):
-        if weight > 0:
-            yield float(weight), pattern.levels(strategy.ratio).ravel()[places]
+        for multiple in range(pattern.multiples if weight > 0 else 0):
+            rows = pattern.levels(strategy.ratio).ravel()[pattern.divided(places, multiple)]
+            yield float(weight) / pattern.multiples, rows
 
 
 def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
@@ -140,21 +159,34 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
             "known for queries that translations change: ask for the objective alone"
         )
     n, cycle = workload.domain_size, math.prod(strategy.cycles)
-    used = [b for b, weight in enumerate(strategy.weights) if weight > 0]
-    transforms = [rfft(strategy.patterns[b].levels(strategy.ratio)) for b in used]
-    m = sum(
-        (strategy.weights[b] * np.square(np.abs(x)) for b, x in zip(used, transforms, strict=True)),
-        np.zeros(1),
-    )
+    weight, inner = _weight(workload)
+    even = even_scores(strategy) if isinstance(inner, Identity) else None
+    if even:
+        return np.full(n, weight**2 * even.variance(n))
+    m = half_eigenvalues(strategy)
     if not (m > NOTHING).all():
         raise UnsupportedWorkloadError(
             "The strategy cannot answer this workload: its patterns leave out some frequency of the cycle."
         )
     energies, subtracted = _scored(workload, strategy, m)
     moments = np.zeros(len(m), dtype=complex)
-    for b, x in zip(used, transforms, strict=True):
-        moments += strategy.weights[b] * x * rfft(energies(x))
+    for chance, x in _transforms(strategy):
+        moments += chance * x * rfft(energies(x))
     return irfft(moments, cycle)[:n] - subtracted
+
+
+def _transforms(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield the probability and x^ at the half spectrum (N // 2 + 1,) of every multiple of every pattern on a cycle."""
+    for weight, pattern in zip(strategy.weights, strategy.patterns, strict=True):
+        if weight == 0:
+            continue
+        transform = rfft(pattern.levels(strategy.ratio))
+        if pattern.multiples == 1:
+            yield float(weight), transform
+            continue
+        full = np.concatenate([transform, np.conj(transform[pattern.cells - len(transform) : 0 : -1])])
+        for multiple in range(pattern.multiples):
+            yield float(weight) / pattern.multiples, full[pattern.multiplied(multiple)][: len(transform)]
 
 
 def _scored(

@@ -9,7 +9,7 @@ import numpy as np
 
 from stratagem.accuracy.dense import per_query_variance, quadratic_forms
 from stratagem.accuracy.junta import check_sizes, eigenvalues_at
-from stratagem.accuracy.orbit import NOTHING
+from stratagem.accuracy.orbit import NOTHING, asked
 from stratagem.prior import uniform
 from stratagem.strategies import InvariantStrategy, OrbitStrategy, Randomiser
 from stratagem.workloads import Workload
@@ -35,8 +35,10 @@ def query_variances(
         UnsupportedWorkloadError: if the strategy cannot answer a query.
         ValueError: if the domains differ or the arrays would be too large.
     """
-    if isinstance(strategy, InvariantStrategy) and _characters(strategy) and prior is None:
-        return _by_table(workload, strategy)
+    if isinstance(strategy, InvariantStrategy):
+        workload, strategy = asked(workload, strategy)
+        if prior is None and _characters(strategy):
+            return _by_table(workload, strategy)
     if workload.queries * workload.domain_size > ENTRIES:
         raise ValueError(
             f"the variances of {workload.queries} queries over {workload.domain_size} user types take too long: "

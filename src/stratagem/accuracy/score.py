@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -29,6 +29,7 @@ class Scores:
         """Keep the strategy; eigenvalues and transforms are computed as they are asked for."""
         self.strategy = strategy
         self._known: dict[Labels, np.ndarray] = {}
+        self._last = -1, np.zeros(0, dtype=complex)
 
     def sizes(self, labels: Labels) -> tuple[int, ...]:
         """Return the lengths of the cycles of attributes of these groups."""
@@ -45,9 +46,19 @@ class Scores:
         m = self.information(labels)
         return np.divide(1.0, m, out=np.zeros_like(m), where=m > SEEN)
 
-    def transform(self, b: int) -> np.ndarray:
-        """Return x_b^ at all characters of the axes of pattern b."""
-        return np.fft.fftn(self.strategy.patterns[b].levels(self.strategy.ratio))
+    def transform(self, b: int, multiple: int = 0) -> np.ndarray:
+        """Return x_b^ at all characters of the axes of pattern b, or of one of its multiples."""
+        pattern = self.strategy.patterns[b]
+        if self._last[0] != b:
+            self._last = b, np.fft.fftn(pattern.levels(self.strategy.ratio))
+        found = self._last[1]
+        return found if pattern.multiples == 1 else found[pattern.multiplied(multiple)]
+
+    def transforms(self, b: int) -> Iterator[tuple[float, np.ndarray]]:
+        """Yield the probability and x_b^ of each multiple of pattern b."""
+        many = self.strategy.patterns[b].multiples
+        for multiple in range(many):
+            yield float(self.strategy.weights[b]) / many, self.transform(b, multiple)
 
     def density(self, transform: np.ndarray, axes: Sequence[int], labels: Labels) -> np.ndarray:
         """Return K (sizes of the axes) of a report whose axes lie on attributes of these groups, and no others do."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.numeric.transform import correlation
 from stratagem.strategies import InvariantStrategy, Pattern
 
 BLOCKS = 64
@@ -40,7 +41,7 @@ def by_output(strategy: InvariantStrategy, user: np.ndarray, most: int = ONE_BY_
         return by_cell(strategy, user)
     column = [
         (strategy.weights[b] / strategy.placements[b] * pattern.levels(strategy.ratio)).ravel()[
-            _cells(strategy, b, np.arange(strategy.placements[b] * pattern.cells), user)
+            strategy.cells(b, np.arange(strategy.placements[b] * pattern.cells), user)
         ]
         for b, pattern in enumerate(strategy.patterns)
     ]
@@ -51,7 +52,7 @@ def by_cell(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
     """Return the classes of pattern, of whether it holds the user type (d,), and of the part that has its cell."""
 
     def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
-        cells, pattern = _cells(strategy, b, local, user), strategy.patterns[b]
+        cells, pattern = strategy.cells(b, local, user), strategy.patterns[b]
         return (2 * b + _held(pattern, cells)) * BLOCKS + cells * BLOCKS // pattern.cells
 
     probabilities = np.zeros((len(strategy.patterns), 2, BLOCKS))
@@ -69,7 +70,7 @@ def by_holding(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
     """Return the classes of pattern and of whether it holds the user type (d,)."""
 
     def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
-        return 2 * b + _held(strategy.patterns[b], _cells(strategy, b, local, user))
+        return 2 * b + _held(strategy.patterns[b], strategy.cells(b, local, user))
 
     return Partition(holding(strategy).ravel(), _per_pattern(strategy, classes))
 
@@ -84,7 +85,7 @@ def by_attribute(strategy: InvariantStrategy, user: np.ndarray, axis: int) -> Pa
     def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
         if axis >= len(strategy.patterns[b].axes):
             return np.full(len(local), none)
-        held = _held(strategy.patterns[b], _cells(strategy, b, local, user))
+        held = _held(strategy.patterns[b], strategy.cells(b, local, user))
         return 2 * strategy.decoded(b, local)[0][:, axis] + held
 
     probabilities = np.zeros(none + 1)
@@ -118,15 +119,15 @@ def by_pair(strategy: InvariantStrategy, u: np.ndarray, v: np.ndarray) -> tuple[
     """
 
     def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
-        holds = [_held(strategy.patterns[b], _cells(strategy, b, local, one)) for one in (u, v)]
+        holds = [_held(strategy.patterns[b], strategy.cells(b, local, one)) for one in (u, v)]
         return 4 * b + 2 * holds[0] + holds[1]
 
     columns = np.zeros((2, len(strategy.patterns), 4))
     for b, pattern in enumerate(strategy.patterns):
         steps = [int(v[first] - u[first]) for first in (strategy.groups[group][0] for group in pattern.axes)]
-        of_u = pattern.inside
-        of_v = np.roll(of_u, [-step for step in steps], axis=tuple(range(len(steps))))
-        cells = np.bincount((2 * of_u + of_v).ravel(), minlength=4)
+        both = _overlap(pattern, steps)
+        one = pattern.size - both
+        cells = np.array([pattern.cells - 2 * one - both, one, one, both])
         scale = strategy.weights[b] / (pattern.cells + (strategy.ratio - 1) * pattern.size)
         columns[0, b] = cells * scale * np.array([1, 1, strategy.ratio, strategy.ratio])
         columns[1, b] = cells * scale * np.array([1, strategy.ratio, 1, strategy.ratio])
@@ -158,11 +159,15 @@ def holding(strategy: InvariantStrategy, power: float = 1.0) -> np.ndarray:
     return np.stack([rest, size], axis=1) * (strategy.weights / (rest + size))[:, None]
 
 
-def _cells(strategy: InvariantStrategy, b: int, local: np.ndarray, user: np.ndarray) -> np.ndarray:
-    """Return the cell of pattern b that a user type (d,) has in each output, given from the pattern's first on."""
-    attributes, shifts = strategy.decoded(b, local)
-    sizes = strategy.patterns[b].sizes
-    return np.asarray(np.ravel_multi_index(tuple(((user[attributes] - shifts) % np.array(sizes)).T), sizes))
+def _overlap(pattern: Pattern, steps: Sequence[int]) -> float:
+    """Return how many cells of a pattern lie in it when they are moved, the mean over its multiples."""
+    inside = pattern.inside
+    if pattern.multiples == 1:
+        return float(np.count_nonzero(inside & np.roll(inside, steps, axis=tuple(range(len(steps))))))
+    overlaps = np.rint(correlation(inside.astype(float), inside.astype(float)))
+    return float(
+        overlaps[pattern.divided(np.array(steps[0] % pattern.cells), np.arange(pattern.multiples))].mean()
+    )
 
 
 def _held(pattern: Pattern, cells: np.ndarray) -> np.ndarray:

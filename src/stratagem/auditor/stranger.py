@@ -87,6 +87,8 @@ def _translates(table: Mapping[str, Any]) -> tuple[bool, int, int]:
             for t, (axis, found) in enumerate(zip(pattern["axes"], options, strict=True))
         )
         inside = np.unpackbits(np.frombuffer(raw, "u1"))
+        placements *= pattern.get("multiples", 1)
+        equal &= all(math.gcd(pattern.get("root", 1), length) == 1 for length in lengths)
         equal &= placements > 0 and -(-math.prod(lengths) // 8) == len(raw)
         equal &= not inside[math.prod(lengths) :].any()
         outputs += placements * math.prod(lengths)

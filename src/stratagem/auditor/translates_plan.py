@@ -20,6 +20,7 @@ from stratagem.auditor.partition import (
 from stratagem.auditor.plan import Chosen, Plan, filled, matched
 from stratagem.auditor.pool import Pair, pooled
 from stratagem.strategies import InvariantStrategy
+from stratagem.strategies.orbit import on_cycles
 
 PAIRS = 16
 """Pairs of user types among which those that differ most are sought."""
@@ -36,6 +37,7 @@ def choose(
 
     Then the first ones are the pair that is told apart best of 17, and the first user type with the last.
     """
+    strategy = on_cycles(strategy)
     sizes, cells = strategy.sizes, sum(pattern.cells for pattern in strategy.patterns)
     if strategy.domain_size <= types:
         return Chosen(tuple(range(strategy.domain_size)), None)
@@ -52,6 +54,7 @@ def choose(
 
 def plan(strategy: InvariantStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
+    strategy = on_cycles(strategy)
     users = [np.array(_coordinates(one, strategy.sizes)) for one in user_types]
     room = max(1, CELLS // sum(pattern.cells for pattern in strategy.patterns))
     pairs = [

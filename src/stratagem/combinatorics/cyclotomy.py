@@ -26,9 +26,17 @@ def cyclotomic_index(prime: int, classes: int) -> np.ndarray:
     For a set T of r whole classes, the power spectra of its e rotations wT, w^2 T, ... have a sum that is
     constant away from 0: rotating permutes the frequencies of a class in turn.
     """
-    powers, step = np.ones(1, dtype=np.int64), primitive_root(prime)
-    while len(powers) < prime - 1:
-        powers = np.concatenate([powers, powers * pow(step, len(powers), prime) % prime])
     index = np.full(prime, -1)
-    index[powers[: prime - 1]] = np.arange(prime - 1) % classes
+    index[powers(1, primitive_root(prime), prime)] = np.arange(prime - 1) % classes
     return index
+
+
+def powers(first: int, root: int, modulus: int) -> np.ndarray:
+    """Return first, first root, first root^2, ... modulo a number, up to where they repeat.
+
+    The root has no divisor in common with the modulus.
+    """
+    found = np.array([first], dtype=np.int64)
+    while not (again := np.flatnonzero(found[1:] == first)).size:
+        found = np.concatenate([found, found * pow(root, len(found), modulus) % modulus])
+    return found[: again[0] + 1]

@@ -90,4 +90,4 @@ def _invariant(
         return WindowReconstruction(tables.evidence)
     if method.unbiased or strategy.domain_size > TABLE:
         return tables
-    return tables.table(range(len(strategy.sizes)))
+    return tables.table(range(len(tables.evidence.strategy.sizes)))

@@ -287,12 +287,12 @@ class Client:
 
     def user_type(self, coordinates: Sequence[int]) -> Any:
         """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
-        if isinstance(self.sampler, _Translates):
+        if isinstance(self.sampler, _Translates) and self.sampler.cycles == len(coordinates):
             return coordinates
         cell = 0
         for place, attribute in zip(coordinates, self.attributes, strict=True):
             cell = cell * attribute["size"] + place
-        return cell
+        return [cell] if isinstance(self.sampler, _Translates) else cell
 
 
 class _TwoLevel:
@@ -390,25 +390,29 @@ class _Translates:
         exact_keys(table, "the table", "kind outputs cycles groups patterns low")
         self.low = whole_number(table["low"], "low", 1, HIGH)
         self.groups, patterns = _translates(table)
+        self.cycles = sum(map(len, self.groups))
         masses, self.unit = _masses(self.low, patterns)
         self.total, self.first = sum(masses), _search_table(masses)
         self.rules, offset = [], 0
-        for _, bits, ways, cells, axes in patterns:
+        for _, bits, ways, cells, axes, multiples in patterns:
             words = _array("Q", bits + bytes(-len(bits) % 8), "big")
             sums = array("Q", accumulate(map(int.bit_count, words)))
-            self.rules.append((offset, ways, cells, axes, words, sums))
+            self.rules.append((offset, ways, cells, axes, words, sums, multiples))
             offset += ways * cells
 
     def draw(self, cell: Sequence[int], source: Callable[[int], bytes]) -> int:
         """Return an output; the coordinates that are read were drawn before, and the steps do not tell them."""
         part = bisect_right(self.first, _uniform(self.total, source))
-        offset, ways, cells, axes, words, sums = self.rules[part >> 1]
+        offset, ways, cells, axes, words, sums, (multiples, root) = self.rules[part >> 1]
         if part & 1 == 0:
             return offset + _uniform(ways * cells, source)
         placement, rank = divmod(_uniform(ways * sums[-1], source), sums[-1])
         offset, block, shift = offset + placement * cells, bisect_right(sums, rank), 0
         word, rank = words[block], rank - (sums[block - 1] if block else 0)
         place = 64 * block + [k for k in range(64) if word >> 63 - k & 1][rank]
+        if multiples > 1:
+            multiple, placement = divmod(placement, ways := ways // multiples)
+            place = place * pow(root, multiple, cells) % cells
         left = {group: self.groups[group].copy() for group, _, _ in axes}
         for group, choices, cycle in axes:
             ways, cells = ways // choices, cells // cycle
@@ -449,7 +453,7 @@ def _entries(table: Mapping[str, Any]) -> array[int]:
 
 
 def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[Any, ...]]]:
-    """Return the attributes of every group, and weight, bits, placements, cells and axes of every pattern."""
+    """Return the attributes of every group, and weight, bits, placements, cells, axes, multiples of every pattern."""
     cycles = _numbers(table["cycles"], "a cycle", 1, PARTS)
     numbers = _numbers(table["groups"], "a group", 0, len(cycles) - 1)
     groups: list[list[int]] = [[] for _ in range(max(numbers, default=-1) + 1)]
@@ -460,7 +464,7 @@ def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[A
     _require(alike, "a group has attributes on different cycles")
     patterns, outputs = [], 0
     for pattern in _list(table["patterns"], "the table has no patterns"):
-        exact_keys(pattern, "a pattern", "axes weight bits")
+        exact_keys(pattern, "a pattern", "axes weight bits", "multiples root")
         weight, ways, cells = whole_number(pattern["weight"], "a weight", 1, 1 << WEIGHT_BITS), 1, 1
         axes, taken = [], Counter[int]()
         for group in _numbers(pattern["axes"], "an axis", 0, len(groups) - 1):
@@ -468,11 +472,14 @@ def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[A
             ways, cells, taken[group] = ways * choices, cells * cycle, taken[group] + 1
             _require(0 < ways * cells <= MOST, "a pattern has too many axes")
             axes.append((group, choices, cycle))
+        multiples, root = _multiples(pattern, cells, len(axes))
+        ways *= multiples
+        _require(ways * cells <= MOST, "a pattern has too many multiples")
         bits = exact_bytes(pattern["bits"], "the bits of a pattern", -(-cells // 8))
         _require(not bits[-1] & _padding(cells), "a pattern has bits beyond its last cell")
         inside = int.from_bytes(bits, "big").bit_count()
         _require(0 < inside < cells, "a pattern has no cell inside, or none outside")
-        patterns.append((weight, bits, ways, cells, axes))
+        patterns.append((weight, bits, ways, cells, axes, (multiples, root)))
         outputs += ways * cells
     stated = whole_number(table["outputs"], "outputs", 1, MOST)
     _require(outputs == stated, "the patterns have another number of outputs")
@@ -481,10 +488,21 @@ def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[A
     return groups, patterns
 
 
+def _multiples(pattern: Mapping[str, Any], cycle: int, axes: int) -> tuple[int, int]:
+    """Return how many multiples of a pattern there are and what they are powers of; 1 and 1 where none are stated."""
+    if "multiples" not in pattern and "root" not in pattern:
+        return 1, 1
+    exact_keys(pattern, "a pattern", "axes weight bits multiples root")
+    multiples = whole_number(pattern["multiples"], "multiples", 2, PARTS)
+    root = whole_number(pattern["root"], "root", 2, PARTS)
+    _require(axes == 1 and math.gcd(root, cycle) == 1, "a pattern has multiples that are no sets of its size")
+    return multiples, root
+
+
 def _masses(low: int, patterns: Sequence[tuple[Any, ...]]) -> tuple[list[int], int]:
     """Return how often each pattern is drawn at the lower level and beyond it, in whole numbers, and their unit."""
     unit, high = 1, []
-    for weight, bits, _, cells, _ in patterns:
+    for weight, bits, _, cells, *_ in patterns:
         size = int.from_bytes(bits, "big").bit_count()
         high.append(Fraction(weight * (HIGH - low) * size, cells))
         unit = math.lcm(unit, high[-1].denominator)
@@ -535,14 +553,16 @@ def _check_domain(domain: Any, table: Any) -> None:
 
 
 def _fits(table: Any, sizes: Sequence[int]) -> bool:
-    """Return whether attributes of these sizes make the table's user types, or lie on its cycles."""
-    if _kind(table) == "translates":
-        cycles = table.get("cycles")
-        known = isinstance(cycles, list) and len(cycles) == len(sizes)
-        return known and all(type(n) is int and size <= n for size, n in zip(sizes, cycles, strict=True))
+    """Return whether attributes of these sizes make the table's user types, or lie on its cycles, each or all."""
     cells = 1
     for size in sizes:
         cells = min(cells * size, PARTS + 1)
+    if _kind(table) == "translates":
+        cycles = table.get("cycles")
+        if not isinstance(cycles, list) or len(cycles) not in (1, len(sizes)):
+            return False
+        lengths = sizes if len(cycles) == len(sizes) else [cells]
+        return all(type(n) is int and length <= n for length, n in zip(lengths, cycles, strict=True))
     return cells == table.get("user_types")
 
 

@@ -19,8 +19,9 @@ from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy
 class TranslatesTable(Table):
     """A translate of pattern b, placed somehow, has weights[b] units of 2^52 if it holds the user type, else of low.
 
-    The units of a pattern are shared by its placements and translates. A user type lies in |T_b| of the translates
-    by each placement, so that every column sums to sum_b weights[b] (|T_b| 2^52 + (cells_b - |T_b|) low)/cells_b.
+    The units of a pattern are shared by its multiples, placements and translates. A user type lies in |T_b| of the
+    translates by each multiple and placement, so that every column sums to
+    sum_b weights[b] (|T_b| 2^52 + (cells_b - |T_b|) low)/cells_b.
     """
 
     kind: ClassVar[str] = "translates"
@@ -28,9 +29,9 @@ class TranslatesTable(Table):
     sizes: tuple[int, ...]
     """Attribute sizes a1, ..., ad."""
     cycles: tuple[int, ...]
-    """Lengths of the cycles that the attributes lie on."""
+    """Lengths of the cycles that the attributes lie on, or of the one that the cells lie on."""
     groups: tuple[tuple[int, ...], ...]
-    """A partition of the attributes, each part in rising order."""
+    """A partition of the cycles, each part in rising order."""
     patterns: tuple[Pattern, ...]
     weights: tuple[int, ...]
     """Whole numbers (B,) of at least 1, sum 2^32; those of the patterns drawn, kept or not."""
@@ -50,7 +51,7 @@ class TranslatesTable(Table):
             ]
         )
         w, ratio = kept / kept.sum(), HIGH / self.low
-        everywhere = tuple(range(len(self.sizes)))
+        everywhere = tuple(range(len(self.cycles)))
         if all(pattern.axes == everywhere for pattern in self.patterns) and self.groups == tuple(
             (i,) for i in everywhere
         ):
@@ -72,6 +73,7 @@ class TranslatesTable(Table):
             "groups": [group[i] for i in range(len(group))],
             "patterns": [
                 {"axes": list(pattern.axes), "weight": weight, "bits": encode(pattern.packed, "u1")}
+                | ({"multiples": pattern.multiples, "root": pattern.root} if pattern.multiples > 1 else {})
                 for weight, pattern in zip(self.weights, self.patterns, strict=True)
             ],
             "low": self.low,
@@ -88,6 +90,8 @@ class TranslatesTable(Table):
                 tuple(entry["axes"]),
                 tuple(data["cycles"][members[group][0]] for group in entry["axes"]),
                 decode(entry["bits"], "u1"),
+                entry.get("multiples", 1),
+                entry.get("root", 1),
             )
             for entry in data["patterns"]
         ]

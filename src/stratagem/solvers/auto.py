@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from stratagem.number import count_text
+from stratagem.privacy import ratio
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few.few_queries import FewQueries
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.junta.signatures import ORDERED as TOGETHER
 from stratagem.solvers.junta.signatures import searchable
-from stratagem.solvers.orbit.orbit import Orbit
+from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.solver import Problem, Solver
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
+from stratagem.workloads.merged import is_table_of_all
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import GRAM_LIMIT
@@ -33,6 +35,9 @@ SLOW = 1e-3
 """Gain by which such a search must be better after three rounds, each of which takes a third of a minute."""
 PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
+SOLVED, FEW, TABLE = 25_000, 256, 1 << 17
+"""Cells of a table of all attributes beyond which it is served by one set of cells and its multiples where the best
+sets have few cells, and beyond which it always is. Patterns of the attributes are as good or better elsewhere."""
 WHOLE = 1 << 16
 """Cells of several attributes up to which the first patterns over all of them take seconds."""
 DENSE = math.isqrt(GRAM_LIMIT)
@@ -60,12 +65,12 @@ class Auto:
 
     One to five queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where
     the queries only ask which values are equal, and beyond 4,096 user types for tables with ranges and prefixes;
-    `Orbit` for ranges and histograms of one attribute, and for prefixes of more than 1,024 values or where time is
-    short. Everywhere else, and under a prior or a limit of outputs, it is dense: two-level rows hold an optimal
-    strategy, so `Certified` it is: where `outputs` limits the rows it runs the projected gradient too. Up to 12 user
-    types all rows are listed. On larger domains the time decides: a search must get through its first weights, so a
-    short one works with fewer rows. Fewer outputs than user types suffice only where the workload has a low rank;
-    there idle rows are dropped, and the result says how many are left.
+    `Orbit` for ranges and histograms of one attribute or of one large table, and for prefixes of more than 1,024
+    values or where time is short. Everywhere else, and under a prior or a limit of outputs, it is dense: two-level
+    rows hold an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the projected
+    gradient too. Up to 12 user types all rows are listed. On larger domains the time decides: a search must get
+    through its first weights, so a short one works with fewer rows. Fewer outputs than user types suffice only where
+    the workload has a low rank; there idle rows are dropped, and the result says how many are left.
     """
 
     reference: ClassVar[str] = (
@@ -97,7 +102,7 @@ class Auto:
             gap = {"gap": self.gap} if self.gap else {}
             return Choice(FewQueries(**gap), "few queries, whose optimal randomiser is a linear programme")
         free = self.outputs is None and problem.prior is None
-        return (free and self._symmetric(problem.workload)) or self.dense(problem)
+        return (free and self._symmetric(problem)) or self.dense(problem)
 
     def dense(self, problem: Problem) -> Choice:
         """Return the certified solver in the size that fits, whatever the symmetry of the workload."""
@@ -138,13 +143,20 @@ class Auto:
         seconds = self.max_seconds or LONGEST
         return n <= PREFIX and _affordable(certified, n, seconds) >= certified.rows(n)
 
-    def _symmetric(self, workload: Workload) -> Choice | None:
+    def _symmetric(self, problem: Problem) -> Choice | None:
         """Return the solver that the workload's symmetry allows, None where a dense one fits better."""
+        workload = problem.workload
         sizes, spectrum = workload.domain.sizes, workload.spectrum
         limits = {"seed": self.seed, "gap": self.gap}
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds
         n = workload.domain_size
+        sparse = n > SOLVED and n < FEW * (1 + ratio(problem.epsilon))
+        if len(sizes) > 1 and (sparse or n > TABLE) and n <= LARGEST and is_table_of_all(workload):
+            return Choice(
+                Orbit(**limits),
+                f"the {n} cells of one table are alike, so a set of them on a cycle serves all",
+            )
         few = spectrum is not None and (len(sizes) <= PLACED or spectrum.order <= LOOKED_AT)
         if few and len(sizes) > 1 and n >= ALIKE:
             return Choice(

@@ -28,17 +28,19 @@ class InvariantStrategy(ABC):
     attribute of its group, no attribute twice, all placements equally likely, and g runs through all
     translations of the axes' cycles. Summed over g every x_b is 1 for each user type: columns sum to one by
     construction, and the information matrix is diagonal in the characters of the group (theory.md, section 6).
-    Attribute i has values 0, ..., sizes[i] - 1 on a cycle of cycles[i] >= sizes[i] points.
+    A pattern with multiples stands for all of them, equally likely.
+    Attribute i has values 0, ..., sizes[i] - 1 on a cycle of cycles[i] >= sizes[i] points; or all attributes have
+    one cycle, on which the cells of the domain lie in row-major order.
 
-    Outputs count patterns first, then placements (mixed radix over the axes, the first most significant; a
-    digit is the rank of an attribute among those of its group that earlier axes left), then shifts in
-    row-major order.
+    Outputs count patterns first, then multiples, then placements (mixed radix over the axes, the first most
+    significant; a digit is the rank of an attribute among those of its group that earlier axes left), then
+    shifts in row-major order.
     """
 
     sizes: tuple[int, ...]
     """Attribute sizes a1, ..., ad of the domain."""
     cycles: tuple[int, ...]
-    """Lengths of the cycles that the attributes lie on."""
+    """Lengths of the cycles that the attributes lie on, or of the one that the cells lie on."""
     groups: tuple[tuple[int, ...], ...]
     """A partition of the attributes; those of a group have one cycle."""
     patterns: tuple[Pattern, ...]
@@ -84,8 +86,8 @@ class InvariantStrategy(ABC):
     @final
     @cached_property
     def placements(self) -> tuple[int, ...]:
-        """In how many ways the axes of each pattern can be placed."""
-        return tuple(math.prod(self._radices(pattern)) for pattern in self.patterns)
+        """In how many ways the axes of each pattern can be placed, those of all its multiples."""
+        return tuple(pattern.multiples * math.prod(self._radices(pattern)) for pattern in self.patterns)
 
     @final
     @cached_property
@@ -99,15 +101,28 @@ class InvariantStrategy(ABC):
     @final
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw one output (N,) for each user: cells (N,) or coordinates (N, d). For simulation only."""
-        coordinates = self.coordinates(values)
-        outputs = np.empty(len(coordinates), dtype=np.int64)
-        chosen = rng.choice(len(self.weights), len(coordinates), p=self.weights / self.weights.sum())
+        places = self.places(self.coordinates(values))
+        outputs = np.empty(len(places), dtype=np.int64)
+        chosen = rng.choice(len(self.weights), len(places), p=self.weights / self.weights.sum())
         order = np.argsort(chosen, kind="stable")
         ends = np.cumsum(np.bincount(chosen, minlength=len(self.weights)))
         for b, users in enumerate(np.split(order, ends[:-1])):
             if len(users):
-                outputs[users] = self.offsets[b] + self._draw(b, coordinates, users, rng)
+                outputs[users] = self.offsets[b] + self._draw(b, places, users, rng)
         return outputs
+
+    @final
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Number of points of each cycle that have user types: the sizes, or that of the domain on one cycle."""
+        return self.sizes if len(self.cycles) > 1 else (self.domain_size,)
+
+    @final
+    def places(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return the places (N, cycles) of coordinates (N, d) on the cycles."""
+        if self.lengths == self.sizes:
+            return coordinates
+        return np.asarray(np.ravel_multi_index(tuple(coordinates.T), self.sizes))[:, None]
 
     @final
     def coordinates(self, values: np.ndarray) -> np.ndarray:
@@ -142,6 +157,25 @@ class InvariantStrategy(ABC):
         return self._attributes(pattern, digits[::-1]), shifts
 
     @final
+    def multiples(self, b: int, local: np.ndarray) -> np.ndarray:
+        """Return the number i of the multiple r^i T_b (N,) of outputs of pattern b, less its offset."""
+        pattern = self.patterns[b]
+        return np.asarray(local, dtype=np.int64) // (self.placements[b] // pattern.multiples * pattern.cells)
+
+    @final
+    def cells(self, b: int, local: np.ndarray, users: np.ndarray) -> np.ndarray:
+        """Return the cell of T_b, so that of its multiple divided by r^i, which users have in outputs of pattern b.
+
+        Args:
+            b: the pattern.
+            local: outputs (N,), less the pattern's offset.
+            users: places of one user type on the cycles (d,), or of one for each output (N, d).
+        """
+        attributes, shifts = self.decoded(b, local)
+        own = users[attributes] if users.ndim == 1 else np.take_along_axis(users, attributes, axis=1)
+        return self._cells(b, own - shifts, self.multiples(b, local))
+
+    @final
     def by_pattern(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each pattern b that occurs with the places of its outputs."""
         owner = np.searchsorted(np.array(self.offsets[1:]), outputs, side="right")
@@ -163,30 +197,33 @@ class InvariantStrategy(ABC):
                 f"a matrix of {self.outputs} outputs over the domain of {len(self.sizes)} attributes is too large: "
                 "save it as a bundle, *.ldp.json"
             )
-        cells = self.coordinates(np.arange(self.domain_size))
+        cells = self.places(self.coordinates(np.arange(self.domain_size)))
         rows = [self._rows(b, cells) for b in range(len(self.patterns))]
         return MatrixStrategy(np.concatenate(rows))
 
     def _rows(self, b: int, cells: np.ndarray) -> np.ndarray:
         """Return the rows (placements * shifts, n) of a pattern."""
         pattern, count = self.patterns[b], self.placements[b]
-        attributes, shifts = self.decoded(b, np.arange(count * pattern.cells))
-        moved = (cells.T[attributes] - shifts[:, :, None]) % np.array(pattern.sizes)[:, None]
-        x = pattern.levels(self.ratio)
-        return x[tuple(np.moveaxis(moved, 1, 0))] * (self.weights[b] / count)
+        local = np.arange(count * pattern.cells)
+        attributes, shifts = self.decoded(b, local)
+        moved = np.moveaxis(cells.T[attributes] - shifts[:, :, None], 1, 2)
+        places = self._cells(b, moved, self.multiples(b, local)[:, None])
+        return pattern.levels(self.ratio).ravel()[places] * (self.weights[b] / count)
 
-    def _draw(
-        self, b: int, coordinates: np.ndarray, users: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
+    def _cells(self, b: int, moved: np.ndarray, multiple: np.ndarray) -> np.ndarray:
+        """Return the cells of T_b at distances (..., axes) from the shifts of its multiples."""
+        pattern = self.patterns[b]
+        around = np.moveaxis(moved % np.array(pattern.sizes), -1, 0)
+        return pattern.divided(np.asarray(np.ravel_multi_index(tuple(around), pattern.sizes)), multiple)
+
+    def _draw(self, b: int, places: np.ndarray, users: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw outputs of pattern b, less its offset, by rejection: as many rounds for every user type."""
         pattern = self.patterns[b]
-        inside, sizes = pattern.inside.ravel(), np.array(pattern.sizes)
+        inside = pattern.inside.ravel()
         local, waiting = np.empty(len(users), dtype=np.int64), np.arange(len(users))
         while len(waiting):
             drawn = rng.integers(0, self.placements[b] * pattern.cells, len(waiting))
-            attributes, shifts = self.decoded(b, drawn)
-            moved = (coordinates[users[waiting, None], attributes] - shifts) % sizes
-            kept = inside[np.ravel_multi_index(tuple(moved.T), pattern.sizes)]
+            kept = inside[self.cells(b, drawn, places[users[waiting]])]
             kept |= rng.random(len(waiting)) * self.ratio < 1
             local[waiting[kept]] = drawn[kept]
             waiting = waiting[~kept]
@@ -231,10 +268,11 @@ def checked(strategy: InvariantStrategy) -> np.ndarray:
     if not (strategy.ratio > 1 and math.isfinite(strategy.ratio)):
         raise ValueError(f"the ratio of the two levels is {strategy.ratio!r}: give exp(epsilon), above 1")
     members = sorted(i for group in strategy.groups for i in group)
-    if members != list(range(len(strategy.sizes))) or not all(strategy.groups):
+    lengths = strategy.lengths
+    if members != list(range(len(lengths))) or not all(strategy.groups):
         raise ValueError("the groups do not hold every attribute once: give a partition of the attributes")
-    if len(strategy.cycles) != len(strategy.sizes) or any(
-        cycle < size for cycle, size in zip(strategy.cycles, strategy.sizes, strict=True)
+    if len(strategy.cycles) != len(lengths) or any(
+        cycle < length for cycle, length in zip(strategy.cycles, lengths, strict=True)
     ):
         raise ValueError("an attribute has more values than its cycle has points: give a longer cycle")
     if any(len({strategy.cycles[i] for i in group}) > 1 for group in strategy.groups):

@@ -20,7 +20,7 @@ class OrbitStrategy(InvariantStrategy):
 
     Q[(b, g), u] = w_b x_b(u - g). With cycles as long as the attributes the information matrix M is invariant,
     with eigenvalue sum_b w_b |x_b^(chi)|^2 at a character chi. On longer cycles the domain is a window: the
-    first a_i points of each cycle.
+    first a_i points of each cycle. Several attributes may share one cycle, on which the cells of the domain lie.
 
     Raises:
         ValueError: as `checked`.
@@ -31,17 +31,17 @@ class OrbitStrategy(InvariantStrategy):
     sizes: tuple[int, ...]
     cycles: tuple[int, ...]
     patterns: tuple[Pattern, ...]
-    """Each with one axis for every attribute, in order."""
+    """Each with one axis for every cycle, in order."""
     weights: np.ndarray
     ratio: float
     groups: tuple[tuple[int, ...], ...] = field(init=False)
-    """Every attribute alone."""
+    """Every cycle alone."""
 
     def __post_init__(self) -> None:
         """Check all parts."""
-        object.__setattr__(self, "groups", tuple((i,) for i in range(len(self.sizes))))
+        object.__setattr__(self, "groups", tuple((i,) for i in range(len(self.cycles))))
         object.__setattr__(self, "weights", checked(self))
-        if any(pattern.axes != tuple(range(len(self.sizes))) for pattern in self.patterns):
+        if any(pattern.axes != tuple(range(len(self.cycles))) for pattern in self.patterns):
             raise ValueError(
                 "a pattern of an orbit does not have every attribute as an axis: use JuntaStrategy"
             )
@@ -49,7 +49,7 @@ class OrbitStrategy(InvariantStrategy):
     @property
     def window(self) -> bool:
         """Whether the domain is a part of the cycles."""
-        return self.cycles != self.sizes
+        return self.cycles != self.lengths
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
@@ -58,3 +58,12 @@ class OrbitStrategy(InvariantStrategy):
         for pattern, weight in zip(self.patterns, self.weights, strict=True):
             total += weight * pattern.energies(self.ratio)
         return total
+
+
+def on_cycles(strategy: InvariantStrategy) -> InvariantStrategy:
+    """Return the same outputs over one attribute where all attributes share one cycle, else the strategy itself."""
+    if strategy.lengths == strategy.sizes:
+        return strategy
+    return OrbitStrategy(
+        strategy.lengths, strategy.cycles, strategy.patterns, strategy.weights, strategy.ratio
+    )

@@ -9,15 +9,19 @@ from functools import cached_property
 import numpy as np
 from scipy.fft import fftn
 
+from stratagem.combinatorics.cyclotomy import powers
 from stratagem.screen import brief
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """A set T of cells of the product of a few cycles, as bits.
+    """A set T of cells of the product of a few cycles, as bits, and where asked its multiples.
+
+    On one cycle of N points the multiples r^i T = {r^i t mod N}, i = 0, ..., e - 1, are sets as large as T.
 
     Raises:
-        ValueError: if the shapes disagree, or the set is empty or full.
+        ValueError: if the shapes disagree, the set is empty or full, or multiples are asked for where they are no
+            such sets.
     """
 
     __repr__ = brief
@@ -28,6 +32,10 @@ class Pattern:
     """Length of the cycle of each axis."""
     packed: np.ndarray
     """Bits of T in row-major order (ceil(cells/8),), uint8, as by `numpy.packbits`."""
+    multiples: int = 1
+    """e."""
+    root: int = 1
+    """r, which has no divisor in common with N."""
 
     def __post_init__(self) -> None:
         """Check and freeze the bits."""
@@ -43,6 +51,12 @@ class Pattern:
             raise ValueError(
                 f"a pattern was given {self.size} of {self.cells} cells, but tells nobody apart unless some are "
                 "inside and some outside: leave it out"
+            )
+        single = len(self.sizes) == 1 and math.gcd(self.root, self.cells) == 1
+        if self.multiples < 1 or ((self.multiples, self.root) != (1, 1) and not single):
+            raise ValueError(
+                f"{self.multiples} multiples by powers of {self.root} were asked for on {len(self.sizes)} cycles of "
+                f"{self.cells} cells, but need one cycle and a number without a divisor in common with its length"
             )
 
     @staticmethod
@@ -66,11 +80,49 @@ class Pattern:
         """T as a boolean array of shape `sizes`."""
         return np.unpackbits(self.packed, count=self.cells).astype(bool).reshape(self.sizes)
 
+    def divided(self, places: np.ndarray | int, multiple: np.ndarray | int) -> np.ndarray:
+        """Return the cells t (k,) with r^i t = the given ones modulo N, i = `multiple`."""
+        if self.multiples == 1:
+            return np.asarray(places)
+        return np.asarray(places * self._inverses[multiple] % self.cells)
+
+    def multiplied(self, multiple: int) -> np.ndarray:
+        """Return r^i k modulo N (N,) for k = 0, ..., N - 1: the frequency of T that r^i T has at k, i = `multiple`."""
+        return np.arange(self.cells) * self.scales[multiple] % self.cells
+
+    @cached_property
+    def scales(self) -> np.ndarray:
+        """r^i modulo N (e,)."""
+        return np.resize(powers(1, self.root, self.cells), self.multiples)
+
+    @cached_property
+    def _inverses(self) -> np.ndarray:
+        """r^-i modulo N (e,)."""
+        return np.resize(powers(1, pow(self.root, -1, self.cells), self.cells), self.multiples)
+
     def levels(self, ratio: float) -> np.ndarray:
         """Return x = s/(1^T s) of shape `sizes`, s = 1 + (E - 1) 1_T: the report's chances by u - g."""
         s = np.where(self.inside, ratio, 1.0)
         return s / s.sum()
 
     def energies(self, ratio: float) -> np.ndarray:
-        """Return |x^(chi)|^2 at the characters chi of the cycles, shape `sizes`; 1 at the trivial one."""
-        return np.square(np.abs(np.asarray(fftn(self.levels(ratio)))))
+        """Return |x^(chi)|^2 at the characters chi of the cycles, shape `sizes`; 1 at the trivial one.
+
+        The mean over all multiples: r^i T has at frequency k what T has at r^i k.
+        """
+        energies = np.square(np.abs(np.asarray(fftn(self.levels(ratio)))))
+        return energies if self.multiples == 1 else self._averaged(energies)
+
+    def _averaged(self, energies: np.ndarray) -> np.ndarray:
+        """Return the mean of energies (N,) at r^i k, i = 0, ..., e - 1, for every k: along the orbits of r."""
+        found, waiting = energies.copy(), np.ones(self.cells, dtype=bool)
+        while waiting.any():
+            orbit = powers(int(waiting.argmax()), self.root, self.cells)
+            laps, rest = divmod(self.multiples, len(orbit))
+            own = energies[orbit]
+            sums = np.cumsum(np.concatenate([[0.0], own, own[:rest]]))
+            found[orbit] = (
+                laps * own.sum() + sums[rest : rest + len(orbit)] - sums[: len(orbit)]
+            ) / self.multiples
+            waiting[orbit] = False
+        return found

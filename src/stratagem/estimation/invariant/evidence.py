@@ -11,7 +11,9 @@ import numpy as np
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.reconstruction import check_number, impossible_report, whole_counts
 from stratagem.strategies import InvariantStrategy
+from stratagem.strategies.orbit import on_cycles
 from stratagem.workloads import Workload
+from stratagem.workloads.merged import merged
 
 
 def check_sizes(sizes: tuple[int, ...], workload: Workload) -> None:
@@ -36,6 +38,8 @@ class Placed:
     """The reports of one pattern that came, each with how often it came."""
 
     pattern: int
+    multiple: int
+    """Which multiple of the pattern."""
     attributes: np.ndarray
     """The attribute that each axis lies on (k, axes), int32."""
     shifts: np.ndarray
@@ -49,7 +53,10 @@ class Evidence:
     """A strategy and the reports that it made."""
 
     strategy: InvariantStrategy
+    """Over one attribute where all attributes of the domain share one cycle."""
     counts: SparseCounts
+    sizes: tuple[int, ...]
+    """Those of the domain's attributes."""
 
     @staticmethod
     def of(strategy: InvariantStrategy, counts: Counts) -> Evidence:
@@ -70,7 +77,16 @@ class Evidence:
         for b, places in strategy.by_pattern(counts.outputs):
             if strategy.weights[b] == 0:
                 raise impossible_report(int(counts.outputs[places[0]]))
-        return Evidence(strategy, counts)
+        return Evidence(on_cycles(strategy), counts, strategy.sizes)
+
+    def asked(self, workload: Workload) -> Workload:
+        """Return the queries about the attributes that the strategy knows.
+
+        Raises:
+            ValueError: for a workload over other attributes than the domain's.
+        """
+        check_sizes(self.sizes, workload)
+        return workload if self.strategy.sizes == self.sizes else merged(workload)
 
     @property
     def users(self) -> int:
@@ -84,15 +100,15 @@ class Evidence:
 
     def _decoded(self) -> Iterator[Placed]:
         for b, places in self.strategy.by_pattern(self.counts.outputs):
-            attributes, shifts = self.strategy.decoded(
-                b, self.counts.outputs[places] - self.strategy.offsets[b]
-            )
-            yield Placed(
-                b,
-                attributes.astype(np.int32),
-                shifts.astype(np.int32),
-                self.counts.counts[places].astype(float),
-            )
+            local, counts = self.counts.outputs[places] - self.strategy.offsets[b], self.counts.counts[places]
+            multiples = self.strategy.multiples(b, local)
+            ends = np.flatnonzero(np.diff(multiples)) + 1  # outputs rise, and so do multiples
+            for part, own in zip(np.split(local, ends), np.split(counts, ends), strict=True):
+                attributes, shifts = self.strategy.decoded(b, part)
+                multiple = int(self.strategy.multiples(b, part[:1])[0])
+                yield Placed(
+                    b, multiple, attributes.astype(np.int32), shifts.astype(np.int32), own.astype(float)
+                )
 
     @cached_property
     def group(self) -> np.ndarray:

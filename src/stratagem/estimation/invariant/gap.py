@@ -40,7 +40,9 @@ class Gap:
         blocks, total = np.fft.rfft(blocks), c**2 * self.evidence.users
         for reports in self.evidence.placed:
             histogram = np.bincount(reports.shifts[:, 0], reports.counts, cycle)
-            density = self.scores.density(self.scores.transform(reports.pattern), (0,), (0,))
+            density = self.scores.density(
+                self.scores.transform(reports.pattern, reports.multiple), (0,), (0,)
+            )
             P = np.cumsum(density - 1) / cycle
             P -= P.mean()
             along, counted = np.fft.rfft(P), np.fft.rfft(histogram)

@@ -74,7 +74,11 @@ class Interactions:
             for reports in self.evidence.placed:
                 transform = None
                 for axes in self._choices(reports.pattern, labels):
-                    transform = self.scores.transform(reports.pattern) if transform is None else transform
+                    transform = (
+                        self.scores.transform(reports.pattern, reports.multiple)
+                        if transform is None
+                        else transform
+                    )
                     kernels = self.scores.interactions(transform, axes, labels)[: len(total)]
                     total += convolved(self._histogram(reports, axes, labels), kernels)
             self._found[labels] = total

@@ -111,7 +111,11 @@ class Line:
             for t in range(reports.attributes.shape[1]):
                 mine = reports.attributes[:, t] == self.attribute
                 if mine.any():
-                    transform = self.scores.transform(reports.pattern) if transform is None else transform
+                    transform = (
+                        self.scores.transform(reports.pattern, reports.multiple)
+                        if transform is None
+                        else transform
+                    )
                     counts = np.bincount(reports.shifts[mine, t], reports.counts[mine], self._points)
                     yield counts, self.scores.density(transform, (t,), self._labels)
 

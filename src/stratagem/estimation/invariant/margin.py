@@ -125,7 +125,7 @@ class TableReconstruction(DenseReconstruction):
     def _configurations(self) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray]]:
         """Yield which attributes some reports cover, the histogram of their shifts, and their scores' density."""
         for reports in self.evidence.placed:
-            transform = self.scores.transform(reports.pattern)
+            transform = self.scores.transform(reports.pattern, reports.multiple)
             slots = self._slots(reports)
             place = np.zeros(len(slots), dtype=np.int64)
             for column in slots.T:

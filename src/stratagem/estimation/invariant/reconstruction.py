@@ -11,10 +11,12 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import UnsupportedWorkloadError
+from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.collection.tally import Counts
-from stratagem.estimation.invariant.evidence import Evidence, check_sizes
+from stratagem.estimation.invariant.evidence import Evidence
 from stratagem.estimation.invariant.gap import Gap
+from stratagem.estimation.invariant.holding import even_sums
 from stratagem.estimation.invariant.interaction import Interactions
 from stratagem.estimation.invariant.line import Line
 from stratagem.estimation.invariant.margin import TableReconstruction
@@ -53,7 +55,8 @@ class InvariantReconstruction(Reconstruction):
         Raises:
             ValueError: as `Evidence.of`.
         """
-        return InvariantReconstruction(Evidence.of(strategy, counts), Scores(strategy))
+        evidence = Evidence.of(strategy, counts)
+        return InvariantReconstruction(evidence, Scores(evidence.strategy))
 
     @property
     def users(self) -> int:
@@ -100,13 +103,14 @@ class InvariantReconstruction(Reconstruction):
             UnsupportedWorkloadError: naming the attributes.
             ValueError: if the domains differ.
         """
-        check_sizes(self.evidence.strategy.sizes, workload)
+        workload = self.evidence.asked(workload)
         entries(workload.queries, ANSWER_LIMIT, "the answers", "use a workload with fewer queries")
         for margin in workload.margins():
             self._check_support(margin, workload.domain.attributes)
 
     def answers(self, workload: Workload) -> np.ndarray:
         """Return W x_hat (p,)."""
+        workload = self.evidence.asked(workload)
         answers, margins = np.empty(workload.queries), list(workload.margins())
         tables = self._tables([one.attributes for one in margins], False)
         for margin, (table,) in zip(margins, tables, strict=True):
@@ -115,6 +119,7 @@ class InvariantReconstruction(Reconstruction):
 
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
         """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
+        workload = self.evidence.asked(workload)
         variances, margins = np.empty(workload.queries), list(workload.margins())
         cells = any(isinstance(_unweighted(one.workload)[0], Identity) for one in margins)
         tables = self._tables([one.attributes for one in margins], cells)
@@ -128,6 +133,7 @@ class InvariantReconstruction(Reconstruction):
         Raises:
             ValueError: if these have a table of more than 2048 cells, or as `DenseReconstruction.covariance`.
         """
+        workload = self.evidence.asked(workload)
         margins = list(workload.margins())
         touched = sorted({i for margin in margins for i in margin.attributes})
         dense = self.table(touched)
@@ -166,7 +172,8 @@ class InvariantReconstruction(Reconstruction):
             found = self._settled(self._gap.squares(), answers, answers, self._gap.least(), about)
             return weight**2 * found
         one = len(margin.attributes) == 1
-        if one and (isinstance(workload, Prefix | AllRange) or len(table) > TABLE):
+        along = isinstance(workload, Prefix | AllRange) or len(table) > TABLE or self._even is not None
+        if one and along:
             line, answers = Line(self.evidence, self.scores, margin.attributes[0]), workload.answer(table)
             own = answers if isinstance(workload, Prefix | AllRange) else line.own(workload, table)
             found = self._settled(line.squares(workload), answers, own, line.least(workload), about)
@@ -184,6 +191,8 @@ class InvariantReconstruction(Reconstruction):
 
     def _tables(self, sets: list[tuple[int, ...]], squared: bool) -> list[np.ndarray]:
         """Return x_hat (1, sizes) of sets of attributes, and if asked the sums of squared scores (2, sizes)."""
+        if self._even is not None and all(attributes == (0,) for attributes in sets):
+            return [self._even[: 1 + squared, : self.evidence.strategy.sizes[0]]] * len(sets)
         inner = [self._inner(attributes) for attributes in sets]
         by_labels: dict[Labels, list[int]] = {}
         for place, (labels, _) in enumerate(inner):
@@ -198,6 +207,12 @@ class InvariantReconstruction(Reconstruction):
                 cut = (slice(self.evidence.strategy.sizes[i]) for i in sets[place])
                 found[place] = tables[:, k].transpose(0, *back)[(slice(None), *cut)]
         return [found[place] for place in range(len(sets))]
+
+    @cached_property
+    def _even(self) -> np.ndarray | None:
+        """The sums of scores and of squared scores (2, N) where scores have two values."""
+        scores = even_scores(self.evidence.strategy)
+        return None if scores is None else even_sums(self.evidence, scores)
 
     def _inner(self, attributes: tuple[int, ...]) -> tuple[Labels, list[int]]:
         """Return the groups of attributes in rising order, and the attributes' places in that order."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from stratagem.accuracy import check_support
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
-from stratagem.estimation.invariant.evidence import Evidence, check_sizes
+from stratagem.estimation.invariant.evidence import Evidence
 from stratagem.estimation.invariant.margin import products
 from stratagem.numeric.linalg import CentredInverse, PseudoInverse, centre, centred_inverse, factor
 from stratagem.prior import uniform
@@ -47,9 +47,10 @@ class WindowReconstruction(DenseReconstruction):
         strategy, inside = self.evidence.strategy, self._inside
         M = np.zeros((len(inside), len(inside)))
         for b, weight in enumerate(strategy.weights):
-            if weight > 0:
-                x, sums = self._levels(b)
-                M += products(weight / sums, x - x.mean())[np.ix_(inside, inside)]
+            for multiple in range(strategy.patterns[b].multiples if weight > 0 else 0):
+                x, sums = self._levels(b, multiple)
+                share = weight / strategy.patterns[b].multiples
+                M += products(share / sums, x - x.mean())[np.ix_(inside, inside)]
         return centred_inverse(centre(M))
 
     @property
@@ -94,7 +95,7 @@ class WindowReconstruction(DenseReconstruction):
             UnsupportedWorkloadError: naming what is missing.
             ValueError: if the domains differ.
         """
-        check_sizes(self.evidence.strategy.sizes, workload)
+        self.evidence.asked(workload)
         check_support(factor(workload.gram()), self.inverse)
 
     def _deviation(self) -> np.ndarray:
@@ -110,12 +111,15 @@ class WindowReconstruction(DenseReconstruction):
         for reports in self.evidence.placed:
             places = np.ravel_multi_index(tuple(reports.shifts.T), cycles)
             histogram = np.bincount(places, reports.counts, math.prod(cycles)).reshape(cycles)
-            yield *self._levels(reports.pattern), histogram
+            yield *self._levels(reports.pattern, reports.multiple), histogram
 
-    def _levels(self, b: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return x_b and the sums of its translates over the window, shape of the cycles."""
+    def _levels(self, b: int, multiple: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return x of a multiple and the sums of its translates over the window, shape of the cycles."""
         strategy = self.evidence.strategy
-        x, window = strategy.patterns[b].levels(strategy.ratio), np.zeros(math.prod(strategy.cycles))
+        pattern, window = strategy.patterns[b], np.zeros(math.prod(strategy.cycles))
+        x = pattern.levels(strategy.ratio)
+        if pattern.multiples > 1:
+            x = x[pattern.divided(np.arange(pattern.cells), multiple)]
         window[self._inside] = 1
         sums = np.fft.ifftn(np.fft.fftn(window.reshape(strategy.cycles)) * np.fft.fftn(x).conj()).real
         return x, sums

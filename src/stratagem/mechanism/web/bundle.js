@@ -125,14 +125,16 @@ function checkDomain(domain, table) {
   }
 }
 
-/** Return whether attributes of these sizes make the table's user types, or lie on its cycles. */
+/** Return whether attributes of these sizes make the table's user types, or lie on its cycles, each or all. */
 function fits(table, sizes) {
+  const cells = sizes.reduce((product, size) => Math.min(product * size, PARTS + 1), 1);
   if (kind(table) === "translates") {
     const { cycles } = table;
-    return Array.isArray(cycles) && cycles.length === sizes.length
-      && sizes.every((size, k) => ["number", "bigint"].includes(typeof cycles[k]) && size <= cycles[k]);
+    if (!Array.isArray(cycles) || ![1, sizes.length].includes(cycles.length)) return false;
+    const lengths = cycles.length === sizes.length ? sizes : [cells];
+    return lengths.every((length, k) => ["number", "bigint"].includes(typeof cycles[k]) && length <= cycles[k]);
   }
-  return sizes.reduce((cells, size) => Math.min(cells * size, PARTS + 1), 1) === table.user_types;
+  return cells === table.user_types;
 }
 
 /** Return the SHA-256 of the canonical form without the hash itself. */

@@ -77,8 +77,10 @@ export class Client {
 
   /** Return the user type whose attributes have the values of these numbers. */
   userType(coordinates) {
-    if (this.bundle.table.kind === "translates") return coordinates;
-    return coordinates.reduce((cell, place, k) => cell * this.attributes[k].size + place, 0);
+    const { kind, cycles } = this.bundle.table, translates = kind === "translates";
+    if (translates && cycles.length === coordinates.length) return coordinates;
+    const number = coordinates.reduce((cell, place, k) => cell * this.attributes[k].size + place, 0);
+    return translates ? [number] : number;
   }
 
   /** Return the probability of an output for a user type, rounded: to show, not to draw. */

@@ -30,9 +30,12 @@ export class Translates {
     const part = search(this.first, 0, this.steps, this.uniform.draw(source)), rule = this.rules[part >> 1];
     if (part % 2 === 0) return rule.offset + Number(rule.any.draw(source));
     let [placement, rank] = divided(Number(rule.meeting.draw(source)), rule.size), shift = 0, point;
-    let { ways, cells } = rule, place = cellOf(rule, rank);
-    const left = new Map(rule.axes.map(({ group }) => [group, this.groups[group].slice()]));
+    let { ways, cells } = rule, place = cellOf(rule, rank), multiple;
     const begin = rule.offset + placement * cells;
+    ways /= rule.multiples;
+    [multiple, placement] = divided(placement, ways);
+    place = (place * power(rule.root, multiple, cells)) % cells;
+    const left = new Map(rule.axes.map(({ group }) => [group, this.groups[group].slice()]));
     for (const { group, choices, cycle } of rule.axes) {
       ways /= choices;
       cells /= cycle;
@@ -46,7 +49,9 @@ export class Translates {
 
   /** Return whether the translate of this number holds a user type, as 0 or 1. */
   inside(rule, drawn, cell) {
-    let [placement, shift] = divided(drawn, rule.cells), { ways, cells } = rule, place = 0, rank, moved;
+    let [placement, shift] = divided(drawn, rule.cells), { ways, cells } = rule, place = 0, rank, moved, multiple;
+    ways /= rule.multiples;
+    [multiple, placement] = divided(placement, ways);
     const left = new Map(rule.axes.map(({ group }) => [group, this.groups[group].slice()]));
     for (const { group, choices, cycle } of rule.axes) {
       ways /= choices;
@@ -56,6 +61,7 @@ export class Translates {
       const [attribute] = left.get(group).splice(rank, 1);
       place = place * cycle + ((cell[attribute] - moved + cycle) % cycle);
     }
+    place = (place * power(inverse(rule.root, rule.cells), multiple, rule.cells)) % rule.cells;
     return (rule.bits[Math.floor(place / 8)] >> (7 - (place % 8))) & 1;
   }
 
@@ -144,7 +150,7 @@ function parts(table) {
 
 /** Return weight, axes and bits of a pattern, in how many ways it is placed and moved, and what that needs. */
 function checked(given, groups, cycles) {
-  fields(given, "a pattern", "axes weight bits");
+  fields(given, "a pattern", "axes weight bits", "multiples root");
   const weight = whole(given.weight, "a weight", 1, WEIGHTS), taken = new Map();
   let ways = 1, cells = 1;
   const axes = wholes(given.axes, "an axis", 0, groups.length - 1).map((group) => {
@@ -156,13 +162,47 @@ function checked(given, groups, cycles) {
     cells *= cycle;
     return { group, choices, cycle };
   });
+  const { multiples, root } = multiplesOf(given, axes.length, cells);
+  if (ways * multiples * cells > MOST) refuse(`a pattern has too many multiples: ${ADVICE}`);
+  ways *= multiples;
   const bits = exactBytes(given.bits, "the bits of a pattern", Math.ceil(cells / 8));
   if (bits[bits.length - 1] & (2 ** (8 * bits.length - cells) - 1)) {
     refuse(`a pattern has bits beyond its last cell: ${ADVICE}`);
   }
   const size = bits.reduce((ones, byte) => ones + ONES[byte], 0);
   if (size === 0 || size === cells) refuse(`a pattern has no cell inside, or none outside: ${ADVICE}`);
-  return { weight, axes, bits, size, ways, cells, count: ways * cells };
+  return { weight, axes, bits, size, ways, cells, multiples, root, count: ways * cells };
+}
+
+/** Return how many multiples of a pattern there are and what they are powers of; 1 and 1 where none are stated. */
+function multiplesOf(given, axes, cycle) {
+  if (given.multiples === undefined && given.root === undefined) return { multiples: 1, root: 1 };
+  fields(given, "a pattern", "axes weight bits multiples root");
+  const multiples = whole(given.multiples, "multiples", 2, PARTS), root = whole(given.root, "root", 2, PARTS);
+  if (axes !== 1 || inverse(root, cycle) === 0) {
+    refuse(`a pattern has multiples that are no sets of its size: ${ADVICE}`);
+  }
+  return { multiples, root };
+}
+
+/** Return base to a power modulo a number; products of two remainders stay below 2^53. */
+function power(base, exponent, modulus) {
+  let found = 1, square = base % modulus;
+  for (let left = exponent; left > 0; left = Math.floor(left / 2)) {
+    if (left % 2 === 1) found = (found * square) % modulus;
+    square = (square * square) % modulus;
+  }
+  return found;
+}
+
+/** Return the number whose product with another is 1 modulo a number, 0 where there is none. */
+function inverse(number, modulus) {
+  let [a, b, x, y] = [number % modulus, modulus, 1, 0];
+  while (b > 0) {
+    const [quotient, rest] = divided(a, b);
+    [a, b, x, y] = [b, rest, y, x - quotient * y];
+  }
+  return a === 1 ? ((x % modulus) + modulus) % modulus : 0;
 }
 
 const ONES = Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll("0", "").length);

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from stratagem.accuracy import Accuracy
+from stratagem.accuracy import Accuracy, evaluate
+from stratagem.accuracy.even import EvenScores
 from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
-from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime
+from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime, primitive_root
 from stratagem.number import count_text
 from stratagem.numeric.transform import multiplicities
 from stratagem.privacy import ratio
@@ -19,9 +20,9 @@ from stratagem.solvers.orbit.aim import Aim
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Callback, Limits, Problem, Solver, search
-from stratagem.strategies import OrbitStrategy, Pattern
+from stratagem.strategies import OrbitStrategy, Pattern, SubsetSelection
 from stratagem.workloads import Workload
-from stratagem.workloads.identity import Identity
+from stratagem.workloads.merged import is_table_of_all
 
 LARGEST = 1 << 22
 """Most cells of a domain whose transforms are held in memory."""
@@ -32,15 +33,13 @@ SINGLE = 1 << 18
 MANY, FEW = 64, 32
 """Default numbers of patterns."""
 WIDE = 512
-"""Domain size from which cyclotomic classes serve a histogram."""
+"""Domain size from which multiples of a set serve a histogram."""
 ALTERNATIONS = 2
 """Alternations of weights and estimator on a window."""
-ENOUGH = 1e-6
-"""Loss against the best share of the cycle at which no finer classes are tried."""
-CLOSE = 1e-3
-"""Such a loss that shaped patterns may do better."""
-CLASSES = 64
-"""Most cyclotomic classes."""
+ENOUGH = 1e-8
+"""Loss against subset selection at which no finer classes are tried."""
+CLASSES, LISTED = 1 << 13, 1 << 12
+"""Most cyclotomic classes, but as many as there are of sets of so few cells, which estimates list one by one."""
 AHEAD = 16
 """A prime is looked for up to 1 + 1/16 times the size of the domain."""
 
@@ -90,8 +89,9 @@ class Orbit(Solver):
     Averaged over translations the information is diagonal in the characters, with eigenvalues m = sum_b w_b
     |x_b^|^2, and L = sum v/m. Patterns are shaped to follow the best m, each making up for what those before
     lack, in the sizes that were given weight; weights are optimal within 1e-9. Prefixes take a cycle of at most
-    1.28 n points, of which the domain is a window; a histogram of one attribute takes cyclotomic classes of a
-    prime, exactly flat.
+    1.28 n points, of which the domain is a window. A histogram takes a set on one cycle of a prime number of points
+    and the set's multiples, which tell all characters equally well: no further from subset selection than the prime
+    from n and the set's size from the best.
     Queries that translations change are answered without bias all the same, the less well the more they change.
 
     Raises:
@@ -162,10 +162,9 @@ class Orbit(Solver):
             )
         aim = Aim(problem.workload, ratio(problem.epsilon))
         rng = np.random.default_rng([self.seed, start])
-        histogram = isinstance(problem.workload, Identity) and len(aim.sizes) == 1 and n >= WIDE
-        flat = flat_orbit(n, aim.ratio) if histogram else None
-        if flat is not None:
-            return Flat(flat, orbit_accuracy(problem.workload, flat), True)
+        if n >= WIDE and is_table_of_all(problem.workload):
+            flat = flat_orbit(aim.sizes, aim.ratio)
+            return Flat(flat, evaluate(problem.workload, flat), True)
         characters = math.prod(aim.half)
         precision = np.float32 if characters > SINGLE else np.float64
         none = np.zeros((0, characters), dtype=precision)
@@ -221,31 +220,36 @@ def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:
     return w
 
 
-def flat_orbit(n: int, ratio: float) -> OrbitStrategy | None:
-    """Return r of the e cyclotomic classes of a prime p >= n and their e rotations, equally likely.
+def flat_orbit(sizes: tuple[int, ...], ratio: float) -> OrbitStrategy:
+    """Return r of the e cyclotomic classes of a prime p >= n and their e multiples, equally likely.
 
-    The information on the cycle is a multiple of the identity away from the constants, and r/e comes close to
-    the best share 1/(1 + E); None where no r/e does, as at high epsilon.
+    All n cells lie on one cycle. The information on it is a multiple of the identity away from the constants, and
+    r/e comes close to the best share 1/(1 + E). Where one cell is the best set, this is randomised response.
     """
-    loss, prime, classes, taken = min(_candidates(n, ratio))
-    if loss > CLOSE:
-        return None
-    index = cyclotomic_index(prime, classes)
-    sets = ((index >= 0) & ((index - shift) % classes < taken) for shift in range(classes))
-    patterns = tuple(Pattern.of((0,), inside) for inside in sets)
-    return OrbitStrategy((n,), (prime,), patterns, np.full(classes, 1 / classes), ratio)
+    n = math.prod(sizes)
+    if SubsetSelection.best(n, math.log(ratio)).k == 1:
+        return OrbitStrategy(sizes, (n,), (Pattern.of((0,), np.arange(n) == 0),), np.ones(1), ratio)
+    _, prime, classes, taken = min(_candidates(n, ratio))
+    index, root = cyclotomic_index(prime, classes), primitive_root(prime)
+    bits = np.packbits((index >= 0) & (index < taken))
+    pattern = Pattern((0,), (prime,), bits, multiples=classes, root=root)
+    return OrbitStrategy(sizes, (prime,), (pattern,), np.ones(1), ratio)
 
 
 def _candidates(n: int, ratio: float) -> Iterator[tuple[float, int, int, int]]:
-    """Yield the loss of energy, the prime p, the number e | p - 1 of classes and r, until the loss is negligible."""
-    best = (ratio - 1) ** 2 / (4 * ratio)
+    """Yield the loss of L, the prime p, the number e | p - 1 of classes and r, until the loss is negligible.
+
+    The loss is that against subset selection, which is optimal.
+    """
+    least = 1 + (n - 1) / SubsetSelection.best(n, math.log(ratio)).eigenvalue
     for prime in filter(is_prime, range(n, n + n // AHEAD)):
-        for classes in range(2, CLASSES + 1):
-            if (prime - 1) % classes:
+        few = np.arange(2, min(CLASSES, prime - 1) + 1)
+        for e in [*few[(prime - 1) % few == 0].tolist(), prime - 1]:
+            r = min(max(1, round(e / (1 + ratio))), e - 1)
+            size = r * ((prime - 1) // e)
+            if e > CLASSES and size > LISTED:
                 continue
-            taken = min(max(1, round(classes / (1 + ratio))), classes - 1)
-            share = taken * (prime - 1) / classes / prime
-            energy = (ratio - 1) ** 2 * share * (1 - share) / (1 + (ratio - 1) * share) ** 2
-            yield best / energy - 1, prime, classes, taken
-            if best / energy - 1 <= ENOUGH:
+            loss = n * (1 + EvenScores(prime, size, ratio).variance(n)) / least - 1
+            yield loss, prime, e, r
+            if loss <= ENOUGH:
                 return

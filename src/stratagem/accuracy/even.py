@@ -1,0 +1,72 @@
+"""Scores of the cells of a cycle whose frequencies are all told equally well: they have two values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratagem.strategies import InvariantStrategy
+
+EVEN = 1e-9
+"""Largest relative difference of the eigenvalues of the information matrix that is rounding."""
+
+
+@dataclass(frozen=True)
+class EvenScores:
+    """Scores s_v of the cells v of a cycle of N points from sets of K cells and their multiples.
+
+    If the information matrix has one eigenvalue m = (N sum_g x(g)^2 - 1)/(N - 1) away from the constants, the score
+    of a cell is s = (x - 1/N)/m + 1/N at its distance from the shift: one number inside the set, one outside.
+    So s^2 = a x + b, and the mean over all multiples of sum_g x(u - g) x(v - g) is (1 + (N - 1) m)/N for u = v,
+    else (1 - m)/N.
+    """
+
+    points: int
+    """N."""
+    size: int
+    """K."""
+    ratio: float
+    """E."""
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """s of a cell outside the set and of one inside."""
+        N, m = self.points, self._eigenvalue
+        outside, inside = ((x - 1 / N) / m + 1 / N for x in self._chances)
+        return outside, inside
+
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        """E[s_v^2 | u] for the user type u = v and for any other."""
+        N, m, (low, high) = self.points, self._eigenvalue, self._chances
+        outside, inside = self.levels
+        a = (inside**2 - outside**2) / (high - low)
+        b = outside**2 - a * low
+        return a * (1 + (N - 1) * m) / N + b, a * (1 - m) / N + b
+
+    def variance(self, cells: int) -> float:
+        """Return the variance t_u of the answers to a histogram of the first cells, the same for all of them."""
+        own, other = self.second_moments
+        return own - 1 + (cells - 1) * other
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        low = 1 / (self.points + (self.ratio - 1) * self.size)
+        return low, self.ratio * low
+
+    @property
+    def _eigenvalue(self) -> float:
+        low, high = self._chances
+        return (high - low) ** 2 * self.size * (self.points - self.size) / (self.points - 1)
+
+
+def even_scores(strategy: InvariantStrategy) -> EvenScores | None:
+    """Return the scores of one pattern with multiples on one cycle, None for other strategies or eigenvalues."""
+    pattern = strategy.patterns[0]
+    if len(strategy.patterns) > 1 or len(strategy.sizes) > 1 or pattern.multiples == 1:
+        return None
+    energies = pattern.energies(strategy.ratio)[1:]
+    if np.ptp(energies) > EVEN * energies.mean():
+        return None
+    return EvenScores(pattern.cells, pattern.size, strategy.ratio)
