@@ -19,7 +19,7 @@ class EvenScores:
     If the information matrix has one eigenvalue m = (N sum_g x(g)^2 - 1)/(N - 1) away from the constants, the score
     of a cell is s = (x - 1/N)/m + 1/N at its distance from the shift: one number inside the set, one outside.
     So s^2 = a x + b, and the mean over all multiples of sum_g x(u - g) x(v - g) is (1 + (N - 1) m)/N for u = v,
-    else (1 - m)/N.
+    else (1 - m)/N (theory.md, section 6).
     """
 
     points: int

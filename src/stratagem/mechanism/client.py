@@ -287,12 +287,13 @@ class Client:
 
     def user_type(self, coordinates: Sequence[int]) -> Any:
         """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
-        if isinstance(self.sampler, _Translates) and self.sampler.cycles == len(coordinates):
+        translates = isinstance(self.sampler, _Translates)
+        if translates and sum(map(len, self.sampler.groups)) == len(coordinates):
             return coordinates
         cell = 0
         for place, attribute in zip(coordinates, self.attributes, strict=True):
             cell = cell * attribute["size"] + place
-        return [cell] if isinstance(self.sampler, _Translates) else cell
+        return [cell] if translates else cell
 
 
 class _TwoLevel:
@@ -390,7 +391,6 @@ class _Translates:
         exact_keys(table, "the table", "kind outputs cycles groups patterns low")
         self.low = whole_number(table["low"], "low", 1, HIGH)
         self.groups, patterns = _translates(table)
-        self.cycles = sum(map(len, self.groups))
         masses, self.unit = _masses(self.low, patterns)
         self.total, self.first = sum(masses), _search_table(masses)
         self.rules, offset = [], 0
@@ -410,9 +410,8 @@ class _Translates:
         offset, block, shift = offset + placement * cells, bisect_right(sums, rank), 0
         word, rank = words[block], rank - (sums[block - 1] if block else 0)
         place = 64 * block + [k for k in range(64) if word >> 63 - k & 1][rank]
-        if multiples > 1:
-            multiple, placement = divmod(placement, ways := ways // multiples)
-            place = place * pow(root, multiple, cells) % cells
+        multiple, placement = divmod(placement, ways := ways // multiples)
+        place = place * pow(root, multiple, cells) % cells
         left = {group: self.groups[group].copy() for group, _, _ in axes}
         for group, choices, cycle in axes:
             ways, cells = ways // choices, cells // cycle
@@ -472,31 +471,20 @@ def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[A
             ways, cells, taken[group] = ways * choices, cells * cycle, taken[group] + 1
             _require(0 < ways * cells <= MOST, "a pattern has too many axes")
             axes.append((group, choices, cycle))
-        multiples, root = _multiples(pattern, cells, len(axes))
-        ways *= multiples
-        _require(ways * cells <= MOST, "a pattern has too many multiples")
+        multiples, root = (whole_number(pattern.get(key, 1), key, 1, PARTS) for key in ("multiples", "root"))
+        sets = min(multiples, root) > 1 == len(axes) == math.gcd(root, cells)
+        _require(sets or len(pattern) == 3, "a pattern has multiples that are no sets of its size")
         bits = exact_bytes(pattern["bits"], "the bits of a pattern", -(-cells // 8))
         _require(not bits[-1] & _padding(cells), "a pattern has bits beyond its last cell")
         inside = int.from_bytes(bits, "big").bit_count()
         _require(0 < inside < cells, "a pattern has no cell inside, or none outside")
-        patterns.append((weight, bits, ways, cells, axes, (multiples, root)))
-        outputs += ways * cells
+        patterns.append((weight, bits, multiples * ways, cells, axes, (multiples, root)))
+        outputs += multiples * ways * cells
     stated = whole_number(table["outputs"], "outputs", 1, MOST)
     _require(outputs == stated, "the patterns have another number of outputs")
     full = sum(pattern[0] for pattern in patterns) == 1 << WEIGHT_BITS
     _require(full, f"the weights do not sum to 2^{WEIGHT_BITS}")
     return groups, patterns
-
-
-def _multiples(pattern: Mapping[str, Any], cycle: int, axes: int) -> tuple[int, int]:
-    """Return how many multiples of a pattern there are and what they are powers of; 1 and 1 where none are stated."""
-    if "multiples" not in pattern and "root" not in pattern:
-        return 1, 1
-    exact_keys(pattern, "a pattern", "axes weight bits multiples root")
-    multiples = whole_number(pattern["multiples"], "multiples", 2, PARTS)
-    root = whole_number(pattern["root"], "root", 2, PARTS)
-    _require(axes == 1 and math.gcd(root, cycle) == 1, "a pattern has multiples that are no sets of its size")
-    return multiples, root
 
 
 def _masses(low: int, patterns: Sequence[tuple[Any, ...]]) -> tuple[list[int], int]:
@@ -554,15 +542,11 @@ def _check_domain(domain: Any, table: Any) -> None:
 
 def _fits(table: Any, sizes: Sequence[int]) -> bool:
     """Return whether attributes of these sizes make the table's user types, or lie on its cycles, each or all."""
-    cells = 1
-    for size in sizes:
-        cells = min(cells * size, PARTS + 1)
+    *_, cells = accumulate(sizes, lambda cells, size: min(cells * size, PARTS + 1))
     if _kind(table) == "translates":
-        cycles = table.get("cycles")
-        if not isinstance(cycles, list) or len(cycles) not in (1, len(sizes)):
-            return False
-        lengths = sizes if len(cycles) == len(sizes) else [cells]
-        return all(type(n) is int and length <= n for length, n in zip(lengths, cycles, strict=True))
+        known = isinstance(cycles := table.get("cycles"), list) and len(cycles) in (1, len(sizes))
+        lengths = sizes if known and len(cycles) == len(sizes) else [cells]
+        return known and all(type(n) is int and own <= n for own, n in zip(lengths, cycles, strict=True))
     return cells == table.get("user_types")
 
 

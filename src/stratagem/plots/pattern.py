@@ -37,7 +37,9 @@ def _draw_cycle(figure: FigureBase, strategy: InvariantStrategy) -> None:
     cycle = strategy.patterns[0].cells
     levels = np.stack([_centred(pattern.inside) for pattern in strategy.patterns])
     draw_bands(axes, levels, strategy.weights, cycle)
-    axes.set_title(f"{_plural(len(strategy.patterns))}, moved in {cycle:,} ways")
+    many = sum(pattern.multiples for pattern in strategy.patterns)
+    named = _plural(len(strategy.patterns)) if many == len(strategy.patterns) else f"1 of {_plural(many)}"
+    axes.set_title(f"{named}, moved in {cycle:,} ways")
     axes.set_ylabel("patterns, as high as likely")
     axes.set_xlabel(f"place (dark: {ratio_text(strategy.epsilon)} × as likely)")
 

@@ -24,6 +24,8 @@ COLUMNS = 1024
 """User types that are looked at: of more, evenly spread ones."""
 PIXELS, SAMPLES = 480, 4
 """Pixels of the picture in each direction, and places in each: what shares a pixel is averaged."""
+LONG = 100_000
+"""Values from which their numbers leave room for fewer of them."""
 
 
 def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) -> None:
@@ -66,7 +68,7 @@ def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int)
         vmax=1,
         extent=(-0.5, across - 0.5, 1, 0),
     )
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7 if across < LONG else 3, integer=True, min_n_ticks=1))
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -110,8 +112,8 @@ def _order(levels: np.ndarray) -> np.ndarray:
 
 def _picture(levels: np.ndarray, heights: np.ndarray) -> np.ndarray:
     """Return the pixels of the picture, each the mean of what lies at its places."""
-    lines = _averaged(levels, heights)
-    return lines if lines.shape[1] <= PIXELS else _averaged(lines.T, np.ones(lines.shape[1])).T
+    across = levels.shape[1]
+    return _averaged(levels if across <= PIXELS else _averaged(levels.T, np.ones(across)).T, heights)
 
 
 def _averaged(rows: np.ndarray, heights: np.ndarray) -> np.ndarray:

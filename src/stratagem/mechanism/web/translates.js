@@ -163,7 +163,6 @@ function checked(given, groups, cycles) {
     return { group, choices, cycle };
   });
   const { multiples, root } = multiplesOf(given, axes.length, cells);
-  if (ways * multiples * cells > MOST) refuse(`a pattern has too many multiples: ${ADVICE}`);
   ways *= multiples;
   const bits = exactBytes(given.bits, "the bits of a pattern", Math.ceil(cells / 8));
   if (bits[bits.length - 1] & (2 ** (8 * bits.length - cells) - 1)) {
@@ -176,10 +175,11 @@ function checked(given, groups, cycles) {
 
 /** Return how many multiples of a pattern there are and what they are powers of; 1 and 1 where none are stated. */
 function multiplesOf(given, axes, cycle) {
-  if (given.multiples === undefined && given.root === undefined) return { multiples: 1, root: 1 };
-  fields(given, "a pattern", "axes weight bits multiples root");
-  const multiples = whole(given.multiples, "multiples", 2, PARTS), root = whole(given.root, "root", 2, PARTS);
-  if (axes !== 1 || inverse(root, cycle) === 0) {
+  const { multiples = 1, root = 1 } = given;
+  whole(multiples, "multiples", 1, PARTS);
+  whole(root, "root", 1, PARTS);
+  const sets = Math.min(multiples, root) > 1 && axes === 1 && inverse(root, cycle) !== 0;
+  if (!sets && Object.keys(given).length > 3) {
     refuse(`a pattern has multiples that are no sets of its size: ${ADVICE}`);
   }
   return { multiples, root };
