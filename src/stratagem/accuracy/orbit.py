@@ -47,7 +47,8 @@ def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
 
     * Cycles as long as the attributes: the optimal reconstruction, by characters. Where V is not invariant,
       variances by type come from transforms on one attribute, on several from n x n arrays up to n = 1024.
-    * Windows up to n = 1024: the optimal reconstruction, by n x n arrays; a histogram as below.
+    * Windows up to n = 1024: the optimal reconstruction, by n x n arrays; a histogram, and sets whose multiples tell
+      all characters equally well, as below.
     * Longer windows: prefixes by `Window`; other queries from r_b^ = x_b^/m, whose translates estimate cells
       without bias.
 
@@ -113,7 +114,7 @@ def half_eigenvalues(strategy: OrbitStrategy) -> np.ndarray:
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
     """Return whether n x n arrays are formed: where they are small and transforms are not as good."""
     easy = len(strategy.sizes) == 1 and (not strategy.window or isinstance(workload, Identity))
-    return workload.domain_size <= SMALL and not easy
+    return workload.domain_size <= SMALL and not easy and not even_scores(strategy)
 
 
 def _optimal(workload: Workload, strategy: OrbitStrategy) -> Accuracy:

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from stratagem.accuracy.dense import per_query_variance, quadratic_forms
+from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes, eigenvalues_at
 from stratagem.accuracy.orbit import NOTHING, asked
 from stratagem.prior import uniform
@@ -39,6 +40,9 @@ def query_variances(
         workload, strategy = asked(workload, strategy)
         if prior is None and _characters(strategy):
             return _by_table(workload, strategy)
+        even = even_scores(strategy) if prior is None and isinstance(workload, Identity) else None
+        if even:
+            return np.full(workload.queries, even.variance(workload.queries) / workload.queries)
     if workload.queries * workload.domain_size > ENTRIES:
         raise ValueError(
             f"the variances of {workload.queries} queries over {workload.domain_size} user types take too long: "

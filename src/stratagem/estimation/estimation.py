@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.orbit import SMALL
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.best_linear import BestLinear
@@ -86,7 +87,8 @@ def _invariant(
     if prior is not None or method.name == "ibu":
         return BestLinear.of(strategy.dense(), SparseCounts.of(counts).dense(), prior)
     tables = InvariantReconstruction.of(strategy, counts)
-    if isinstance(strategy, OrbitStrategy) and strategy.window and strategy.domain_size <= SMALL:
+    small = isinstance(strategy, OrbitStrategy) and strategy.window and strategy.domain_size <= SMALL
+    if small and not even_scores(tables.evidence.strategy):
         return WindowReconstruction(tables.evidence)
     if method.unbiased or strategy.domain_size > TABLE:
         return tables

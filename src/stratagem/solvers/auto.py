@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from stratagem.number import count_text
-from stratagem.privacy import ratio
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few.few_queries import FewQueries
@@ -35,9 +34,8 @@ SLOW = 1e-3
 """Gain by which such a search must be better after three rounds, each of which takes a third of a minute."""
 PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
-SOLVED, FEW, TABLE = 25_000, 256, 1 << 17
-"""Cells of a table of all attributes beyond which it is served by one set of cells and its multiples where the best
-sets have few cells, and beyond which it always is. Patterns of the attributes are as good or better elsewhere."""
+TABLE = 1 << 17
+"""Cells beyond which a table of all attributes is served by one set of cells and its multiples."""
 WHOLE = 1 << 16
 """Cells of several attributes up to which the first patterns over all of them take seconds."""
 DENSE = math.isqrt(GRAM_LIMIT)
@@ -102,7 +100,7 @@ class Auto:
             gap = {"gap": self.gap} if self.gap else {}
             return Choice(FewQueries(**gap), "few queries, whose optimal randomiser is a linear programme")
         free = self.outputs is None and problem.prior is None
-        return (free and self._symmetric(problem)) or self.dense(problem)
+        return (free and self._symmetric(problem.workload)) or self.dense(problem)
 
     def dense(self, problem: Problem) -> Choice:
         """Return the certified solver in the size that fits, whatever the symmetry of the workload."""
@@ -143,16 +141,14 @@ class Auto:
         seconds = self.max_seconds or LONGEST
         return n <= PREFIX and _affordable(certified, n, seconds) >= certified.rows(n)
 
-    def _symmetric(self, problem: Problem) -> Choice | None:
+    def _symmetric(self, workload: Workload) -> Choice | None:
         """Return the solver that the workload's symmetry allows, None where a dense one fits better."""
-        workload = problem.workload
         sizes, spectrum = workload.domain.sizes, workload.spectrum
         limits = {"seed": self.seed, "gap": self.gap}
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds
         n = workload.domain_size
-        sparse = n > SOLVED and n < FEW * (1 + ratio(problem.epsilon))
-        if len(sizes) > 1 and (sparse or n > TABLE) and n <= LARGEST and is_table_of_all(workload):
+        if len(sizes) > 1 and TABLE < n <= LARGEST and is_table_of_all(workload):
             return Choice(
                 Orbit(**limits),
                 f"the {n} cells of one table are alike, so a set of them on a cycle serves all",

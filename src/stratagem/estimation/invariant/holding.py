@@ -1,6 +1,8 @@
-"""How many reports hold each cell of a cycle."""
+"""How many reports hold each cell of a cycle, or two of them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -24,22 +26,45 @@ def even_sums(evidence: Evidence, scores: EvenScores) -> np.ndarray:
     return np.stack([evidence.users * low**k + (high**k - low**k) * held for k in (1, 2)])
 
 
+def even_products(evidence: Evidence, scores: EvenScores) -> np.ndarray:
+    """Return the sums over reports of the products of the scores of two cells of the domain (n x n)."""
+    n = evidence.strategy.domain_size
+    held, both = np.zeros(n), np.zeros((n, n))
+    for cells, counts in _listed(evidence, scores.points):
+        inside = np.zeros((len(cells), scores.points))
+        np.put_along_axis(inside, cells, 1.0, axis=1)
+        inside = inside[:, :n]
+        weighted = inside * counts[:, None]
+        held += weighted.sum(axis=0)
+        both += inside.T @ weighted
+    low, high = scores.levels
+    rise = high - low
+    return evidence.users * low**2 + low * rise * np.add.outer(held, held) + rise**2 * both
+
+
 def _held(evidence: Evidence) -> np.ndarray:
     """Return the number of reports that hold each cell (N,)."""
     pattern, N = evidence.strategy.patterns[0], evidence.strategy.patterns[0].cells
-    local, counts = evidence.counts.outputs, evidence.counts.counts
-    multiples, shifts = evidence.strategy.multiples(0, local), local % N
-    if len(local) * pattern.size <= LISTED * N * len(np.unique(multiples)):
-        cells, found = np.flatnonzero(pattern.inside), np.zeros(N)
-        step = max(1, BLOCK // len(cells))
-        for first in range(0, len(local), step):
-            part = slice(first, first + step)
-            own = (cells * pattern.scales[multiples[part], None] + shifts[part, None]) % N
-            found += np.bincount(own.ravel(), np.repeat(counts[part], len(cells)), N)
+    outputs = evidence.counts.outputs
+    if len(outputs) * pattern.size <= LISTED * N * len(np.unique(evidence.strategy.multiples(0, outputs))):
+        found = np.zeros(N)
+        for cells, counts in _listed(evidence, pattern.size):
+            found += np.bincount(cells.ravel(), np.repeat(counts, pattern.size), N)
         return found
     transform = np.fft.fft(pattern.inside)
     total = np.zeros(N // 2 + 1, dtype=complex)
-    for i in np.unique(multiples):
-        histogram = np.bincount(shifts[multiples == i], counts[multiples == i], N)
-        total += rfft(histogram) * transform[pattern.multiplied(int(i))][: len(total)]
+    for reports in evidence.placed:
+        histogram = np.bincount(reports.shifts[:, 0], reports.counts, N)
+        total += rfft(histogram) * transform[pattern.multiplied(reports.multiple)][: len(total)]
     return np.rint(irfft(total, N))
+
+
+def _listed(evidence: Evidence, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the cells that some reports hold (k, |T|), and how often each came (k,), for arrays (k, width)."""
+    pattern, local = evidence.strategy.patterns[0], evidence.counts.outputs
+    multiples, shifts = evidence.strategy.multiples(0, local), local % pattern.cells
+    cells, step = np.flatnonzero(pattern.inside), max(1, BLOCK // width)
+    for first in range(0, len(local), step):
+        part = slice(first, first + step)
+        scales = pattern.scales[multiples[part], None]
+        yield (cells * scales + shifts[part, None]) % pattern.cells, evidence.counts.counts[part]

@@ -10,9 +10,11 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import check_support
+from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.invariant.evidence import Evidence, Placed
+from stratagem.estimation.invariant.holding import even_products, even_sums
 from stratagem.numeric.linalg import PseudoInverse, factor
 from stratagem.workloads import Workload
 from stratagem.workloads.tensor import translates
@@ -70,6 +72,8 @@ class TableReconstruction(DenseReconstruction):
 
     def estimated_data(self) -> np.ndarray:
         """Return the sums of scores (n,)."""
+        if even := even_scores(self.evidence.strategy):
+            return self._cut(even_sums(self.evidence, even)[0])
         total = np.zeros(self._cycles)
         for covered, histogram, K in self._configurations():
             sums = np.fft.ifftn(np.fft.fftn(histogram) * np.fft.fftn(K)).real
@@ -78,6 +82,8 @@ class TableReconstruction(DenseReconstruction):
 
     def estimated_spread(self) -> np.ndarray:
         """Return the sums of products of scores (n x n)."""
+        if even := even_scores(self.evidence.strategy):
+            return even_products(self.evidence, even)
         cells = math.prod(self._cycles)
         total = np.zeros(self._cycles * 2)
         for covered, histogram, K in self._configurations():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from stratagem.accuracy import objective
 from stratagem.number import count_text
 from stratagem.privacy import ratio
 from stratagem.solvers.junta.character import Characters
@@ -17,11 +19,14 @@ from stratagem.solvers.junta.pool import Pool, joined, pooled
 from stratagem.solvers.junta.published_junta import axes_of, maximal
 from stratagem.solvers.junta.signature import Signature
 from stratagem.solvers.junta.signatures import check_tables, checked_harmonics, divided, signatures
+from stratagem.solvers.orbit.flat import flat_orbit
+from stratagem.solvers.orbit.orbit import LARGEST
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Limits, Problem, Solver
-from stratagem.strategies import JuntaStrategy, Pattern
+from stratagem.strategies import InvariantStrategy, JuntaStrategy, Pattern
 from stratagem.strategies.invariant import OUTPUTS
+from stratagem.workloads.merged import is_table_of_all
 
 FIRST = 0.3
 """Share of the time for the first patterns."""
@@ -37,6 +42,8 @@ ROUGH, FINAL = 1e-5, 1e-9
 """How far weights may be from the best ones while patterns are searched for, and at the end."""
 ATTAINED = 1e-9
 """Gap at which a search ends."""
+SOLVED = 20_000
+"""Cells of a table of all attributes up to which energies are made equal whatever the sizes of patterns."""
 FAINT = 1e-7
 """Weight below which a column is not in use."""
 IDLE = 1e-9
@@ -146,8 +153,11 @@ class Junta(Solver):
         weights[: len(keep)] += state.weights[keep]
         return _weighed(problem, replace(state, pool=pool, weights=weights, number=state.number + 1))
 
-    def finish(self, problem: Problem, state: Mixture) -> JuntaStrategy:
-        """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs."""
+    def finish(self, problem: Problem, state: Mixture) -> InvariantStrategy:
+        """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs.
+
+        A large table of all attributes is served by one set of cells and its multiples where that is better.
+        """
         if not state.empty:
             state = _alone(problem, _lightened(_weighed(problem, _lightened(state), FINAL)))
         spectrum, rng = state.signatures[0].characters.spectrum, np.random.default_rng([self.seed, 0])
@@ -157,7 +167,11 @@ class Junta(Solver):
         bits = [(one.signature, row) for one in found for row in one.packed]
         patterns = tuple(Pattern(bits[v][0].axes, bits[v][0].shape, bits[v][1]) for v in keep)
         w = np.concatenate([one.weights for one in found])[keep]
-        return JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, w / w.sum(), ratio(problem.epsilon))
+        E = ratio(problem.epsilon)
+        mixture = JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, w / w.sum(), E)
+        if not (SOLVED < problem.workload.domain_size <= LARGEST and is_table_of_all(problem.workload)):
+            return mixture
+        return min(mixture, flat_orbit(spectrum.sizes, E), key=partial(objective, problem.workload))
 
 
 def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
