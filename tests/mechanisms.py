@@ -83,7 +83,7 @@ def mechanism(case: str) -> Mechanism:
         case "multiples":
             return Mechanism.of(multiples((5,), 8, [(3, 3), (4, 5), (1, 1)], 1.0), st.prefix(5), 1.0)
         case "table-on-one-cycle":
-            strategy = multiples((2, 3), 7, [(3, 3)], 2.0)
+            strategy = multiples((2, 3), 6, [(2, 5), (1, 1)], 2.0)
             return Mechanism.of(strategy, st.histogram({"sex": 2, "age": 3}), 2.0, labels={"sex": ["f", "m"]})
         case "binary-juntas":
             strategy = juntas((2,) * 5, (tuple(range(5)),), [(0, 0, 0), (0,), (0, 0)], 1.0)

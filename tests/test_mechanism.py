@@ -55,14 +55,21 @@ def strangers_translates(table, sizes):
         cycles = [table["cycles"][groups[g][0]] for g in pattern["axes"]]
         bits = "".join(f"{byte:08b}" for byte in base64.b64decode(pattern["bits"]))
         places = list(placements(pattern["axes"], groups))
-        each = Fraction(pattern["weight"], len(places) * math.prod(cycles))
-        for place in places:
+        multiples, cells = pattern.get("multiples", 1), math.prod(cycles)
+        each = Fraction(pattern["weight"], multiples * len(places) * cells)
+        for i, place in itertools.product(range(multiples), places):
+            back = pow(pattern.get("root", 1), -i, cells)
             for shift in itertools.product(*map(range, cycles)):
-                for column, value in zip(columns, itertools.product(*map(range, sizes)), strict=True):
+                users = itertools.product(*map(range, sizes))
+                if len(table["cycles"]) < len(sizes):  # the cells lie on one cycle
+                    users = ([u] for u in range(math.prod(sizes)))
+                for column, value in zip(columns, users, strict=True):
                     cell = 0
                     for attribute, step, cycle in zip(place, shift, cycles, strict=True):
                         cell = cell * cycle + (value[attribute] - step) % cycle
-                    column.append(each * (1 if bits[cell] == "1" else Fraction(table["low"], 2**52)))
+                    column.append(
+                        each * (1 if bits[cell * back % cells] == "1" else Fraction(table["low"], 2**52))
+                    )
     return columns
 
 
