@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from stratagem.strategies import InvariantStrategy
 
-EVEN = 1e-9
-"""Largest relative difference of the eigenvalues of the information matrix that is rounding."""
+EVEN = 1e-7
+"""Largest relative difference of the eigenvalues of the information matrix that is rounding: weights of hundreds of
+patterns are whole numbers over 2^32."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,16 @@ class EvenScores:
         return (high - low) ** 2 * self.size * (self.points - self.size) / (self.points - 1)
 
 
+@lru_cache(maxsize=4)
 def even_scores(strategy: InvariantStrategy) -> EvenScores | None:
-    """Return the scores of one pattern with multiples on one cycle, None for other strategies or eigenvalues."""
-    pattern = strategy.patterns[0]
-    if len(strategy.patterns) > 1 or len(strategy.sizes) > 1 or pattern.multiples == 1:
+    """Return the scores of patterns of one size with multiples on one cycle, None for others or other eigenvalues."""
+    first, every = strategy.patterns[0], strategy.patterns
+    alike = {(pattern.sizes, pattern.size) for pattern in every} == {((first.cells,), first.size)}
+    if len(strategy.sizes) > 1 or not alike or min(pattern.multiples for pattern in every) == 1:
         return None
-    energies = pattern.energies(strategy.ratio)[1:]
-    if np.ptp(energies) > EVEN * energies.mean():
+    energies = np.zeros(first.cells)
+    for pattern, weight in zip(every, strategy.weights, strict=True):
+        energies += weight * pattern.energies(strategy.ratio)
+    if np.ptp(energies[1:]) > EVEN * energies[1:].mean():
         return None
-    return EvenScores(pattern.cells, pattern.size, strategy.ratio)
+    return EvenScores(first.cells, first.size, strategy.ratio)

@@ -31,12 +31,12 @@ NOTHING = 1e-24
 
 
 def asked(workload: Workload, strategy: InvariantStrategy) -> tuple[Workload, InvariantStrategy]:
-    """Return the queries and the strategy over one attribute where all attributes share one cycle, else as they are.
+    """Return the queries and the strategy over one attribute where there is one cycle, else as they are.
 
     Raises:
         ValueError: if the domains differ there.
     """
-    if strategy.lengths == strategy.sizes:
+    if len(strategy.cycles) > 1 or workload.domain.sizes == (1,):
         return workload, strategy
     check_sizes(workload, strategy)
     return merged(workload), on_cycles(strategy)

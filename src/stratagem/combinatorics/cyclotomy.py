@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
@@ -40,3 +42,36 @@ def powers(first: int, root: int, modulus: int) -> np.ndarray:
     while not (again := np.flatnonzero(found[1:] == first)).size:
         found = np.concatenate([found, found * pow(root, len(found), modulus) % modulus])
     return found[: again[0] + 1]
+
+
+def orbits(root: int, modulus: int, most: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the number of the orbit of each k = 0, ..., N - 1 under multiplication by a root, and their lengths.
+
+    None if there are more than `most` of them.
+    """
+    labels, lengths = np.full(modulus, -1), []
+    first = 0
+    while True:
+        first += int((labels[first:] < 0).argmax())
+        if labels[first] >= 0:
+            return labels, np.array(lengths)
+        if len(lengths) == most:
+            return None
+        orbit = powers(first, root, modulus)
+        labels[orbit] = len(lengths)
+        lengths.append(len(orbit))
+
+
+def largest_order(modulus: int) -> int:
+    """Return the largest order of a number modulo N under multiplication, Carmichael's function of N."""
+    orders = (p ** (k - 1) * (p - 1) // (2 if p == 2 and k > 2 else 1) for p, k in factorise(modulus))
+    return math.lcm(*orders)
+
+
+def roots(modulus: int) -> Iterator[int]:
+    """Yield the numbers of the largest order modulo N."""
+    largest = largest_order(modulus)
+    factors = [q for q, _ in factorise(largest)]
+    for number in range(1, modulus):
+        if math.gcd(number, modulus) == 1 and all(pow(number, largest // q, modulus) != 1 for q in factors):
+            yield number

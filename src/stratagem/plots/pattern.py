@@ -38,7 +38,11 @@ def _draw_cycle(figure: FigureBase, strategy: InvariantStrategy) -> None:
     levels = np.stack([_centred(pattern.inside) for pattern in strategy.patterns])
     draw_bands(axes, levels, strategy.weights, cycle)
     many = sum(pattern.multiples for pattern in strategy.patterns)
-    named = _plural(len(strategy.patterns)) if many == len(strategy.patterns) else f"1 of {_plural(many)}"
+    named = (
+        _plural(len(strategy.patterns))
+        if many == len(strategy.patterns)
+        else f"{len(strategy.patterns):,} of {_plural(many)}"
+    )
     axes.set_title(f"{named}, moved in {cycle:,} ways")
     axes.set_ylabel("patterns, as high as likely")
     axes.set_xlabel(f"place (dark: {ratio_text(strategy.epsilon)} × as likely)")

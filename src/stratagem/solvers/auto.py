@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from stratagem.number import count_text
+from stratagem.privacy import ratio
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few.few_queries import FewQueries
-from stratagem.solvers.junta.junta import Junta
+from stratagem.solvers.junta.junta import SOLVED, Junta
 from stratagem.solvers.junta.signatures import ORDERED as TOGETHER
 from stratagem.solvers.junta.signatures import searchable
+from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.solver import Problem, Solver
@@ -35,7 +37,7 @@ SLOW = 1e-3
 PLACED, LOOKED_AT = 12, 6
 """Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
 TABLE = 1 << 17
-"""Cells beyond which a table of all attributes is served by one set of cells and its multiples."""
+"""Cells beyond which a table of all attributes is served by sets of cells and their multiples in any case."""
 WHOLE = 1 << 16
 """Cells of several attributes up to which the first patterns over all of them take seconds."""
 DENSE = math.isqrt(GRAM_LIMIT)
@@ -100,7 +102,7 @@ class Auto:
             gap = {"gap": self.gap} if self.gap else {}
             return Choice(FewQueries(**gap), "few queries, whose optimal randomiser is a linear programme")
         free = self.outputs is None and problem.prior is None
-        return (free and self._symmetric(problem.workload)) or self.dense(problem)
+        return (free and self._symmetric(problem)) or self.dense(problem)
 
     def dense(self, problem: Problem) -> Choice:
         """Return the certified solver in the size that fits, whatever the symmetry of the workload."""
@@ -141,18 +143,23 @@ class Auto:
         seconds = self.max_seconds or LONGEST
         return n <= PREFIX and _affordable(certified, n, seconds) >= certified.rows(n)
 
-    def _symmetric(self, workload: Workload) -> Choice | None:
+    def _symmetric(self, problem: Problem) -> Choice | None:
         """Return the solver that the workload's symmetry allows, None where a dense one fits better."""
+        workload = problem.workload
         sizes, spectrum = workload.domain.sizes, workload.spectrum
         limits = {"seed": self.seed, "gap": self.gap}
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds
         n = workload.domain_size
-        if len(sizes) > 1 and TABLE < n <= LARGEST and is_table_of_all(workload):
-            return Choice(
-                Orbit(**limits),
-                f"the {n} cells of one table are alike, so a set of them on a cycle serves all",
-            )
+        if is_table_of_all(workload) and n <= LARGEST:
+            if len(sizes) == 1 and n >= ALIKE:
+                return Choice(
+                    Orbit(**limits), f"the {n} values are alike, so sets of them on a cycle serve all"
+                )
+            if n > SOLVED and (n > TABLE or is_exact(n, ratio(problem.epsilon))):
+                return Choice(
+                    Orbit(**limits), f"the {n} cells are alike, so sets of them on a cycle serve all"
+                )
         few = spectrum is not None and (len(sizes) <= PLACED or spectrum.order <= LOOKED_AT)
         if few and len(sizes) > 1 and n >= ALIKE:
             return Choice(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.fft import fftn
 
-from stratagem.combinatorics.cyclotomy import powers
+from stratagem.combinatorics.cyclotomy import orbits, powers
 from stratagem.screen import brief
 
 
@@ -115,14 +115,22 @@ class Pattern:
 
     def _averaged(self, energies: np.ndarray) -> np.ndarray:
         """Return the mean of energies (N,) at r^i k, i = 0, ..., e - 1, for every k: along the orbits of r."""
-        found, waiting = energies.copy(), np.ones(self.cells, dtype=bool)
-        while waiting.any():
-            orbit = powers(int(waiting.argmax()), self.root, self.cells)
+        labels, lengths = _orbits(self.root, self.cells)
+        means = np.bincount(labels, energies) / lengths
+        if (self.multiples % lengths == 0).all():
+            return means[labels]
+        found = np.empty_like(energies)
+        for first in np.unique(labels, return_index=True)[1]:
+            orbit = powers(int(first), self.root, self.cells)
             laps, rest = divmod(self.multiples, len(orbit))
-            own = energies[orbit]
-            sums = np.cumsum(np.concatenate([[0.0], own, own[:rest]]))
-            found[orbit] = (
-                laps * own.sum() + sums[rest : rest + len(orbit)] - sums[: len(orbit)]
-            ) / self.multiples
-            waiting[orbit] = False
+            sums = np.cumsum(np.concatenate([[0.0], energies[orbit], energies[orbit[:rest]]]))
+            around = laps * len(orbit) * means[labels[first]]
+            found[orbit] = (around + sums[rest : rest + len(orbit)] - sums[: len(orbit)]) / self.multiples
         return found
+
+
+@lru_cache(maxsize=4)
+def _orbits(root: int, cycle: int) -> tuple[np.ndarray, np.ndarray]:
+    found = orbits(root, cycle)
+    assert found is not None, "no limit is given"
+    return found

@@ -28,11 +28,11 @@ def is_table_of_all(workload: Workload) -> bool:
 
 def merged(workload: Workload) -> Workload:
     """Return the same queries in the same order about one attribute of n values, the cells in row-major order."""
-    if len(workload.domain.sizes) == 1:
-        return workload
     if isinstance(workload, Weighted):
         return Weighted(merged(workload.workload), workload.weight)
-    return Identity(Domain.of(workload.domain_size)) if is_table_of_all(workload) else Merged(workload)
+    if is_table_of_all(workload):
+        return Identity(Domain.of(workload.domain_size))
+    return workload if len(workload.domain.sizes) == 1 else Merged(workload)
 
 
 @final

@@ -86,7 +86,7 @@ class Evidence:
             ValueError: for a workload over other attributes than the domain's.
         """
         check_sizes(self.sizes, workload)
-        return workload if self.strategy.sizes == self.sizes else merged(workload)
+        return workload if len(self.strategy.cycles) > 1 else merged(workload)
 
     @property
     def users(self) -> int:

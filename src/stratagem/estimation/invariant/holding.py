@@ -19,10 +19,10 @@ BLOCK = 1 << 24
 def even_sums(evidence: Evidence, scores: EvenScores) -> np.ndarray:
     """Return the sums over reports of the scores of every cell and of their squares (2, N).
 
-    A report (i, g) holds the cells of r^i T + g: its cells are listed, or convolved with the shifts of all reports
-    of one multiple, whichever takes fewer steps.
+    A report (b, i, g) holds the cells of r^i T_b + g: its cells are listed, or convolved with the shifts of all
+    reports of one multiple, whichever takes fewer steps.
     """
-    held, (low, high) = _held(evidence), scores.levels
+    held, (low, high) = _held(evidence, scores), scores.levels
     return np.stack([evidence.users * low**k + (high**k - low**k) * held for k in (1, 2)])
 
 
@@ -42,29 +42,35 @@ def even_products(evidence: Evidence, scores: EvenScores) -> np.ndarray:
     return evidence.users * low**2 + low * rise * np.add.outer(held, held) + rise**2 * both
 
 
-def _held(evidence: Evidence) -> np.ndarray:
+def _held(evidence: Evidence, scores: EvenScores) -> np.ndarray:
     """Return the number of reports that hold each cell (N,)."""
-    pattern, N = evidence.strategy.patterns[0], evidence.strategy.patterns[0].cells
-    outputs = evidence.counts.outputs
-    if len(outputs) * pattern.size <= LISTED * N * len(np.unique(evidence.strategy.multiples(0, outputs))):
+    strategy, N, outputs = evidence.strategy, scores.points, evidence.counts.outputs
+    if len(outputs) * scores.size <= LISTED * N * len(
+        np.unique(outputs // N)
+    ):  # one number for each multiple
         found = np.zeros(N)
-        for cells, counts in _listed(evidence, pattern.size):
-            found += np.bincount(cells.ravel(), np.repeat(counts, pattern.size), N)
+        for cells, counts in _listed(evidence, scores.size):
+            found += np.bincount(cells.ravel(), np.repeat(counts, scores.size), N)
         return found
-    transform = np.fft.fft(pattern.inside)
+    transforms: dict[int, np.ndarray] = {}
     total = np.zeros(N // 2 + 1, dtype=complex)
     for reports in evidence.placed:
-        histogram = np.bincount(reports.shifts[:, 0], reports.counts, N)
-        total += rfft(histogram) * transform[pattern.multiplied(reports.multiple)][: len(total)]
+        pattern = strategy.patterns[reports.pattern]
+        if reports.pattern not in transforms:
+            transforms = {reports.pattern: np.fft.fft(pattern.inside)}
+        multiplied = transforms[reports.pattern][pattern.multiplied(reports.multiple)]
+        total += rfft(np.bincount(reports.shifts[:, 0], reports.counts, N)) * multiplied[: len(total)]
     return np.rint(irfft(total, N))
 
 
 def _listed(evidence: Evidence, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the cells that some reports hold (k, |T|), and how often each came (k,), for arrays (k, width)."""
-    pattern, local = evidence.strategy.patterns[0], evidence.counts.outputs
-    multiples, shifts = evidence.strategy.multiples(0, local), local % pattern.cells
-    cells, step = np.flatnonzero(pattern.inside), max(1, BLOCK // width)
-    for first in range(0, len(local), step):
-        part = slice(first, first + step)
-        scales = pattern.scales[multiples[part], None]
-        yield (cells * scales + shifts[part, None]) % pattern.cells, evidence.counts.counts[part]
+    strategy, step = evidence.strategy, max(1, BLOCK // width)
+    for b, places in strategy.by_pattern(evidence.counts.outputs):
+        pattern, local = strategy.patterns[b], evidence.counts.outputs[places] - strategy.offsets[b]
+        cells, counts = np.flatnonzero(pattern.inside), evidence.counts.counts[places]
+        scales, shifts = pattern.scales[strategy.multiples(b, local)], local % pattern.cells
+        for first in range(0, len(local), step):
+            part = slice(first, first + step)
+            moved = cells * scales[part, None] + shifts[part, None]
+            yield moved % pattern.cells, counts[part]

@@ -1,14 +1,25 @@
-"""Histograms of any size: a set of cells on one cycle, and its multiples, which tell all characters equally well."""
+"""Histograms of any size: sets of cells on one cycle, and their multiples, which tell all characters equally well."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stratagem.accuracy.even import EvenScores
-from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime, primitive_root
+from stratagem.combinatorics.cyclotomy import (
+    cyclotomic_index,
+    is_prime,
+    largest_order,
+    orbits,
+    primitive_root,
+    roots,
+)
+from stratagem.numeric.transform import rfft
 from stratagem.strategies import OrbitStrategy, Pattern, SubsetSelection
 
 ENOUGH = 1e-8
@@ -17,22 +28,94 @@ CLASSES, LISTED = 1 << 13, 1 << 12
 """Most cyclotomic classes, but as many as there are of sets of so few cells, which estimates list one by one."""
 AHEAD = 16
 """A prime is looked for up to 1 + 1/16 times the size of the domain."""
+ROOTS, ORBITS = 16, 600
+"""Roots that are tried for few orbits of characters, and most orbits, for each of which there is an equation."""
+SETS, SPARE, TRIES = 2.5, 8, 3
+"""Random sets for each equation, and beyond; how often they are drawn, each time twice as many."""
+RARE = 8
+"""Square of the size of sets over the points of the cycle up to which some distances of cells are rare: few random
+sets have one, so that sets with each of them are added."""
+WORK = 1 << 27
+"""Cells of random sets that are looked through, in some seconds."""
+EXACT = 1e-11
+"""Largest relative error of an equation."""
 
 
 def flat_orbit(sizes: tuple[int, ...], ratio: float) -> OrbitStrategy:
-    """Return r of the e cyclotomic classes of a prime p >= n and their e multiples, equally likely.
+    """Return translates of sets and their multiples whose information is a multiple of the identity on the cycle.
 
-    All n cells lie on one cycle. The information on it is a multiple of the identity away from the constants, and
-    r/e comes close to the best share 1/(1 + E). Where one cell is the best set, this is randomised response.
+    All n cells lie on one cycle. Where one cell is the best set, this is randomised response. Otherwise it is r of
+    the e cyclotomic classes of a prime p >= n and their e multiples, r/e close to the best share 1/(1 + E); or, if
+    the p - n idle points cost more than a hundred-millionth, several sets on a cycle of n points.
     """
     n = math.prod(sizes)
-    if SubsetSelection.best(n, math.log(ratio)).k == 1:
+    size = SubsetSelection.best(n, math.log(ratio)).k
+    if size == 1:
         return OrbitStrategy(sizes, (n,), (Pattern.of((0,), np.arange(n) == 0),), np.ones(1), ratio)
-    _, prime, classes, taken = min(_candidates(n, ratio))
+    loss, prime, classes, taken = min(_candidates(n, ratio))
+    found = balanced_sets(n, size) if loss > ENOUGH and size <= LISTED else None
+    if found:
+        return OrbitStrategy(sizes, (n,), *found, ratio)
     index, root = cyclotomic_index(prime, classes), primitive_root(prime)
     bits = np.packbits((index >= 0) & (index < taken))
     pattern = Pattern((0,), (prime,), bits, multiples=classes, root=root)
     return OrbitStrategy(sizes, (prime,), (pattern,), np.ones(1), ratio)
+
+
+def is_exact(n: int, ratio: float) -> bool:
+    """Return whether the best sets of n cells are small, and characters of few orbits: nothing is lost then."""
+    return SubsetSelection.best(n, math.log(ratio)).k <= LISTED and _few_orbits(n) is not None
+
+
+def balanced_sets(n: int, size: int) -> tuple[tuple[Pattern, ...], np.ndarray] | None:
+    """Return sets of a size on a cycle of n points, with all multiples by powers of a root, and weights (B,).
+
+    Multiples by a root of the largest order have equal energies at the characters of an orbit of that root. Weights
+    w >= 0 of random sets T solve sum_T w_T (mean energy of T at an orbit) = the mean at all characters, one equation
+    for each orbit up to conjugation; a vertex has no more sets than equations. None where orbits are too many.
+    """
+    found = _few_orbits(n)
+    if found is None:
+        return None
+    root, orbit_of = found
+    counts, rng, order = np.bincount(orbit_of), np.random.default_rng(0), largest_order(n)
+    level = size * (n - size) / (n - 1)
+    apart = np.unique(orbit_of, return_index=True)[1] + 1 if size**2 < n * RARE else ()
+    for attempt in range(TRIES):
+        many = round(SETS * len(counts) + SPARE) << attempt
+        sets = [_cells(n, size, rng) for _ in range(many)] + [_cells(n, size, rng, int(d)) for d in apart]
+        equations = np.ones((len(counts) + 1, len(sets)))
+        for column, cells in zip(equations.T, sets, strict=True):
+            power = np.square(np.abs(rfft(cells.astype(float))[1:]))
+            column[:-1] = np.bincount(orbit_of, power) / counts / level
+        weights, error = nnls(equations, np.ones(len(equations)))
+        if error <= EXACT:
+            kept = np.flatnonzero(weights)
+            patterns = tuple(Pattern((0,), (n,), np.packbits(sets[k]), order, root) for k in kept)
+            return patterns, weights[kept] / weights[kept].sum()
+    return None
+
+
+def _cells(n: int, size: int, rng: np.random.Generator, apart: int = 0) -> np.ndarray:
+    """Return a random set of cells (n,), boolean, two of which have a given distance if one is asked for."""
+    others = rng.permutation(n)
+    first = [0, apart] if apart else []
+    inside = np.zeros(n, dtype=bool)
+    inside[np.concatenate([first, others[~np.isin(others, first)]])[:size].astype(int)] = True
+    return inside
+
+
+@lru_cache(maxsize=4)
+def _few_orbits(n: int) -> tuple[int, np.ndarray] | None:
+    """Return a root of the largest order modulo n and the orbit, up to conjugation, of k = 1, ..., n // 2."""
+    tried = [(root, found) for root in islice(roots(n), ROOTS) if (found := orbits(root, n, 2 * ORBITS))]
+    if not tried:
+        return None
+    root, (labels, _) = min(tried, key=lambda one: len(one[1][1]))
+    conjugate = np.minimum(labels, labels[-np.arange(n) % n])[1 : n // 2 + 1]
+    orbit_of = np.unique(conjugate, return_inverse=True)[1]
+    many = int(orbit_of.max()) + 1
+    return (root, orbit_of) if many <= ORBITS and SETS * many * n <= WORK else None
 
 
 def _candidates(n: int, ratio: float) -> Iterator[tuple[float, int, int, int]]:

@@ -31,7 +31,7 @@ SINGLE = 1 << 18
 """Characters beyond which energies are kept in single precision, and fewer patterns are the default."""
 MANY, FEW = 64, 32
 """Default numbers of patterns."""
-WIDE = 512
+WIDE = 256
 """Domain size from which multiples of a set serve a histogram."""
 ALTERNATIONS = 2
 """Alternations of weights and estimator on a window."""
@@ -82,9 +82,8 @@ class Orbit(Solver):
     Averaged over translations the information is diagonal in the characters, with eigenvalues m = sum_b w_b
     |x_b^|^2, and L = sum v/m. Patterns are shaped to follow the best m, each making up for what those before
     lack, in the sizes that were given weight; weights are optimal within 1e-9. Prefixes take a cycle of at most
-    1.28 n points, of which the domain is a window. A histogram takes a set on one cycle of a prime number of points
-    and the set's multiples, which tell all characters equally well: no further from subset selection than the prime
-    from n and the set's size from the best.
+    1.28 n points, of which the domain is a window. A histogram takes sets on one cycle and their multiples, which tell
+    all characters equally well: as good as subset selection, up to a few idle points where n has many divisors.
     Queries that translations change are answered without bias all the same, the less well the more they change.
 
     Raises:
