@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import stratagem
-from stratagem.solvers.room import make_room
+from stratagem.solvers.compiled_code import release_compiled_code
 from tools import need
 
 
@@ -56,4 +56,4 @@ def browser() -> Iterator[Any]:
 def room_for_compiled_code() -> Iterator[None]:
     """Let go of compiled code in time: hundreds of shapes pass through one run of all tests."""
     yield
-    make_room()
+    release_compiled_code()

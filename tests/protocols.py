@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import chi2, norm
 
-from stratagem.strategies import Protocol, SubsetSelection, UnaryEncoding, Views
+from stratagem.strategies import LinearProtocol, StratifiedProtocol, SubsetSelection, UnaryEncoding
 from stratagem.strategies.bits import all_sets
 from stratagem.strategies.subset_selection import all_subsets
 
@@ -13,14 +13,14 @@ FALSE_ALARM = 1e-6
 """Probability with which one statistical check fails although the protocol is right."""
 
 
-def every_report(protocol: Protocol) -> np.ndarray:
+def every_report(protocol: LinearProtocol) -> np.ndarray:
     """All reports, in the order of the rows of the protocol's matrix."""
     if isinstance(protocol, UnaryEncoding):
         return np.packbits(all_sets(protocol.n), axis=1)
     if isinstance(protocol, SubsetSelection):
         return np.packbits(all_subsets(protocol.n, protocol.k), axis=1)
-    if isinstance(protocol, Views):
-        blocks = [every_report(view.oracle) for view in protocol.views]
+    if isinstance(protocol, StratifiedProtocol):
+        blocks = [every_report(partition.oracle) for partition in protocol.partitions]
         width = max(block.shape[1] for block in blocks)
         padded = [np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in blocks]
         numbers = np.repeat(np.arange(len(blocks), dtype="<u4"), [len(block) for block in blocks])
@@ -28,7 +28,7 @@ def every_report(protocol: Protocol) -> np.ndarray:
     raise AssertionError(f"the reports of {type(protocol).__name__} cannot be listed")
 
 
-def assert_exact(protocol: Protocol, rng: np.random.Generator) -> None:
+def assert_exact(protocol: LinearProtocol, rng: np.random.Generator) -> None:
     """Matrix and protocol agree on epsilon, unbiasedness and every second moment."""
     strategy, n = protocol.dense(), protocol.domain_size
     Q = strategy.matrix
@@ -45,7 +45,7 @@ def assert_exact(protocol: Protocol, rng: np.random.Generator) -> None:
     assert np.allclose(protocol.spread(x), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def assert_client(protocol: Protocol, values: np.ndarray, rng: np.random.Generator) -> None:
+def assert_client(protocol: LinearProtocol, values: np.ndarray, rng: np.random.Generator) -> None:
     """The reports of many users with one value follow the matrix: a chi-squared test, false alarm 1e-6."""
     listed = [bytes(report) for report in every_report(protocol)]
     place = {report: row for row, report in enumerate(listed)}
@@ -66,7 +66,7 @@ def fits(counts: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def deviation(
-    protocol: Protocol, draw: Callable[[], np.ndarray], x: np.ndarray, rounds: int
+    protocol: LinearProtocol, draw: Callable[[], np.ndarray], x: np.ndarray, rounds: int
 ) -> tuple[bool, bool]:
     """Whether estimates from drawn totals have mean x and the stated covariance, false alarm 1e-6 each.
 

@@ -20,7 +20,7 @@ from stratagem.auditor.event import (
     samples_to_prove,
 )
 from stratagem.auditor.goodness import GROUPS, byte_fit, fit, groups, pair_fit, position_fit, share_fit
-from stratagem.auditor.stranger import exp_floor, recheck
+from stratagem.auditor.independent_check import exp_floor, recheck
 from stratagem.mechanism.table import encode
 
 SKEWED = np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.03, 0.01, 0.009, 0.0009, 0.0001])
@@ -191,7 +191,7 @@ def test_every_user_type_is_once_first_and_once_second():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_stranger_agrees_with_the_certificate(case):
+def test_the_independent_check_agrees_with_the_certificate(case):
     found = recheck(json.loads(mechanism(case).text))
     assert found.holds
     stated = mechanism(case).bundle["certificate"]
@@ -213,7 +213,7 @@ def _numbers(bundle: dict, key: str, kind: str, place: int, step: int) -> dict:
 
 @pytest.mark.parametrize("step", [-1, 1])
 @pytest.mark.parametrize("case", ["projected", "two-level", "randomised", "hadamard", "fine"])
-def test_the_stranger_refuses_a_table_changed_by_one_unit(case, step, rng):
+def test_the_independent_check_refuses_a_table_changed_by_one_unit(case, step, rng):
     bundle = mechanism(case).bundle
     if bundle["table"]["kind"] == "two-level":
         weights = np.frombuffer(__import__("base64").b64decode(bundle["table"]["weights"]), "<u4")
@@ -227,14 +227,14 @@ def test_the_stranger_refuses_a_table_changed_by_one_unit(case, step, rng):
 
 
 @pytest.mark.parametrize("case", ["two-level", "projected"])
-def test_the_stranger_refuses_a_smaller_epsilon(case):
+def test_the_independent_check_refuses_a_smaller_epsilon(case):
     bundle = copy.deepcopy(mechanism(case).bundle)
     bundle["epsilon"] = ["999999", "1000000"]
     assert recheck(bundle).equal_sums
     assert not recheck(bundle).holds
 
 
-def test_the_stranger_refuses_an_output_that_never_comes_for_some():
+def test_the_independent_check_refuses_an_output_that_never_comes_for_some():
     bundle = copy.deepcopy(mechanism("randomised").bundle)
     numbers = np.array([[2**31, 2**32 - 1], [2**31, 1]], dtype="<u4")
     bundle["table"] |= {"outputs": 2, "user_types": 2, "entries": encode(numbers, "<u4")}
@@ -248,7 +248,7 @@ def test_the_stranger_refuses_an_output_that_never_comes_for_some():
 @pytest.mark.parametrize(
     "epsilon", [Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(3607, 100), Fraction(300)]
 )
-def test_the_strangers_exponential_is_below_and_tight(epsilon):
+def test_the_exponential_of_the_independent_check_is_below_and_tight(epsilon):
     terms = [Fraction(1)]
     for k in range(1, 1200):
         terms.append(Fraction(int(terms[-1] * epsilon / k * 10**400), 10**400))

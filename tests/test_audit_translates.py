@@ -13,9 +13,9 @@ import stratagem as st
 from audits import any_order, audit, batch_of, client_of, failed, seeded
 from mechanisms import TRANSLATES, juntas, mechanism, user_type
 from stratagem.auditor import partition, translates_plan
+from stratagem.auditor.independent_check import recheck
 from stratagem.auditor.reports import Reports
 from stratagem.auditor.runner import value_of
-from stratagem.auditor.stranger import recheck
 from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -56,7 +56,7 @@ def test_events_are_as_likely_as_the_outputs_in_them(case):
 
 
 @pytest.mark.parametrize("case", [*TRANSLATES, "hundred"])
-def test_a_stranger_finds_the_certificate_right_and_what_breaks_it(case):
+def test_the_independent_check_finds_the_certificate_right_and_what_breaks_it(case):
     bundle = mechanism(case).bundle
     assert recheck(bundle).holds
     assert (recheck(bundle).high, recheck(bundle).low) == (1 << 52, bundle["table"]["low"])

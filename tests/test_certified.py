@@ -14,10 +14,10 @@ from stratagem.prior import uniform
 from stratagem.privacy import ratio
 from stratagem.solvers import Certified, Problem, ProjectedGradient, search
 from stratagem.solvers.certified.design import Design
+from stratagem.solvers.certified.feasible_design import columns, exact, filled
+from stratagem.solvers.certified.high_sets import translates
 from stratagem.solvers.certified.patterns import all_patterns, distinct, gaussian_patterns, juntas
 from stratagem.solvers.certified.polish import Polish
-from stratagem.solvers.certified.repair import columns, exact, filled
-from stratagem.solvers.certified.support import translates
 from stratagem.solvers.gradient.projected_gradient import regularised_factor
 from tables import assert_private
 

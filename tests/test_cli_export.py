@@ -92,7 +92,9 @@ def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
 
 def test_simulate_takes_labels_from_the_bundle(capsys, tmp_path, delays):
     workload = st.histogram("day=2")
-    made = st.adopt(st.randomised_response(2, 1.0).matrix, workload, 1.0, labels=["mon", "tue"]).mechanism
+    made = st.import_matrix(
+        st.randomised_response(2, 1.0).matrix, workload, 1.0, labels=["mon", "tue"]
+    ).mechanism
     path = made.save(tmp_path / "d.ldp.json")
     out = run_well(capsys, "simulate", path, "--data", delays, "--column", "day")
     assert "80 of 80 rows counted" in out

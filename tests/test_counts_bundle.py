@@ -60,7 +60,7 @@ def test_a_closed_form_takes_no_table_whatever_its_size(tmp_path):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_stranger_checks_a_table_in_ten_lines(name):
+def test_a_independent_check_of_a_table_in_ten_lines(name):
     bundle = json.loads(json.dumps(content(case(name))))
     m, total = bundle["size"] + 1, int(bundle["mechanism"]["total"])
     raw, width = base64.b64decode(bundle["mechanism"]["columns"]), (total.bit_length() + 7) // 8

@@ -14,7 +14,7 @@ SIZES = [*range(1, 200), 255, 256, 257, 1000, 2048, 4095, 4096, 10_000]
 
 
 def mechanism(n: int = 5) -> st.Mechanism:
-    return st.adopt(st.hadamard_response(n, 1.0).matrix, st.histogram(n), 1.0).mechanism
+    return st.import_matrix(st.hadamard_response(n, 1.0).matrix, st.histogram(n), 1.0).mechanism
 
 
 def proof(length: int, chunk: int) -> int:

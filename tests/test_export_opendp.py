@@ -118,7 +118,7 @@ def test_another_type_of_value_is_refused_by_opendp(dp):
 
 def test_several_attributes_go_through_their_number(dp):
     workload = st.histogram("age=3,sex=2")
-    mechanism = st.adopt(
+    mechanism = st.import_matrix(
         st.randomised_response(6, 3.0).matrix, workload, 3.0, labels={"sex": ["f", "m"]}
     ).mechanism
     cell = mechanism.client.cell({"age": 2, "sex": "m"})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.adoption import adopt
+from stratagem.mechanism.matrix_import import import_matrix
 from stratagem.mechanism.matrix_input import read_probabilities
 from stratagem.mechanism.repair import repaired
 from stratagem.strategies.levels import two_levels
@@ -54,7 +54,7 @@ BAD = {
 @pytest.mark.parametrize("repair", [False, True])
 @pytest.mark.parametrize("name", GOOD)
 def test_a_strategy_is_adopted_as_it_is(name, repair):
-    found = adopt(GOOD[name], W, 1.0, repair=repair)
+    found = import_matrix(GOOD[name], W, 1.0, repair=repair)
     assert (found.moved, found.loss) == (0.0, 0.0)
     strategy = found.mechanism.strategy
     assert_private(strategy, 1 + 1e-15)
@@ -67,14 +67,14 @@ def test_a_strategy_is_adopted_as_it_is(name, repair):
 def test_anything_else_is_refused_saying_by_how_much(name):
     matrix, words, _ = BAD[name]
     with pytest.raises(ValueError, match=words) as refusal:
-        adopt(matrix, W, 1.0)
+        import_matrix(matrix, W, 1.0)
     assert str(refusal.value).endswith("or ask for a repair, which moves it to the private side")
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_repair_is_private_and_near(name):
     matrix, _, most = BAD[name]
-    found = adopt(matrix, W, 1.0, repair=True)
+    found = import_matrix(matrix, W, 1.0, repair=True)
     assert 0 < found.moved <= most
     assert_private(found.mechanism.strategy, 1 + 1e-15)
     after = repaired(matrix, 1.0)
@@ -134,23 +134,23 @@ NEVER = {
 def test_no_repair_guesses(name, repair):
     matrix, words = NEVER[name]
     with pytest.raises(ValueError, match=words):
-        adopt(matrix, W, 1.0, repair=repair)
+        import_matrix(matrix, W, 1.0, repair=repair)
 
 
 def test_transposed_is_said_never_guessed():
     matrix = random_ldp_matrix(RNG, 9, N, 1.0)
-    found = adopt(matrix.T, W, 1.0, transposed=True).mechanism
+    found = import_matrix(matrix.T, W, 1.0, transposed=True).mechanism
     assert np.abs(found.strategy.dense().matrix - matrix).max() < 1e-8
 
 
 def test_a_matrix_that_cannot_answer_is_refused():
     with pytest.raises(st.UnsupportedWorkloadError):
-        adopt(np.full((2, N), 0.5), W, 1.0)
+        import_matrix(np.full((2, N), 0.5), W, 1.0)
 
 
 def test_options_reach_the_mechanism():
     prior = np.arange(1, N + 1)
-    made = adopt(BY_HAND, W, 1.0, name="delays", edges=[0, 1, 2, 3, 4, 5, 9], prior=prior).mechanism
+    made = import_matrix(BY_HAND, W, 1.0, name="delays", edges=[0, 1, 2, 3, 4, 5, 9], prior=prior).mechanism
     assert (made.name, made.values["value"]["edges"][-1]) == ("delays", "9")
     assert made.prior is not None
     assert made.prior == pytest.approx(prior / prior.sum())

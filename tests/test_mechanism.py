@@ -28,7 +28,7 @@ SCHEMA = json.loads(
 )
 
 
-def strangers_columns(table, sizes):
+def independent_columns(table, sizes):
     """Return the columns of a table as exact fractions, from the format's description alone."""
     m, n = table["outputs"], math.prod(sizes)
     if table["kind"] == "columns":
@@ -36,7 +36,7 @@ def strangers_columns(table, sizes):
         flat = struct.unpack(f"<{m * n}{code}", base64.b64decode(table["entries"]))
         return [[Fraction(flat[y * n + u], 2 ** table["bits"]) for y in range(m)] for u in range(n)]
     if table["kind"] == "translates":
-        return normalised(strangers_translates(table, sizes))
+        return normalised(independent_translates(table, sizes))
     weights = struct.unpack(f"<{m}I", base64.b64decode(table["weights"]))
     rows, low = base64.b64decode(table["patterns"]), Fraction(table["low"], 2**52)
     width = (n + 7) // 8
@@ -47,7 +47,7 @@ def strangers_columns(table, sizes):
     return normalised(columns)
 
 
-def strangers_translates(table, sizes):
+def independent_translates(table, sizes):
     """Return for every user type how often each output is drawn and kept, in units of 2^-32."""
     groups = [[i for i, g in enumerate(table["groups"]) if g == k] for k in range(len(table["groups"]))]
     columns = [[] for _ in itertools.product(*map(range, sizes))]
@@ -80,9 +80,9 @@ def normalised(columns):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_stranger_can_check_the_privacy_in_ten_lines(case):
+def test_anybody_can_check_the_privacy_in_ten_lines(case):
     bundle = json.loads(mechanism(case).text)
-    columns = strangers_columns(bundle["table"], [attribute["size"] for attribute in bundle["domain"]])
+    columns = independent_columns(bundle["table"], [attribute["size"] for attribute in bundle["domain"]])
     np.testing.assert_allclose(np.array(columns, dtype=float).T, mechanism(case).strategy.dense().matrix)
     epsilon = Fraction(int(bundle["epsilon"][0]), int(bundle["epsilon"][1]))
     exp_epsilon = sum(epsilon**k / math.factorial(k) for k in range(60))  # below exp(epsilon)

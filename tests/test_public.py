@@ -43,7 +43,7 @@ def test_importing_the_package_loads_nothing_heavy_and_switches_nothing():
 
 def test_mechanisms_know_nothing_of_solvers():
     code = (
-        "import sys, stratagem.mechanism.adoption, stratagem.export.saved, stratagem.export.opendp; "
+        "import sys, stratagem.mechanism.matrix_import, stratagem.export.saved, stratagem.export.opendp; "
         "above = {'stratagem.solvers', 'stratagem.study', 'jax', 'opendp', 'duckdb'} & set(sys.modules); "
         "assert not above, above"
     )
@@ -70,7 +70,7 @@ SHIPPED = [
     "estimation.estimation",
     "estimation.application.dependence_tree",
     "mechanism.mechanism",
-    "mechanism.adoption",
+    "mechanism.matrix_import",
     "auditor.audit",
     "export.dap",
     "export.saved",

@@ -7,11 +7,13 @@ from scipy.stats import binom
 import stratagem as st
 from stratagem.baselines.unary_encoding import optimised_unary_encoding
 from stratagem.estimation.published import Published
-from stratagem.strategies.views import View, Views
+from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 
 N = 8
 X = np.array([400, 300, 200, 100, 60, 30, 10, 0])
-TREE = Views(tuple(View(np.arange(N) // w, optimised_unary_encoding(N // w, 1.0), 1 / 3) for w in (1, 2, 4)))
+TREE = StratifiedProtocol(
+    tuple(Partition(np.arange(N) // w, optimised_unary_encoding(N // w, 1.0), 1 / 3) for w in (1, 2, 4))
+)
 PROTOCOLS = {"unary encoding": optimised_unary_encoding(N, 1.0), "tree": TREE}
 WORKLOADS = {"histogram": st.histogram(N), "prefix": st.prefix(N)}
 
@@ -83,7 +85,7 @@ def test_ibu_needs_counts_of_outputs():
 
 
 def test_a_query_that_no_view_answers_is_refused():
-    halves = Views((View(np.arange(N) // 4, optimised_unary_encoding(2, 1.0), 1.0),))
+    halves = StratifiedProtocol((Partition(np.arange(N) // 4, optimised_unary_encoding(2, 1.0), 1.0),))
     totals = halves.histogram(X, np.random.default_rng(0))
     with pytest.raises(st.UnsupportedWorkloadError):
         st.estimate(halves, totals, st.histogram(N))

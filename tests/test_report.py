@@ -16,9 +16,9 @@ from commands import assert_refused, run
 from mechanisms import mechanism
 from reading import LOADING, Page
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.report import Origin, Subject, along, report_saved
-from stratagem.report.line import around
-from stratagem.report.promise import promise, threats
+from stratagem.report import Provenance, ReportContent, along, report_saved
+from stratagem.report.budget_sweep import around
+from stratagem.report.privacy_section import privacy_section, threats
 from stratagem.report.reproduction import check
 from stratagem.report.wording import odds
 from tools import take_away
@@ -199,7 +199,7 @@ def test_the_check_on_the_page_holds_and_sees_a_broken_table(case, tmp_path, mon
 
 
 def test_the_check_of_doubles_holds_and_sees_a_broken_matrix(solution):
-    program = check(Subject(solution, "cdf", along(solution, []), Origin()))
+    program = check(ReportContent(solution, "cdf", along(solution, []), Provenance()))
     exec(program, {"solution": solution, "workload": solution.workload})
     loud = st.optimise(st.prefix(6), 1.1, FEW)
     with pytest.raises(AssertionError):
@@ -210,7 +210,7 @@ def test_the_check_of_doubles_holds_and_sees_a_broken_matrix(solution):
 def test_the_promise_is_in_plain_words(epsilon):
     """From a prior of 1/2 the posterior is at most e^epsilon/(1 + e^epsilon)."""
     found = st.tune(st.histogram(3), epsilon, "randomised-response")
-    page = Page(promise(Subject(found, "votes", along(found, []), Origin())))
+    page = Page(privacy_section(ReportContent(found, "votes", along(found, []), Provenance())))
     said = re.search(r"can become at most ([0-9.]+) % sure", page.text)
     assert said is not None
     assert 0 <= float(said[1]) / 100 - 1 / (1 + math.exp(-epsilon)) < 1e-3
@@ -306,7 +306,7 @@ def test_an_explicit_workload_from_a_file(capsys, tmp_path, monkeypatch):
 
 
 def test_a_saved_strategy_of_any_format_can_be_reported_from_python(tmp_path):
-    stored = st.adopt(st.randomised_response(4, 1.0).matrix, st.histogram(4), 1.0).mechanism
+    stored = st.import_matrix(st.randomised_response(4, 1.0).matrix, st.histogram(4), 1.0).mechanism
     path = report_saved(tmp_path / "report.html", stored, budgets=[2.0])
     assert numbers(read(path))["budgets"] == [1.0, 2.0]
 

@@ -25,7 +25,7 @@ def test_no_public_result_dumps_its_fields(name):
     assert getattr(st, name).__repr__ is brief
 
 
-@pytest.mark.parametrize("base", [st.Workload, st.Strategy, st.InvariantStrategy, st.Protocol])
+@pytest.mark.parametrize("base", [st.Workload, st.Strategy, st.TranslationStrategy, st.LinearProtocol])
 def test_no_workload_or_strategy_dumps_its_fields(base):
     leaves = [
         one for one in subclasses(base) if dataclasses.is_dataclass(one) and not inspect.isabstract(one)
@@ -51,7 +51,7 @@ def objects():
         st.bound_sweep(st.prefix(4), [0.5, 1.0]),
         st.trade_off(st.prefix(4), 1.0, [8]),
         st.simulate(st.prefix(64), solution.strategy, np.full(64, 9), repetitions=3),
-        st.adopt(st.randomised_response(40, 1.0).matrix, st.prefix(40), 1.0),
+        st.import_matrix(st.randomised_response(40, 1.0).matrix, st.prefix(40), 1.0),
         found,
         found.aggregator(),
         large,

@@ -116,10 +116,10 @@ def test_the_count_mean_estimate_has_the_stated_bias(rng):
     """With noiseless expectations of the totals, exactly; six hash functions into 4 values."""
     sketch, x = count_mean_sketch(12, 1.0, 4, 6), rng.integers(0, 1000, 12).astype(float)
     totals = [np.array([x.sum()])]
-    for view in sketch.views:
-        oracle = view.oracle
+    for partition in sketch.partitions:
+        oracle = partition.oracle
         assert isinstance(oracle, UnaryEncoding)
-        mine = np.bincount(view.groups, x / 6, 4)
+        mine = np.bincount(partition.groups, x / 6, 4)
         totals += [np.array([mine.sum()]), oracle.p * mine + oracle.q * (mine.sum() - mine)]
     estimate = count_mean_estimate(sketch, np.concatenate(totals))
     assert estimate - x == pytest.approx(count_mean_bias(sketch, x))

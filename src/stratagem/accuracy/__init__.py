@@ -21,7 +21,7 @@ from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.orbit import asked, orbit_accuracy, orbit_objective
 from stratagem.accuracy.query import query_variances
 from stratagem.accuracy.users import ERROR, Users, both_needed, users_needed
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Randomiser, TableSampling
+from stratagem.strategies import JuntaStrategy, OrbitStrategy, Randomiser, TableSampling, TranslationStrategy
 from stratagem.workloads import Workload
 
 __all__ = [
@@ -48,7 +48,7 @@ __all__ = [
 
 def evaluate(
     workload: Workload,
-    strategy: Randomiser | InvariantStrategy | TableSampling,
+    strategy: Randomiser | TranslationStrategy | TableSampling,
     prior: np.ndarray | None = None,
 ) -> Accuracy:
     """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
@@ -68,7 +68,7 @@ def evaluate(
         >>> round(accuracy.objective, 4)
         224.9176
     """
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         return _invariant_accuracy(*asked(workload, strategy), prior)
     if isinstance(strategy, TableSampling):
         return _invariant_accuracy(workload, strategy, prior)
@@ -77,7 +77,7 @@ def evaluate(
 
 def objective(
     workload: Workload,
-    strategy: Randomiser | InvariantStrategy,
+    strategy: Randomiser | TranslationStrategy,
     F: np.ndarray | None = None,
     prior: np.ndarray | None = None,
 ) -> float:
@@ -88,17 +88,17 @@ def objective(
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         workload, strategy = asked(workload, strategy)
     if isinstance(strategy, OrbitStrategy) and prior is None:
         return orbit_objective(workload, strategy)
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         return _invariant_accuracy(workload, strategy, prior).objective
     return dense_objective(workload, strategy, F, prior)
 
 
 def _invariant_accuracy(
-    workload: Workload, strategy: InvariantStrategy | TableSampling, prior: np.ndarray | None
+    workload: Workload, strategy: TranslationStrategy | TableSampling, prior: np.ndarray | None
 ) -> Accuracy:
     """Return the accuracy by characters, refusing a prior, which breaks the symmetry of the estimator."""
     if prior is not None:

@@ -14,7 +14,7 @@ from stratagem.numeric.linalg import (
     squared_distances,
 )
 from stratagem.prior import check_prior, uniform
-from stratagem.strategies import InvariantStrategy, Protocol, Randomiser
+from stratagem.strategies import LinearProtocol, Randomiser, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
@@ -27,10 +27,12 @@ PLAIN = 1 << 22
 """Entries of W up to which the variance of each query is summed over its entries where it is tiny."""
 
 
-def dense_accuracy(workload: Workload, strategy: Strategy | Protocol, prior: np.ndarray | None) -> Accuracy:
+def dense_accuracy(
+    workload: Workload, strategy: Strategy | LinearProtocol, prior: np.ndarray | None
+) -> Accuracy:
     """Return the accuracy with all n x n arrays formed, as `evaluate`."""
     prior = None if prior is None else check_prior(prior, workload.domain_size)
-    if isinstance(strategy, Protocol):
+    if isinstance(strategy, LinearProtocol):
         return _published(workload, strategy, prior)
     F = factor(workload.gram())
     B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
@@ -42,10 +44,10 @@ def dense_accuracy(workload: Workload, strategy: Strategy | Protocol, prior: np.
 
 
 def dense_objective(
-    workload: Workload, strategy: Strategy | Protocol, F: np.ndarray | None, prior: np.ndarray | None
+    workload: Workload, strategy: Strategy | LinearProtocol, F: np.ndarray | None, prior: np.ndarray | None
 ) -> float:
     """Return L(Q) with all n x n arrays formed, as `objective`."""
-    if isinstance(strategy, Protocol):
+    if isinstance(strategy, LinearProtocol):
         return _published(workload, strategy, prior).objective
     F = factor(workload.gram()) if F is None else F
     inverse = supporting_inverse(F, workload, strategy, prior)
@@ -64,7 +66,7 @@ def per_query_variance(
         UnsupportedWorkloadError: as `evaluate`.
     """
     x = np.asarray(x, dtype=float)
-    if isinstance(strategy, Protocol):
+    if isinstance(strategy, LinearProtocol):
         check_seen(workload, strategy)
         return np.maximum(quadratic_forms(workload, strategy.spread(x) - np.diag(x)), 0.0)
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
@@ -79,7 +81,7 @@ def per_query_variance(
     return np.maximum(variance, 0.0)
 
 
-def _published(workload: Workload, protocol: Protocol, prior: np.ndarray | None) -> Accuracy:
+def _published(workload: Workload, protocol: LinearProtocol, prior: np.ndarray | None) -> Accuracy:
     """Return the accuracy of a protocol with the estimator that it was published with, whatever the prior."""
     check_seen(workload, protocol)
     V, n = workload.gram(), workload.domain_size
@@ -88,7 +90,7 @@ def _published(workload: Workload, protocol: Protocol, prior: np.ndarray | None)
     return Accuracy(float(n * (shares @ moments)), np.maximum(moments - np.diag(V), 0.0), workload.queries)
 
 
-def check_seen(workload: Workload, protocol: Protocol) -> None:
+def check_seen(workload: Workload, protocol: LinearProtocol) -> None:
     """Refuse a workload that depends on what no report of the protocol does.
 
     Raises:
@@ -171,7 +173,7 @@ def supporting_inverse(
     return inverse
 
 
-def check_domain(workload: Workload, strategy: Randomiser | InvariantStrategy) -> None:
+def check_domain(workload: Workload, strategy: Randomiser | TranslationStrategy) -> None:
     """Refuse a workload and a strategy that speak of different numbers of user types.
 
     Raises:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from stratagem.strategies import InvariantStrategy
+from stratagem.strategies import TranslationStrategy
 
 EVEN = 1e-7
 """Largest relative difference of the eigenvalues of the information matrix that is rounding: weights of hundreds of
@@ -64,7 +64,7 @@ class EvenScores:
 
 
 @lru_cache(maxsize=4)
-def even_scores(strategy: InvariantStrategy) -> EvenScores | None:
+def even_scores(strategy: TranslationStrategy) -> EvenScores | None:
     """Return the scores of patterns of one size with multiples on one cycle, None for others or other eigenvalues."""
     first, every = strategy.patterns[0], strategy.patterns
     alike = {(pattern.sizes, pattern.size) for pattern in every} == {((first.cells,), first.size)}

@@ -12,7 +12,7 @@ import numpy as np
 from stratagem.accuracy.dense import dense_accuracy
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.ordered import variances_by_type
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, TableSampling
+from stratagem.strategies import JuntaStrategy, OrbitStrategy, TableSampling, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, harmonics
 from stratagem.workloads.spectrum import Type, common
@@ -52,7 +52,7 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
     return Accuracy(workload.scale * share, per_type, workload.queries, attributes)
 
 
-def cell_variance(strategy: InvariantStrategy, attributes: Sequence[int]) -> float:
+def cell_variance(strategy: TranslationStrategy, attributes: Sequence[int]) -> float:
     """Return the variance that a user adds to the estimated count of one cell of the table of `attributes`.
 
     (1/cells^2) sum_(S' in S) sum_chi (1/m - 1) over the characters chi that touch exactly S'. It is the mean
@@ -76,7 +76,7 @@ def cell_variance(strategy: InvariantStrategy, attributes: Sequence[int]) -> flo
     return max(total, 0.0) / math.prod(strategy.sizes[i] for i in chosen) ** 2
 
 
-def check_sizes(workload: Workload, strategy: InvariantStrategy | TableSampling) -> None:
+def check_sizes(workload: Workload, strategy: TranslationStrategy | TableSampling) -> None:
     """Refuse a workload and a strategy over different attributes.
 
     Raises:
@@ -129,7 +129,7 @@ def _refuse_order() -> NoReturn:
     raise ValueError("queries that know an order were given for table sampling: ask about tables alone")
 
 
-def eigenvalues_at(strategy: InvariantStrategy, touched: Sequence[int]) -> np.ndarray:
+def eigenvalues_at(strategy: TranslationStrategy, touched: Sequence[int]) -> np.ndarray:
     """Return M's eigenvalues at the characters that touch exactly these attributes, one axis for each, rising."""
     if isinstance(strategy, JuntaStrategy):
         m = strategy.eigenvalues(_type(strategy, touched))

@@ -9,9 +9,9 @@ from stratagem.accuracy.largest_by_table import largest_by_table
 from stratagem.accuracy.measure import UnsupportedWorkloadError
 from stratagem.accuracy.orbit import SMALL, asked
 from stratagem.numeric.linalg import factor
-from stratagem.strategies import InvariantStrategy, OrbitStrategy, Protocol, Randomiser
-from stratagem.strategies.invariant import DENSE
+from stratagem.strategies import LinearProtocol, OrbitStrategy, Randomiser, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
+from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 
@@ -24,7 +24,7 @@ BLOCK = 1 << 24
 
 
 def largest_variances(
-    workload: Workload, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None = None
+    workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
 ) -> np.ndarray:
     """Return max_u Var(w_i R e_y | u) (p,): what a user of the least favourable type adds to each answer.
 
@@ -35,9 +35,9 @@ def largest_variances(
         UnsupportedWorkloadError: if the strategy cannot answer a query.
         ValueError: if the domains differ or the queries are too many to be looked at one by one.
     """
-    if isinstance(strategy, Protocol):
+    if isinstance(strategy, LinearProtocol):
         return _of_protocol(workload, strategy)
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         workload, strategy = asked(workload, strategy)
         if prior is None and not _written_out(workload, strategy):
             return largest_by_table(workload, strategy)
@@ -46,7 +46,7 @@ def largest_variances(
 
 
 def largest_variance(
-    workload: Workload, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None = None
+    workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
 ) -> float | None:
     """Return the largest of `largest_variances`, None where the queries are too many to be looked at one by one."""
     try:
@@ -57,7 +57,7 @@ def largest_variance(
         return None
 
 
-def _written_out(workload: Workload, strategy: InvariantStrategy) -> bool:
+def _written_out(workload: Workload, strategy: TranslationStrategy) -> bool:
     """Return whether the matrix is cheap; on windows, whether its estimator is the one that runs."""
     if isinstance(strategy, OrbitStrategy) and strategy.window:
         histogram = isinstance(workload, Identity) and len(strategy.sizes) == 1
@@ -80,7 +80,7 @@ def _of_matrix(workload: Workload, strategy: Strategy, prior: np.ndarray | None)
     return np.maximum(largest, 0.0)
 
 
-def _of_protocol(workload: Workload, protocol: Protocol) -> np.ndarray:
+def _of_protocol(workload: Workload, protocol: LinearProtocol) -> np.ndarray:
     check_seen(workload, protocol)
     _check_work(workload, workload.queries * workload.domain_size**3)
     moments = (protocol.second_moments(np.outer(w, w)) - np.square(w) for w in workload.matrix())

@@ -12,7 +12,7 @@ from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes
 from stratagem.accuracy.placement import placements
 from stratagem.accuracy.score import Labels, Scores
-from stratagem.strategies import InvariantStrategy, OrbitStrategy
+from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import Product
@@ -27,7 +27,7 @@ PLACEMENTS = 1 << 12
 """Ways to lie on a table, or beside it, that are tried at most."""
 
 
-def largest_by_table(workload: Workload, strategy: InvariantStrategy) -> np.ndarray:
+def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
     """Return max_u Var(w_i R e_y | u) (p,) under translates whose information matrix has the characters.
 
     A report that covers the attributes C of a table of some cells gives its query w the answer
@@ -134,7 +134,7 @@ def _variances(moments: _Moments, labels: Labels, rows: np.ndarray) -> np.ndarra
 class _Moments:
     """sum_b w_b sum_g x_C(u_C - g) a_b(g)^2 over the patterns b of the same axes, for all u_C."""
 
-    def __init__(self, strategy: InvariantStrategy) -> None:
+    def __init__(self, strategy: TranslationStrategy) -> None:
         """Sort the patterns that occur by their axes."""
         self.strategy, self.scores = strategy, Scores(strategy)
         self.kinds: dict[tuple[int, ...], list[int]] = {}

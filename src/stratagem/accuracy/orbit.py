@@ -15,7 +15,7 @@ from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.window import Window
 from stratagem.numeric.linalg import centred_inverse, factor
 from stratagem.numeric.transform import irfft, multiplicities, rfft, rfftn
-from stratagem.strategies import InvariantStrategy, OrbitStrategy
+from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.orbit import on_cycles
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
@@ -30,7 +30,7 @@ NOTHING = 1e-24
 """Eigenvalue below which a character counts as unseen: transforms of doubles leave some 1e-32."""
 
 
-def asked(workload: Workload, strategy: InvariantStrategy) -> tuple[Workload, InvariantStrategy]:
+def asked(workload: Workload, strategy: TranslationStrategy) -> tuple[Workload, TranslationStrategy]:
     """Return the queries and the strategy over one attribute where there is one cycle, else as they are.
 
     Raises:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import product
 
 from stratagem.accuracy.score import Labels
-from stratagem.strategies import InvariantStrategy
+from stratagem.strategies import TranslationStrategy
 
 Slots = tuple[int, ...]
 """The axis of a pattern that lies on each attribute of a table, -1 for none."""
 
 
 def placements(
-    strategy: InvariantStrategy, axes: tuple[int, ...], labels: Labels
+    strategy: TranslationStrategy, axes: tuple[int, ...], labels: Labels
 ) -> Iterator[tuple[Slots, float]]:
     """Yield the ways in which the axes of a pattern can lie on a table, and the chance of each."""
     options = [[-1, *(t for t, axis in enumerate(axes) if axis == group)] for group in labels]

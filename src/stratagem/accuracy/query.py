@@ -12,7 +12,7 @@ from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes, eigenvalues_at
 from stratagem.accuracy.orbit import NOTHING, asked
 from stratagem.prior import uniform
-from stratagem.strategies import InvariantStrategy, OrbitStrategy, Randomiser
+from stratagem.strategies import OrbitStrategy, Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.tensor import translates
@@ -24,7 +24,7 @@ ENTRIES = 1 << 28
 
 
 def query_variances(
-    workload: Workload, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None = None
+    workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the exact variance (p,) that one user of random type adds to every answer.
 
@@ -36,7 +36,7 @@ def query_variances(
         UnsupportedWorkloadError: if the strategy cannot answer a query.
         ValueError: if the domains differ or the arrays would be too large.
     """
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         workload, strategy = asked(workload, strategy)
         if prior is None and _characters(strategy):
             return _by_table(workload, strategy)
@@ -48,17 +48,17 @@ def query_variances(
             f"the variances of {workload.queries} queries over {workload.domain_size} user types take too long: "
             "ask for fewer queries, or use evaluate for their sum"
         )
-    matrix = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
+    matrix = strategy.dense() if isinstance(strategy, TranslationStrategy) else strategy
     shares = uniform(workload.domain_size) if prior is None else prior
     return per_query_variance(workload, matrix, shares, prior)
 
 
-def _characters(strategy: InvariantStrategy) -> bool:
+def _characters(strategy: TranslationStrategy) -> bool:
     """Return whether the information matrix is diagonal in the characters of the domain."""
     return not (isinstance(strategy, OrbitStrategy) and strategy.window)
 
 
-def _by_table(workload: Workload, strategy: InvariantStrategy) -> np.ndarray:
+def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
     check_sizes(workload, strategy)
     owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
     variances, rows = np.empty(workload.queries), dict[tuple[int, ...], np.ndarray]()
@@ -77,7 +77,7 @@ def _variances(queries: Workload, row: np.ndarray) -> np.ndarray | float:
     return np.maximum(quadratic_forms(queries, translates(row.ravel(), queries.domain.sizes)), 0.0)
 
 
-def _covariance_row(strategy: InvariantStrategy, attributes: tuple[int, ...]) -> np.ndarray:
+def _covariance_row(strategy: TranslationStrategy, attributes: tuple[int, ...]) -> np.ndarray:
     """Return the covariance of a table's cells with cell 0, for one user of random type.
 
     Characters that no pattern sees count as exact: queries that need them were refused.

@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy
+from stratagem.strategies import JuntaStrategy, OrbitStrategy, TranslationStrategy
 
 SEEN = 1e-26
 """Eigenvalue of the information matrix, whose largest is 1, below which it is rounding of zero."""
@@ -25,7 +25,7 @@ class Scores:
     K(v) = sum_(chi on C) x_b^(chi)/m_chi chi(v), whose mean is 1.
     """
 
-    def __init__(self, strategy: InvariantStrategy) -> None:
+    def __init__(self, strategy: TranslationStrategy) -> None:
         """Keep the strategy; eigenvalues and transforms are computed as they are asked for."""
         self.strategy = strategy
         self._known: dict[Labels, np.ndarray] = {}

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from stratagem.auditor.check import Asked, Check, checked
 from stratagem.auditor.event import EXCESS, Event, epsilon_bound, provable, samples_to_prove
+from stratagem.auditor.independent_check import Recheck, recheck
 from stratagem.auditor.plan import Chosen, Plan
 from stratagem.auditor.pool import Pool
 from stratagem.auditor.power import Power, power
-from stratagem.auditor.stranger import Recheck, recheck
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.screen import brief
 

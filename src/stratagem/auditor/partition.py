@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.numeric.transform import correlation
-from stratagem.strategies import InvariantStrategy, Pattern
+from stratagem.strategies import Pattern, TranslationStrategy
 
 BLOCKS = 64
 """Parts that the cells of a pattern are put together to."""
@@ -32,7 +32,7 @@ class Partition:
         return np.bincount(self.classes(outputs), minlength=len(self.probabilities))
 
 
-def by_output(strategy: InvariantStrategy, user: np.ndarray, most: int = ONE_BY_ONE) -> Partition:
+def by_output(strategy: TranslationStrategy, user: np.ndarray, most: int = ONE_BY_ONE) -> Partition:
     """Return the outputs themselves, or where they are too many pattern and cell of the user type (d,) in it.
 
     The cells of a pattern are put together to at most 64 parts inside it and 64 outside.
@@ -48,10 +48,10 @@ def by_output(strategy: InvariantStrategy, user: np.ndarray, most: int = ONE_BY_
     return Partition(np.concatenate(column))
 
 
-def by_cell(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
+def by_cell(strategy: TranslationStrategy, user: np.ndarray) -> Partition:
     """Return the classes of pattern, of whether it holds the user type (d,), and of the part that has its cell."""
 
-    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+    def classes(strategy: TranslationStrategy, b: int, local: np.ndarray) -> np.ndarray:
         cells, pattern = strategy.cells(b, local, user), strategy.patterns[b]
         return (2 * b + _held(pattern, cells)) * BLOCKS + cells * BLOCKS // pattern.cells
 
@@ -66,23 +66,23 @@ def by_cell(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
     return Partition(probabilities.ravel(), _per_pattern(strategy, classes))
 
 
-def by_holding(strategy: InvariantStrategy, user: np.ndarray) -> Partition:
+def by_holding(strategy: TranslationStrategy, user: np.ndarray) -> Partition:
     """Return the classes of pattern and of whether it holds the user type (d,)."""
 
-    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+    def classes(strategy: TranslationStrategy, b: int, local: np.ndarray) -> np.ndarray:
         return 2 * b + _held(strategy.patterns[b], strategy.cells(b, local, user))
 
     return Partition(holding(strategy).ravel(), _per_pattern(strategy, classes))
 
 
-def by_attribute(strategy: InvariantStrategy, user: np.ndarray, axis: int) -> Partition:
+def by_attribute(strategy: TranslationStrategy, user: np.ndarray, axis: int) -> Partition:
     """Return the classes of the attribute that an axis was placed on, and of whether the user type (d,) is held.
 
     One more class is of the patterns without that axis.
     """
     none = 2 * len(strategy.sizes)
 
-    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+    def classes(strategy: TranslationStrategy, b: int, local: np.ndarray) -> np.ndarray:
         if axis >= len(strategy.patterns[b].axes):
             return np.full(len(local), none)
         held = _held(strategy.patterns[b], strategy.cells(b, local, user))
@@ -99,10 +99,10 @@ def by_attribute(strategy: InvariantStrategy, user: np.ndarray, axis: int) -> Pa
     return Partition(probabilities, _per_pattern(strategy, classes))
 
 
-def by_placement(strategy: InvariantStrategy) -> Partition:
+def by_placement(strategy: TranslationStrategy) -> Partition:
     """Return the classes of the placement's number modulo 61."""
 
-    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+    def classes(strategy: TranslationStrategy, b: int, local: np.ndarray) -> np.ndarray:
         return local // strategy.patterns[b].cells % PRIME
 
     probabilities = np.zeros(PRIME)
@@ -112,13 +112,13 @@ def by_placement(strategy: InvariantStrategy) -> Partition:
     return Partition(probabilities, _per_pattern(strategy, classes))
 
 
-def by_pair(strategy: InvariantStrategy, u: np.ndarray, v: np.ndarray) -> tuple[Partition, np.ndarray]:
+def by_pair(strategy: TranslationStrategy, u: np.ndarray, v: np.ndarray) -> tuple[Partition, np.ndarray]:
     """Return the classes of pattern and of which of two user types it holds, for u (d,), and their chances for v.
 
     Attributes of one group must all differ alike, v - u: then the placement does not matter.
     """
 
-    def classes(strategy: InvariantStrategy, b: int, local: np.ndarray) -> np.ndarray:
+    def classes(strategy: TranslationStrategy, b: int, local: np.ndarray) -> np.ndarray:
         holds = [_held(strategy.patterns[b], strategy.cells(b, local, one)) for one in (u, v)]
         return 4 * b + 2 * holds[0] + holds[1]
 
@@ -136,7 +136,7 @@ def by_pair(strategy: InvariantStrategy, u: np.ndarray, v: np.ndarray) -> tuple[
 
 
 def _per_pattern(
-    strategy: InvariantStrategy, classes: Callable[[InvariantStrategy, int, np.ndarray], np.ndarray]
+    strategy: TranslationStrategy, classes: Callable[[TranslationStrategy, int, np.ndarray], np.ndarray]
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the classes of outputs from those of one pattern's, given from its first output on."""
 
@@ -149,7 +149,7 @@ def _per_pattern(
     return found
 
 
-def holding(strategy: InvariantStrategy, power: float = 1.0) -> np.ndarray:
+def holding(strategy: TranslationStrategy, power: float = 1.0) -> np.ndarray:
     """Return the chances (B, 2) that a report is of a pattern and the pattern does not hold the user, or does.
 
     The ratio of the two probabilities of a report is E^power, as it is at that many times epsilon.

@@ -19,7 +19,7 @@ from stratagem.auditor.partition import (
 )
 from stratagem.auditor.plan import Chosen, Plan, filled, matched
 from stratagem.auditor.pool import Pair, pooled
-from stratagem.strategies import InvariantStrategy
+from stratagem.strategies import TranslationStrategy
 from stratagem.strategies.orbit import on_cycles
 
 PAIRS = 16
@@ -31,7 +31,7 @@ ENTRIES = 1 << 24
 
 
 def choose(
-    strategy: InvariantStrategy, types: int, samples: int, level: float, rng: np.random.Generator
+    strategy: TranslationStrategy, types: int, samples: int, level: float, rng: np.random.Generator
 ) -> Chosen:
     """Return user types to test: all where there are no more than `types`, otherwise random pairs.
 
@@ -52,7 +52,7 @@ def choose(
     return Chosen(found.user_types, sum(one in firsts for one in found.user_types[4:]) + (found.drawn or 0))
 
 
-def plan(strategy: InvariantStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
+def plan(strategy: TranslationStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
     strategy = on_cycles(strategy)
     users = [np.array(_coordinates(one, strategy.sizes)) for one in user_types]
@@ -68,20 +68,20 @@ def plan(strategy: InvariantStrategy, user_types: Sequence[int], samples: int, l
     )
 
 
-def _pair(strategy: InvariantStrategy, u: np.ndarray, v: np.ndarray) -> Pair:
+def _pair(strategy: TranslationStrategy, u: np.ndarray, v: np.ndarray) -> Pair:
     partition, of_v = by_pair(strategy, u, v)
     numbers = _number(u, strategy.sizes), _number(v, strategy.sizes)
     return Pair(*numbers, partition.probabilities, of_v, partition.classes)
 
 
 def _promise(
-    strategy: InvariantStrategy, users: tuple[np.ndarray, np.ndarray], samples: int, level: float
+    strategy: TranslationStrategy, users: tuple[np.ndarray, np.ndarray], samples: int, level: float
 ) -> float:
     pair = _pair(strategy, *users)
     return best_event(pair.u, pair.v, (pair.of_u, pair.of_v), samples, level)[1]
 
 
-def _favoured(strategy: InvariantStrategy, user: np.ndarray) -> Favoured:
+def _favoured(strategy: TranslationStrategy, user: np.ndarray) -> Favoured:
     """Return the outputs whose pattern holds a user type (d,)."""
     found = by_holding(strategy, user)
     inside = np.arange(len(found.probabilities)) % 2 == 1
@@ -89,7 +89,7 @@ def _favoured(strategy: InvariantStrategy, user: np.ndarray) -> Favoured:
     return Favoured(inside, float(found.probabilities[inside].sum()), float(raised), found.classes)
 
 
-def _distances(strategy: InvariantStrategy, users: np.ndarray) -> np.ndarray:
+def _distances(strategy: TranslationStrategy, users: np.ndarray) -> np.ndarray:
     """Return for user types (t, d) how far around the cycles they are apart (t, t).
 
     It is 0 where attributes of one group do not differ alike: then the placement of a pattern would matter.
@@ -104,7 +104,9 @@ def _distances(strategy: InvariantStrategy, users: np.ndarray) -> np.ndarray:
     return np.where(alike, distance, 0.0)
 
 
-def _pairs(strategy: InvariantStrategy, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _pairs(
+    strategy: TranslationStrategy, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield random pairs of user types, whose difference is one and the same in a group of attributes."""
     sizes = np.array(strategy.sizes)
     for first, second in pairwise(_random(strategy.sizes, rng)):
@@ -122,7 +124,9 @@ def _random(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarr
         yield rng.integers(0, sizes)
 
 
-def _partitions(strategy: InvariantStrategy, user: np.ndarray, most: int) -> Iterator[tuple[str, Partition]]:
+def _partitions(
+    strategy: TranslationStrategy, user: np.ndarray, most: int
+) -> Iterator[tuple[str, Partition]]:
     """Yield the classes that are counted for a user type (d,), with the name of the check."""
     yield "outputs", by_output(strategy, user, most)
     yield "outputs", by_holding(strategy, user)

@@ -11,8 +11,8 @@ from stratagem.baselines.unary_encoding import symmetric_unary_encoding
 from stratagem.number import entries, integer
 from stratagem.privacy import ratio
 from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.two_level import DENSE
-from stratagem.strategies.views import View, Views
 
 LARGEST = 512
 """User types up to which comparisons try sketches."""
@@ -20,7 +20,7 @@ LARGEST = 512
 
 def count_mean_sketch(
     domain_size: int, epsilon: float, width: int = 64, hashes: int = 64, seed: int = 0
-) -> Views:
+) -> StratifiedProtocol:
     """Draw one of k hash functions into m values, send the hash's m bits, each flipped with one probability.
 
     The estimate here is least squares over the hash functions, unbiased where together they tell the values
@@ -41,7 +41,9 @@ def count_mean_sketch(
     """
     tables = hash_tables(domain_size, width, hashes, seed)
     oracle = symmetric_unary_encoding(width, epsilon)
-    return Views(tuple(View(table, oracle, 1 / hashes) for table in tables), total_known=False)
+    return StratifiedProtocol(
+        tuple(Partition(table, oracle, 1 / hashes) for table in tables), total_known=False
+    )
 
 
 def hadamard_count_mean_sketch(
@@ -83,31 +85,33 @@ def hash_tables(domain_size: int, width: int, hashes: int, seed: int) -> np.ndar
     return np.random.default_rng(seed).integers(0, width, (hashes, n))
 
 
-def count_mean_estimate(sketch: Views, totals: np.ndarray) -> np.ndarray:
+def count_mean_estimate(sketch: StratifiedProtocol, totals: np.ndarray) -> np.ndarray:
     """Return Apple's estimate m/(m - 1) (sum_l y_l[h_l(j)] - N/m) of every count x_j, (n,).
 
     y_l is the estimated histogram of the hashes of those who drew hash function l.
     """
-    m = sketch.views[0].oracle.domain_size
-    blocks = np.asarray(totals)[1:].reshape(len(sketch.views), 1 + m)
+    m = sketch.partitions[0].oracle.domain_size
+    blocks = np.asarray(totals)[1:].reshape(len(sketch.partitions), 1 + m)
     answers = [
-        view.oracle.reconstruct(own)[view.groups] for view, own in zip(sketch.views, blocks, strict=True)
+        partition.oracle.reconstruct(own)[partition.groups]
+        for partition, own in zip(sketch.partitions, blocks, strict=True)
     ]
     return m / (m - 1) * (np.sum(answers, axis=0) - totals[0] / m)
 
 
-def count_mean_bias(sketch: Views, x: np.ndarray) -> np.ndarray:
+def count_mean_bias(sketch: StratifiedProtocol, x: np.ndarray) -> np.ndarray:
     """Return the bias of `count_mean_estimate` under these hash functions, (n,).
 
     sum over u != j of x_u (m c_ju - 1)/(m - 1), where c_ju is the share of hash functions in which j and u
     collide. A uniformly random family has E[c_ju] = 1/m: the estimate is unbiased on average over hash
     functions, but for any that are fixed the bias does not shrink with more users.
     """
-    m, n = sketch.views[0].oracle.domain_size, sketch.domain_size
+    m, n = sketch.partitions[0].oracle.domain_size, sketch.domain_size
     together = sum(
-        ((view.groups[:, None] == view.groups).astype(float) for view in sketch.views), np.zeros((n, n))
+        ((partition.groups[:, None] == partition.groups).astype(float) for partition in sketch.partitions),
+        np.zeros((n, n)),
     )
-    collisions = (m * together / len(sketch.views) - 1) / (m - 1)
+    collisions = (m * together / len(sketch.partitions) - 1) / (m - 1)
     np.fill_diagonal(collisions, 0.0)
     return collisions @ np.asarray(x, dtype=float)
 

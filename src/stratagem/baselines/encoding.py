@@ -1,4 +1,4 @@
-"""Views through encodings: coarser pictures of the domain whose reports are too many for a matrix."""
+"""StratifiedProtocol through encodings: coarser pictures of the domain whose reports are too many for a matrix."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from stratagem.baselines.local_hashing import local_hashing
 from stratagem.baselines.unary_encoding import optimised_unary_encoding, symmetric_unary_encoding
-from stratagem.strategies.protocol import Protocol
-from stratagem.strategies.views import View, Views
+from stratagem.strategies.linear_protocol import LinearProtocol
+from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 
-ENCODINGS: Mapping[str, Callable[[int, float], Protocol]] = {
+ENCODINGS: Mapping[str, Callable[[int, float], LinearProtocol]] = {
     "optimised": optimised_unary_encoding,
     "symmetric": symmetric_unary_encoding,
     "hashing": local_hashing,
@@ -19,7 +19,9 @@ ENCODINGS: Mapping[str, Callable[[int, float], Protocol]] = {
 """Oracles by name: one bit for every cell, of least variance (OUE) or flipped alike (SUE), or a hash (OLH)."""
 
 
-def encode_view(views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str) -> Views:
+def encode_view(
+    views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str
+) -> StratifiedProtocol:
     """Draw a view, report the user's cell there through an encoding; least squares puts the cells together.
 
     Args:
@@ -38,7 +40,7 @@ def encode_view(views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float,
         raise ValueError(f"encoding is {encoding!r}; choose one of {', '.join(ENCODINGS)}.")
     oracle = ENCODINGS[encoding]
     drawn = (
-        View(view, oracle(int(view.max()) + 1, epsilon), float(share))
+        Partition(view, oracle(int(view.max()) + 1, epsilon), float(share))
         for view, share in zip(views, shares, strict=True)
     )
-    return Views(tuple(drawn))
+    return StratifiedProtocol(tuple(drawn))

@@ -12,12 +12,12 @@ from stratagem.baselines.encoding import ENCODINGS, encode_view
 from stratagem.baselines.marginal import Tables, check_tables
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
-from stratagem.strategies.views import Views
+from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
 
 def marginal_encoding(
     sizes: Sequence[int], epsilon: float, tables: Tables, encoding: str = "symmetric"
-) -> Views:
+) -> StratifiedProtocol:
     """Draw one of the tables, report the user's cell of it by an encoding.
 
     The estimate is the least-squares one, so that tables agree on what they share; the published MargRR

@@ -13,14 +13,14 @@ from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
 from stratagem.baselines.view import DESIGNED, report_view
 from stratagem.strategies import Randomiser
+from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.table_sampling import shares_by_cost
-from stratagem.strategies.views import View, Views
 
 
 def marginal_selection(
     sizes: Sequence[int], epsilon: float, tables: Tables, shares: Sequence[float] | None = None
-) -> Views:
+) -> StratifiedProtocol:
     """Draw one of the tables, report the user's cell of it by subset selection.
 
     The estimate is the least-squares one, so that tables agree on what they share.
@@ -42,21 +42,21 @@ def marginal_selection(
         Zhang et al., CALM, CCS 2018 (tables); Ye, Barg, IEEE Trans. Inf. Theory 2018 (subset selection).
 
     Example:
-        >>> views = marginal_selection((2, 2, 3), 1.0, tables=[(0, 1), (1, 2)], shares=[0.4, 0.6])
-        >>> [view.oracle.report for view in views.views]
+        >>> protocol = marginal_selection((2, 2, 3), 1.0, tables=[(0, 1), (1, 2)], shares=[0.4, 0.6])
+        >>> [partition.oracle.report for partition in protocol.partitions]
         ['1 of 4 values', '2 of 6 values']
     """
     check_tables(sizes, tables)
     chances = np.full(len(tables), 1 / len(tables)) if shares is None else np.asarray(shares, dtype=float)
     if chances.shape != (len(tables),):
         raise ValueError(f"{chances.size} shares were given for {len(tables)} tables: give each table one")
-    views = []
+    partitions = []
     for attributes, chance in zip(tables, chances, strict=True):
         cells = prod(sizes[i] for i in attributes)
         oracle = SubsetSelection.best(cells, epsilon)
         weight = float(chance) * oracle.eigenvalue * cells  # the table's part of Q^T D^-1 Q
-        views.append(View(table_cells(sizes, attributes), oracle, float(chance), weight))
-    return Views(tuple(views), total_known=True)
+        partitions.append(Partition(table_cells(sizes, attributes), oracle, float(chance), weight))
+    return StratifiedProtocol(tuple(partitions), total_known=True)
 
 
 def _by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarray:
@@ -84,9 +84,9 @@ def _told(sizes: Sequence[int], epsilon: float, tables: Tables, shares: np.ndarr
 
     Designs tell as much, and their reports can be counted: so a search may return them.
     """
-    views = [table_cells(sizes, attributes) for attributes in tables]
-    if max(int(view.max()) + 1 for view in views) <= DESIGNED:
-        return report_view(views, shares, epsilon, "design")
+    partitions = [table_cells(sizes, attributes) for attributes in tables]
+    if max(int(view.max()) + 1 for view in partitions) <= DESIGNED:
+        return report_view(partitions, shares, epsilon, "design")
     return marginal_selection(sizes, epsilon, tables, shares.tolist())
 
 

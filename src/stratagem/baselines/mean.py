@@ -15,10 +15,10 @@ from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.number import finite
 from stratagem.numeric.linalg import centre, rank_one_factor
 from stratagem.privacy import check, ratio
+from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.matrix import MatrixStrategy, written_out
 from stratagem.strategies.number_law import Hybrid, Piecewise, TwoEnds
 from stratagem.strategies.number_report import NumberReport
-from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
 
 SWITCH = 0.61
@@ -102,7 +102,7 @@ def _scaled(values: ArrayLike) -> np.ndarray:
 
 
 def _tuned(
-    mechanism: Callable[[np.ndarray, float], Strategy | Protocol],
+    mechanism: Callable[[np.ndarray, float], Strategy | LinearProtocol],
 ) -> Callable[[Setting, float], Candidates]:
     """Return what tries a mechanism where the queries are multiples of one query and of the total."""
 

@@ -9,7 +9,7 @@ from stratagem.baselines.encoding import ENCODINGS, encode_view
 from stratagem.baselines.hierarchical import node_views
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.tree import screen
-from stratagem.strategies.views import Views
+from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
 
 def tree_encoding(
@@ -18,7 +18,7 @@ def tree_encoding(
     branching: int = 4,
     encoding: str = "optimised",
     levels: ArrayLike | None = None,
-) -> Views:
+) -> StratifiedProtocol:
     """Draw a level of a B-ary tree over the domain, report the user's node there by an encoding.
 
     Levels as in `hierarchical`. The estimate is the least-squares one with the root fixed to the number of

@@ -1,4 +1,4 @@
-"""Views: coarser pictures of the domain, one drawn and told through an oracle."""
+"""StratifiedProtocol: coarser pictures of the domain, one drawn and told through an oracle."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from stratagem.baselines.projective_geometry import LARGEST, projective_geometry
 from stratagem.baselines.randomised_response import randomised_response
 from stratagem.baselines.subset_design import subset_design
 from stratagem.privacy import ratio
+from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
 
@@ -104,7 +104,7 @@ def two_valued(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
     return strategy.matrix > np.sqrt(low * high)[:, None], low
 
 
-def strength(oracle: Strategy | Protocol) -> float:
+def strength(oracle: Strategy | LinearProtocol) -> float:
     """Return the mean eigenvalue of an oracle's information on its k cells, away from their total.
 
     Of a strategy it is tr(M - 11^T/k)/(k - 1), where a row of lower value theta that is high on a share f
@@ -114,7 +114,7 @@ def strength(oracle: Strategy | Protocol) -> float:
     k = oracle.domain_size
     if k == 1:
         return 0.0
-    if isinstance(oracle, Protocol):
+    if isinstance(oracle, LinearProtocol):
         return (k - 1) / float(oracle.second_moments(np.eye(k) - 1 / k).sum())
     if isinstance(oracle, TwoLevelStrategy):
         f, lower = oracle.sizes / k, oracle.theta

@@ -1,4 +1,4 @@
-"""Views: contingency tables of a few attributes each, from which smaller tables are read."""
+"""StratifiedProtocol: contingency tables of a few attributes each, from which smaller tables are read."""
 
 from __future__ import annotations
 

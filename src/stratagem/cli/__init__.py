@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from stratagem.cli import (
-    adoption,
     aggregate,
     audit,
     bound,
@@ -20,6 +19,7 @@ from stratagem.cli import (
     count,
     estimate,
     export,
+    import_matrix,
     listing,
     optimise,
     randomise,
@@ -72,7 +72,7 @@ app.command()(report.report)
 app.command()(simulate.simulate)
 app.command()(count.count)
 app.command()(export.export)
-app.command("import")(adoption.import_matrix)
+app.command("import")(import_matrix.import_matrix)
 app.command()(randomise.randomise)
 app.command()(aggregate.aggregate)
 app.command()(estimate.estimate)
@@ -147,7 +147,7 @@ def _sentence(error: ValueError) -> str:
         case AnonymousReportsError():
             return f"{error.fact}: {aggregate.ANONYMOUS_ADVICE}"
         case BareMatrixError():
-            return f"{error.fact}: {adoption.conversion(error.path)}"
+            return f"{error.fact}: {import_matrix.conversion(error.path)}"
         case InvalidValuesError():
             return f"{error.fact}: {source.invalid_advice(error)}"
     return translated(str(error))

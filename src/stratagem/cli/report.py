@@ -19,7 +19,7 @@ from stratagem.cli.progress import note, progress
 from stratagem.cli.request import Request, Saved, requesting_or_saved
 
 if TYPE_CHECKING:
-    from stratagem.report import Origin
+    from stratagem.report import Provenance
     from stratagem.solvers import Auto, Solver
     from stratagem.study.solution import Solution
 
@@ -72,14 +72,14 @@ def _budgets(over: str | None) -> list[float] | None:
 def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapping[str, Any]) -> None:
     from stratagem.export.saved import read_saved
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.report import Origin, report_saved
+    from stratagem.report import Provenance, report_saved
 
     saved = read_saved(asked.file)
     python = ""
     if isinstance(saved, Mechanism):
         objective = "" if not asked.options else f", objective={asked.objective!r}"
         python = f"import stratagem as st\n\nst.load_mechanism({str(asked.file)!r}).report('report.html'{objective})"
-    origin = Origin(_command(str(asked.file), {**asked.options, **own}), python, asked.file.name)
+    origin = Provenance(_command(str(asked.file), {**asked.options, **own}), python, asked.file.name)
     with progress("rating"):
         report_saved(out, saved, objective=asked.objective, origin=origin, budgets=budgets)
 
@@ -88,7 +88,7 @@ def _write_found(
     out: Path, request: Request, budgets: list[float] | None, own: Mapping[str, Any], *, quick: bool
 ) -> None:
     from stratagem.mechanism.attribute import described_attributes
-    from stratagem.report import Subject, along, write_page
+    from stratagem.report import ReportContent, along, write_page
     from stratagem.study.optimisation import optimise
 
     options = {"objective": request.objective, "prior": request.prior}
@@ -106,7 +106,7 @@ def _write_found(
         note("ended by hand: the budgets that were reached are here, the others are not")
     with keeping():
         stated = described_attributes(request.workload.domain, **request.values)
-    write_page(out, Subject(solution, request.name, line, _origin(request, own), stated=stated))
+    write_page(out, ReportContent(solution, request.name, line, _origin(request, own), stated=stated))
 
 
 def _hurried(solver: Solver | Auto) -> Solver | Auto:
@@ -117,10 +117,10 @@ def _hurried(solver: Solver | Auto) -> Solver | Auto:
     return replace(solver, gap=max(own, NEAR))
 
 
-def _origin(request: Request, own: Mapping[str, Any]) -> Origin:
-    from stratagem.report import Origin
+def _origin(request: Request, own: Mapping[str, Any]) -> Provenance:
+    from stratagem.report import Provenance
 
-    return Origin(_command(request.name, {**request.options, **own}), _python(request))
+    return Provenance(_command(request.name, {**request.options, **own}), _python(request))
 
 
 def _command(name: str, options: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ def simulate(
     from stratagem.export.saved import read_saved
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.number import spread
-    from stratagem.strategies import InvariantStrategy
+    from stratagem.strategies import TranslationStrategy
 
     policy = read_policy(data, invalid, missing, clip)
     stored = read_saved(file)
@@ -55,7 +55,7 @@ def simulate(
         values = read_values(domain, edges, labels)
         users = read(data, domain, read_sources(domain, column, values, stated), policy)
         runs = {"repetitions": repetitions, "seed": seed, "attributes": _attributes(stored, values)}
-        if isinstance(stored.strategy, InvariantStrategy):
+        if isinstance(stored.strategy, TranslationStrategy):
             result = try_out(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
         else:
             result = run(stored.workload, stored.strategy, users.x, **runs, prior=stored.prior)

@@ -5,7 +5,7 @@ properties and sha256, the hash of the canonical form (UTF-8, keys sorted, no sp
 A closed form is {"kind": its name}. A table is {"kind": "table", "name", "total", "columns"}: the base64 text of
 its numbers, column by column, unsigned, big-endian, each in the fewest bytes that hold the total.
 
-A stranger checks a table in a few lines: every column sums to the total, no number is more than 1/alpha times
+Anybody checks a table in a few lines: every column sums to the total, no number is more than 1/alpha times
 its neighbour in the next column.
 """
 

@@ -15,13 +15,13 @@ from stratagem.estimation.invariant.window import WindowReconstruction
 from stratagem.estimation.postprocessing import RECOMMENDED, Method, named, recommended
 from stratagem.estimation.published import Published
 from stratagem.estimation.reconstruction import About, Reconstruction
-from stratagem.strategies import InvariantStrategy, OrbitStrategy, Protocol, Randomiser
+from stratagem.strategies import LinearProtocol, OrbitStrategy, Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.attribute import Attribute
 
 
 def estimate(
-    strategy: Randomiser | InvariantStrategy,
+    strategy: Randomiser | TranslationStrategy,
     counts: Counts,
     workload: Workload,
     *,
@@ -66,11 +66,11 @@ def estimate(
     check_confidence(confidence)
     if about not in ("users", "population"):
         raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         reconstruction = _invariant(strategy, counts, prior, chosen)
     else:
         counts = counts.dense() if isinstance(counts, SparseCounts) else counts
-        protocol = isinstance(strategy, Protocol)
+        protocol = isinstance(strategy, LinearProtocol)
         reconstruction = (
             Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
         )
@@ -81,7 +81,7 @@ def estimate(
 
 
 def _invariant(
-    strategy: InvariantStrategy, counts: Counts, prior: np.ndarray | None, method: Method
+    strategy: TranslationStrategy, counts: Counts, prior: np.ndarray | None, method: Method
 ) -> Reconstruction:
     """Return a reconstruction that can do what is asked: tables, the covariance of all cells, or the matrix."""
     if prior is not None or method.name == "ibu":

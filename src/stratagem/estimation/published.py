@@ -11,7 +11,7 @@ from stratagem.accuracy import check_seen
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.reconstruction import MAX_USERS
 from stratagem.prior import uniform
-from stratagem.strategies import Protocol
+from stratagem.strategies import LinearProtocol
 from stratagem.workloads import Workload
 
 
@@ -20,12 +20,12 @@ from stratagem.workloads import Workload
 class Published(DenseReconstruction):
     """x_hat = the published estimate from a protocol's totals (k,), linear in them and unbiased."""
 
-    protocol: Protocol
+    protocol: LinearProtocol
     totals: np.ndarray
     """Totals of the reports (k,), their number first."""
 
     @staticmethod
-    def of(protocol: Protocol, totals: np.ndarray) -> Published:
+    def of(protocol: LinearProtocol, totals: np.ndarray) -> Published:
         """Check the totals and reconstruct.
 
         Raises:

@@ -40,7 +40,7 @@ from stratagem.number import count_text
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.screen import brief
-from stratagem.strategies import InvariantStrategy
+from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.attribute import Attribute
 from stratagem.workloads.serial import to_data
@@ -254,7 +254,7 @@ def _check_domain(strategy: Exact, domain: Domain) -> None:
         raise ValueError(
             f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
         )
-    if isinstance(strategy, InvariantStrategy) and strategy.sizes != domain.sizes:
+    if isinstance(strategy, TranslationStrategy) and strategy.sizes != domain.sizes:
         raise ValueError(
             "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
             "the workload"

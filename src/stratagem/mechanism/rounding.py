@@ -12,7 +12,7 @@ from stratagem.accuracy import objective
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
 from stratagem.mechanism.translates import TranslatesTable
-from stratagem.strategies import InvariantStrategy, MatrixStrategy, TwoLevelStrategy
+from stratagem.strategies import MatrixStrategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.strategies.levels import two_levels
 from stratagem.strategies.two_level import pack
 from stratagem.workloads import Workload
@@ -58,7 +58,7 @@ def nearest_table(
 def _forms(strategy: Exact) -> Iterator[tuple[Exact, int]]:
     """Yield what may be rounded, with its bits: the matrix, finer, then its patterns, which add a few outputs."""
     yield strategy, WEIGHT_BITS
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         return
     yield strategy, MOST_BITS
     if isinstance(strategy, MatrixStrategy):
@@ -82,7 +82,7 @@ def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Tabl
             "promise what it measures, or optimise again"
         )
     bound = exp_below(epsilon.numerator, epsilon.denominator)
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         return _translates(strategy, bound)
     if isinstance(strategy, TwoLevelStrategy):
         return _two_level(strategy, bound)
@@ -127,7 +127,7 @@ def _lower_level(ratio: float, bound: int) -> int:
     return max(-(-(HIGH << SCALE) // bound), math.ceil(Fraction(HIGH) / Fraction(ratio)))
 
 
-def _translates(strategy: InvariantStrategy, bound: int) -> TranslatesTable:
+def _translates(strategy: TranslationStrategy, bound: int) -> TranslatesTable:
     """Round the chances p of drawing each pattern, w_b ~ p_b (1 + (E - 1) |T_b|/cells_b) being those of a report.
 
     Patterns that are drawn less than once in 2^32 times are left out. What whole numbers leave of 2^32 goes to

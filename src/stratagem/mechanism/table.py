@@ -13,10 +13,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from stratagem.mechanism.client import HIGH, WEIGHT_BITS
-from stratagem.strategies import InvariantStrategy, MatrixStrategy, Strategy, TwoLevelStrategy
+from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.strategies.matrix import check_values
 
-Exact = Strategy | InvariantStrategy
+Exact = Strategy | TranslationStrategy
 """What whole numbers can hold."""
 BLOCK = 1 << 15
 """Users drawn together: their numbers stay in the cache."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratagem.mechanism.client import HIGH
 from stratagem.mechanism.table import Table, decode, encode
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, OrbitStrategy, Pattern
+from stratagem.strategies import JuntaStrategy, OrbitStrategy, Pattern, TranslationStrategy
 
 
 @final
@@ -38,12 +38,12 @@ class TranslatesTable(Table):
     low: int
 
     @property
-    def strategy(self) -> InvariantStrategy:
+    def strategy(self) -> TranslationStrategy:
         """The strategy that clients follow: E = 2^52/low, and w of the patterns that are kept."""
         return self._strategy
 
     @cached_property
-    def _strategy(self) -> InvariantStrategy:
+    def _strategy(self) -> TranslationStrategy:
         kept = np.array(
             [
                 weight * (self.low + (HIGH - self.low) * (pattern.size / pattern.cells))

@@ -6,13 +6,22 @@ from numpy.typing import ArrayLike
 
 from stratagem.objective.average import Average
 from stratagem.objective.minimax import Minimax
-from stratagem.objective.objective import Near, Objective
+from stratagem.objective.objective import Objective, WarmStart
 from stratagem.objective.worst_case import WorstCase
 from stratagem.objective.worst_query import WorstQuery
 from stratagem.prior import check_prior
 from stratagem.workloads import Workload
 
-__all__ = ["KINDS", "Average", "Minimax", "Near", "Objective", "WorstCase", "WorstQuery", "named_objective"]
+__all__ = [
+    "KINDS",
+    "Average",
+    "Minimax",
+    "Objective",
+    "WarmStart",
+    "WorstCase",
+    "WorstQuery",
+    "named_objective",
+]
 
 KINDS: dict[str, type[Objective]] = {leaf.kind: leaf for leaf in (Average, WorstCase, WorstQuery)}
 

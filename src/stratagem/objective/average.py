@@ -11,8 +11,8 @@ import numpy as np
 from stratagem.accuracy import Accuracy, objective
 from stratagem.bounds import Bounds, Duals, lower_bounds, noiseless, tighten
 from stratagem.numeric.linalg import factor
-from stratagem.objective.objective import AVERAGE, Near, Objective
-from stratagem.strategies import InvariantStrategy, Randomiser, Strategy
+from stratagem.objective.objective import AVERAGE, Objective, WarmStart
+from stratagem.strategies import Randomiser, Strategy, TranslationStrategy
 
 
 @final
@@ -40,13 +40,13 @@ class Average(Objective):
         """Return (L - offset)/n, the variance that a user adds where L is `value`, at least zero."""
         return max(0.0, value - self.offset) / self.workload.scale
 
-    def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
         F = self.factor if isinstance(strategy, Strategy) else None
         return objective(self.workload, strategy, F, prior)
 
     def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
     ) -> float:
         """Return L(Q)."""
         return accuracy.objective
@@ -55,7 +55,9 @@ class Average(Objective):
         """Return the bounds on L(Q)."""
         return lower_bounds(self.workload, epsilon, self.prior, duals)
 
-    def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
+    def tightened(
+        self, bounds: Bounds, epsilon: float, near: WarmStart, gap: float, seconds: float
+    ) -> Bounds:
         """Return tighter bounds on L(Q)."""
         return tighten(
             bounds, self.workload, epsilon, near.objective, gap, seconds, near.patterns, self.prior

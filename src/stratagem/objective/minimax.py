@@ -12,9 +12,9 @@ import numpy as np
 from stratagem.bounds import Bounds, Duals
 from stratagem.numeric.attempt import attempted
 from stratagem.objective.average import Average
-from stratagem.objective.objective import Near, Objective
+from stratagem.objective.objective import Objective, WarmStart
 from stratagem.prior import uniform
-from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.difference import differences
 
@@ -47,7 +47,7 @@ class Minimax(Objective):
         """Number k of variances."""
 
     @abstractmethod
-    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return all of them (k,), per user, with the reconstruction of `prior`."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Minimax(Objective):
         return self.mixed(uniform(self.size))
 
     @final
-    def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
         """Return the largest variance."""
         return self.largest(self.variances(strategy, prior))
 
@@ -87,7 +87,9 @@ class Minimax(Objective):
         return max(moved, key=lambda bounds: bounds.best)
 
     @final
-    def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
+    def tightened(
+        self, bounds: Bounds, epsilon: float, near: WarmStart, gap: float, seconds: float
+    ) -> Bounds:
         """Return these bounds or those of the mixture played last, made tight, whichever are better."""
         if near.objective <= bounds.best * (1 + gap):
             return bounds

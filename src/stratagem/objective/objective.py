@@ -12,7 +12,7 @@ import numpy as np
 from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds, Duals
 from stratagem.prior import uniform
-from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
 
 AVERAGE = "average"
@@ -20,7 +20,7 @@ AVERAGE = "average"
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
+class WarmStart:
     """What a search leaves for the bounds to start from; none of it needs to be trusted."""
 
     objective: float = math.inf
@@ -42,7 +42,7 @@ class Objective(ABC):
     """Probabilities of the user types (n,); None for 1/n."""
 
     @abstractmethod
-    def value(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
         """Return the objective of `strategy` with the reconstruction of `prior`.
 
         Raises:
@@ -51,7 +51,7 @@ class Objective(ABC):
 
     @abstractmethod
     def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
     ) -> float:
         """Return the same from the accuracy that is already known."""
 
@@ -60,7 +60,9 @@ class Objective(ABC):
         """Return lower bounds on the objective of every unbiased strategy; `duals` if they are known already."""
 
     @abstractmethod
-    def tightened(self, bounds: Bounds, epsilon: float, near: Near, gap: float, seconds: float) -> Bounds:
+    def tightened(
+        self, bounds: Bounds, epsilon: float, near: WarmStart, gap: float, seconds: float
+    ) -> Bounds:
         """Return the bounds with expensive ones added while they leave more than a gap (see `tighten`)."""
 
     @final

@@ -13,7 +13,7 @@ from stratagem.objective.average import Average
 from stratagem.objective.least_favourable import least_favourable_prior
 from stratagem.objective.minimax import Minimax
 from stratagem.objective.pairwise import pairwise_types
-from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.strategies import Randomiser, TranslationStrategy
 
 
 @final
@@ -28,12 +28,12 @@ class WorstCase(Minimax):
         """Number n of user types."""
         return self.workload.domain_size
 
-    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return t_u (n,)."""
         return evaluate(self.rest, strategy, prior).per_type
 
     def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
     ) -> float:
         """Return max_u t_u."""
         known = self.rest is self.workload

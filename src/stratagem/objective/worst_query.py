@@ -13,7 +13,7 @@ from stratagem.objective.average import Average
 from stratagem.objective.least_favourable import least_favourable_queries
 from stratagem.objective.minimax import Minimax
 from stratagem.objective.pairwise import pairwise_queries
-from stratagem.strategies import InvariantStrategy, Randomiser
+from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import explicit
 
 QUERIES = 1 << 22
@@ -43,13 +43,13 @@ class WorstQuery(Minimax):
         """Number p of queries."""
         return len(self.rows)
 
-    def variances(self, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
         """Return Var_i (p,) of one user of random type."""
-        matrix = strategy.dense() if isinstance(strategy, InvariantStrategy) else strategy
+        matrix = strategy.dense() if isinstance(strategy, TranslationStrategy) else strategy
         return per_query_variance(self.rest, matrix, self.shares, prior)
 
     def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
     ) -> float:
         """Return max_i Var_i."""
         return self.value(strategy, prior)

@@ -14,14 +14,14 @@ from stratagem.plots.table import draw_bands
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-    from stratagem.strategies import InvariantStrategy, Pattern
+    from stratagem.strategies import Pattern, TranslationStrategy
 
 SHOWN = 6
 """Patterns over several attributes that are drawn, the most likely ones."""
 ACROSS = 3
 
 
-def draw_patterns(figure: FigureBase, strategy: InvariantStrategy) -> None:
+def draw_patterns(figure: FigureBase, strategy: TranslationStrategy) -> None:
     """Draw patterns with their weights: as bands where they lie on one cycle, else the most likely ones as tables.
 
     The rows of a table are the values of the pattern's first attributes, its columns those of the others.
@@ -32,7 +32,7 @@ def draw_patterns(figure: FigureBase, strategy: InvariantStrategy) -> None:
         _draw_tables(figure, strategy)
 
 
-def _draw_cycle(figure: FigureBase, strategy: InvariantStrategy) -> None:
+def _draw_cycle(figure: FigureBase, strategy: TranslationStrategy) -> None:
     axes = figure.subplots()
     cycle = strategy.patterns[0].cells
     levels = np.stack([_centred(pattern.inside) for pattern in strategy.patterns])
@@ -48,7 +48,7 @@ def _draw_cycle(figure: FigureBase, strategy: InvariantStrategy) -> None:
     axes.set_xlabel(f"place (dark: {ratio_text(strategy.epsilon)} × as likely)")
 
 
-def _draw_tables(figure: FigureBase, strategy: InvariantStrategy) -> None:
+def _draw_tables(figure: FigureBase, strategy: TranslationStrategy) -> None:
     chosen = np.argsort(-strategy.weights, kind="stable")[:SHOWN]
     across = min(ACROSS, len(chosen))
     grid = figure.subplots(-(-len(chosen) // across), across, squeeze=False).ravel()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-    from stratagem.strategies import InvariantStrategy, Randomiser
+    from stratagem.strategies import Randomiser, TranslationStrategy
     from stratagem.workloads import Workload
     from stratagem.workloads.naming import Naming
 
@@ -36,7 +36,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def draw_errors(
     figure: FigureBase,
     naming: Naming,
-    strategy: Randomiser | InvariantStrategy,
+    strategy: Randomiser | TranslationStrategy,
     prior: np.ndarray | None,
     bound: float | None,
 ) -> None:
@@ -116,7 +116,7 @@ def _draw_kinds(axes: Axes, errors: np.ndarray, kinds: dict[str, np.ndarray]) ->
 
 
 def _draw_types(
-    axes: Axes, workload: Workload, strategy: Randomiser | InvariantStrategy, prior: np.ndarray | None
+    axes: Axes, workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
 ) -> np.ndarray:
     """Draw and return the root mean square over queries for users of each type."""
     errors = np.sqrt(evaluate(workload, strategy, prior).per_type / workload.queries)

@@ -15,7 +15,7 @@ from stratagem.plots.pattern import draw_patterns
 from stratagem.plots.query_axis import NAMES
 from stratagem.plots.query_error import draw_errors, upright
 from stratagem.plots.table import draw_table
-from stratagem.strategies import InvariantStrategy, Protocol
+from stratagem.strategies import LinearProtocol, TranslationStrategy
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ BESIDE = 4.5
 
 def plot_strategy(
     workload: Workload,
-    strategy: Randomiser | InvariantStrategy,
+    strategy: Randomiser | TranslationStrategy,
     path: str | Path | None = None,
     width: float | None = None,
     *,
@@ -63,18 +63,18 @@ def plot_strategy(
 
 
 def draw_strategy(
-    figure: FigureBase, strategy: Randomiser | InvariantStrategy, attributes: Sequence[Attribute]
+    figure: FigureBase, strategy: Randomiser | TranslationStrategy, attributes: Sequence[Attribute]
 ) -> None:
     """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol."""
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         draw_patterns(figure, strategy)
-    elif isinstance(strategy, Protocol):
+    elif isinstance(strategy, LinearProtocol):
         _write_protocol(figure, strategy)
     else:
         draw_table(figure.subplots(), strategy, attributes)
 
 
-def _write_protocol(figure: FigureBase, protocol: Protocol) -> None:
+def _write_protocol(figure: FigureBase, protocol: LinearProtocol) -> None:
     """Say what one user sends: reports that are sets, hashes or real vectors have no table to draw."""
     axes = figure.subplots()
     axes.axis("off")

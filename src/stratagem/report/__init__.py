@@ -8,15 +8,15 @@ from pathlib import Path
 from stratagem.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.objective import Average
-from stratagem.report.line import along
+from stratagem.report.budget_sweep import along
+from stratagem.report.content import Provenance, ReportContent, rated
 from stratagem.report.page import check_page, write_page
-from stratagem.report.subject import Origin, Subject, rated
 from stratagem.study.solution import Solution
 from stratagem.workloads.serial import to_data
 
 __all__ = [
-    "Origin",
-    "Subject",
+    "Provenance",
+    "ReportContent",
     "along",
     "check_page",
     "rated",
@@ -39,7 +39,7 @@ def report_solution(
     for one in found.values():
         _check_alike(solution, one)
     line = along(solution, list(found), found.__getitem__) if found else along(solution)
-    return write_page(target, Subject(solution, name, line, Origin()))
+    return write_page(target, ReportContent(solution, name, line, Provenance()))
 
 
 def report_saved(
@@ -47,7 +47,7 @@ def report_saved(
     saved: Mechanism | StoredStrategy,
     *,
     objective: str = Average.kind,
-    origin: Origin | None = None,
+    origin: Provenance | None = None,
     budgets: Iterable[float] | None = None,
 ) -> Path:
     """Write the report of a saved strategy, at its own budget beside what is published at others.
@@ -58,7 +58,7 @@ def report_saved(
     target, solution = check_page(path), rated(saved, objective)
     mechanism = saved if isinstance(saved, Mechanism) else None
     line = along(solution, budgets)
-    return write_page(target, Subject(solution, saved.name, line, origin or Origin(), mechanism))
+    return write_page(target, ReportContent(solution, saved.name, line, origin or Provenance(), mechanism))
 
 
 def _check_alike(solution: Solution, other: Solution) -> None:

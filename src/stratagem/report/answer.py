@@ -13,8 +13,8 @@ from stratagem.number import spread, users_text
 from stratagem.plots.figure import page
 from stratagem.plots.query_axis import NAMES
 from stratagem.plots.query_error import draw_errors, upright
+from stratagem.report.content import ReportContent
 from stratagem.report.picture import WIDTH, figure
-from stratagem.report.subject import Subject
 from stratagem.report.wording import count
 
 HEIGHT = 3.0
@@ -24,7 +24,7 @@ SHOWN = 12
 HEADINGS = ("query", "largest deviation per user", "users for 1\u00a0%")
 
 
-def answers(subject: Subject) -> Markup:
+def answers(subject: ReportContent) -> Markup:
     """Return the error of every query, as a picture and, where it can be told by query, as a table."""
     solution = subject.solution
     workload, strategy, prior = solution.workload, solution.strategy, solution.prior
@@ -40,7 +40,7 @@ def answers(subject: Subject) -> Markup:
     return joined(element("div", shown), element("div", _numbers(subject)))
 
 
-def _numbers(subject: Subject) -> Markup:
+def _numbers(subject: ReportContent) -> Markup:
     solution = subject.solution
     try:
         variances = largest_variances(solution.workload, solution.strategy, solution.prior)

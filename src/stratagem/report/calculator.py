@@ -5,7 +5,7 @@ from __future__ import annotations
 from stratagem.accuracy import ERROR
 from stratagem.markup import Markup, details, element, joined, table
 from stratagem.number import users_text
-from stratagem.report.subject import Subject
+from stratagem.report.content import ReportContent
 from stratagem.study.comparison import OPTIMISED
 from stratagem.study.comparison_sweep import BOUND
 
@@ -17,7 +17,7 @@ all queries for the least favourable user type; errors half as large need four t
 )
 
 
-def numbers(subject: Subject) -> dict[str, object]:
+def numbers(subject: ReportContent) -> dict[str, object]:
     """Return what the page computes with, by mechanism and budget: the variance of an answer per user.
 
     In the mean over the queries and for the least accurate answer, for the least favourable user type. A standard
@@ -36,7 +36,7 @@ def numbers(subject: Subject) -> dict[str, object]:
     }
 
 
-def calculator(subject: Subject) -> Markup:
+def calculator(subject: ReportContent) -> Markup:
     """Return the controls, the place of the chart, and everything it shows as a table."""
     many = len(subject.line.sweep.places)
     return joined(
@@ -51,7 +51,7 @@ def calculator(subject: Subject) -> Markup:
     )
 
 
-def _names(subject: Subject) -> dict[str, tuple[str, str]]:
+def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:
     """Return for every line of the sweep what it is called here, and its kind."""
     deltas = {row.mechanism: row for one in subject.line.sweep.comparisons for row in one.rows if row.delta}
     names = {
@@ -73,7 +73,7 @@ def _modes() -> Markup:
     return element("fieldset", element("legend", "Find"), *options)
 
 
-def _slider(many: int, subject: Subject) -> Markup:
+def _slider(many: int, subject: ReportContent) -> Markup:
     epsilon = subject.solution.epsilon
     place = subject.line.sweep.places.index(epsilon)
     label = element(
@@ -104,7 +104,7 @@ def _chart() -> Markup:
     return element("div", id="chart", role="img", aria_label="Users needed over ε")
 
 
-def _caption(subject: Subject) -> list[str]:
+def _caption(subject: ReportContent) -> list[str]:
     missing = sorted(subject.line.left_out.items())
     sentences = [READING]
     if not subject.line.sweep.complete:
@@ -116,7 +116,7 @@ def _caption(subject: Subject) -> list[str]:
     return sentences + [f"ε = {epsilon:g} is left out: {why} " for epsilon, why in missing]
 
 
-def _table(subject: Subject, *, least_accurate: bool = False) -> Markup:
+def _table(subject: ReportContent, *, least_accurate: bool = False) -> Markup:
     line = subject.line.sweep
     needed = line.users_needed(least_accurate=least_accurate)
     rows = [

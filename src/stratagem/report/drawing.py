@@ -7,10 +7,10 @@ import numpy as np
 from stratagem.markup import Markup, details, joined, table
 from stratagem.plots.figure import page
 from stratagem.plots.strategy import draw_strategy
+from stratagem.report.content import ReportContent
 from stratagem.report.picture import WIDTH, figure
-from stratagem.report.subject import Subject
 from stratagem.report.wording import count, odds, percent
-from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.strategies import Strategy, TranslationStrategy
 
 HEIGHT = 3.2
 """Inches of the picture."""
@@ -18,12 +18,12 @@ SHOWN = 20
 """Reports or patterns in the table."""
 
 
-def drawing(subject: Subject) -> Markup:
+def drawing(subject: ReportContent) -> Markup:
     """Return the picture of the strategy with a sentence on how to read it, and its likeliest parts."""
     strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
         draw_strategy(drawn, strategy, subject.attributes)
-    if isinstance(strategy, InvariantStrategy):
+    if isinstance(strategy, TranslationStrategy):
         reading = (
             "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
             f"A report is {times} times as likely for a user whose values lie in its dark cells as for another."
@@ -39,8 +39,8 @@ def drawing(subject: Subject) -> Markup:
     return joined(shown, details("The likeliest of them as a table", _parts(strategy)))
 
 
-def _parts(strategy: Strategy | InvariantStrategy) -> Markup:
-    if isinstance(strategy, InvariantStrategy):
+def _parts(strategy: Strategy | TranslationStrategy) -> Markup:
+    if isinstance(strategy, TranslationStrategy):
         headings = ("pattern", "probability", "cells", "of them dark", "placements")
         rows = [
             (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
@@ -72,7 +72,7 @@ def _parts(strategy: Strategy | InvariantStrategy) -> Markup:
     return table(f"Reports, {_some(len(rows), strategy.outputs)}", headings, rows)
 
 
-def _cells(strategy: InvariantStrategy, b: int) -> tuple[str, str, str]:
+def _cells(strategy: TranslationStrategy, b: int) -> tuple[str, str, str]:
     pattern = strategy.patterns[b]
     sizes = " × ".join(map(str, pattern.sizes))
     return f"{count(pattern.cells)} ({sizes})", count(pattern.size), count(strategy.placements[b])

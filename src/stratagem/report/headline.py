@@ -6,7 +6,7 @@ import math
 
 from stratagem.markup import Markup, element, joined, table
 from stratagem.number import number_text
-from stratagem.report.subject import Subject
+from stratagem.report.content import ReportContent
 from stratagem.report.wording import BEST, above, at_most, count, counted, odds
 from stratagem.solvers import Status
 from stratagem.workloads.attribute import Attribute
@@ -15,7 +15,7 @@ SHOWN = 12
 """Attributes, and values of one, that are written out."""
 
 
-def title(subject: Subject) -> str:
+def title(subject: ReportContent) -> str:
     """Return the page's title: what is asked and how close to the best possible unbiased mechanism it is."""
     gap = subject.solution.gap
     if not math.isfinite(gap):
@@ -24,7 +24,7 @@ def title(subject: Subject) -> str:
     return f"{subject.name} at ε = {subject.solution.epsilon:g}: {close}the best possible unbiased mechanism"
 
 
-def summary(subject: Subject) -> Markup:
+def summary(subject: ReportContent) -> Markup:
     """Return the page's first paragraphs."""
     solution = subject.solution
     types = counted(solution.workload.domain_size, "user type")
@@ -37,7 +37,7 @@ def summary(subject: Subject) -> Markup:
     return joined(element("p", asked, class_="lede"), element("p", found, class_="lede"), _facts(subject))
 
 
-def domain(subject: Subject) -> Markup:
+def domain(subject: ReportContent) -> Markup:
     """Return the table of attributes."""
     attributes = subject.attributes
     rows = [(one.name, count(one.size), _values(one)) for one in attributes[:SHOWN]]
@@ -59,7 +59,7 @@ def _values(attribute: Attribute) -> str:
     return words.join(some) + unit
 
 
-def _facts(subject: Subject) -> Markup:
+def _facts(subject: ReportContent) -> Markup:
     solution = subject.solution
     per_type = " per user type" if solution.per_type else ""
     facts = {

@@ -14,12 +14,12 @@ from stratagem.mechanism.webpage import shipped
 from stratagem.plots import check_matplotlib
 from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, numbers
+from stratagem.report.comparison_section import comparison_section
+from stratagem.report.content import ReportContent
 from stratagem.report.drawing import drawing
 from stratagem.report.headline import domain, summary, title
-from stratagem.report.promise import promise, threats
+from stratagem.report.privacy_section import privacy_section, threats
 from stratagem.report.reproduction import reproduction
-from stratagem.report.standing import standing
-from stratagem.report.subject import Subject
 
 SUFFIXES = (".html", ".htm")
 
@@ -35,7 +35,7 @@ def check_page(path: str | Path) -> Path:
     return target
 
 
-def write_page(path: str | Path, subject: Subject) -> Path:
+def write_page(path: str | Path, subject: ReportContent) -> Path:
     """Write the report as one HTML file, complete or not at all; the same subject makes the same bytes.
 
     Raises:
@@ -48,7 +48,7 @@ def write_page(path: str | Path, subject: Subject) -> Path:
     return target
 
 
-def page(subject: Subject) -> str:
+def page(subject: ReportContent) -> str:
     """Return the page; its policy names style and script by their hashes and forbids the network."""
     style, script = Markup(shipped("page.css").decode() + _shipped("report.css")), _shipped("report.js")
     return Template(_shipped("report.html")).substitute(
@@ -63,8 +63,8 @@ def page(subject: Subject) -> str:
         numbers=island(numbers(subject)),
         drawing=drawing(subject),
         answers=answers(subject),
-        standing=standing(subject),
-        promise=promise(subject),
+        standing=comparison_section(subject),
+        promise=privacy_section(subject),
         threats=threats(),
         reproduction=reproduction(subject),
     )

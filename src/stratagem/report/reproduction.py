@@ -9,7 +9,7 @@ from importlib.metadata import version
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import publications, readable
 from stratagem.markup import Markup, details, element, joined, table
-from stratagem.report.subject import Subject
+from stratagem.report.content import ReportContent
 from stratagem.strategies import Strategy
 from stratagem.workloads.serial import to_data
 
@@ -51,7 +51,7 @@ assert all(max(row) <= min(row) * allowed for row in numbers)
 STRANGER = """\
 import json
 from pathlib import Path
-from stratagem.auditor.stranger import recheck  # shares no code with the client that ships
+from stratagem.auditor.independent_check import recheck  # shares no code with the client that ships
 
 assert recheck(json.loads(Path({file}).read_bytes())).holds
 """
@@ -71,7 +71,7 @@ solution.mechanism().save("checked.ldp.json", overwrite=True)  # refused unless 
 """
 
 
-def reproduction(subject: Subject) -> Markup:
+def reproduction(subject: ReportContent) -> Markup:
     """Return commands, versions, the check of the certificate, and references."""
     origin = subject.origin
     parts = []
@@ -102,7 +102,7 @@ def reproduction(subject: Subject) -> Markup:
     )
 
 
-def check(subject: Subject) -> str:
+def check(subject: ReportContent) -> str:
     """Return a program that checks the privacy of the strategy, and raises if it does not hold."""
     solution, mechanism = subject.solution, subject.mechanism
     if mechanism is not None:
@@ -119,13 +119,13 @@ def check(subject: Subject) -> str:
     return lines
 
 
-def _words(subject: Subject) -> str:
+def _words(subject: ReportContent) -> str:
     if subject.mechanism is None:
         return "This program checks the strategy that was found above:"
     return "This program checks the bundle in whole numbers, and nothing in it is trusted:"
 
 
-def _references(subject: Subject) -> Markup:
+def _references(subject: ReportContent) -> Markup:
     shown = {row.mechanism for one in subject.line.sweep.comparisons for row in one.rows}
     rows = [(one.name, one.title, readable(one.reference)) for one in BASELINES if one.name in shown]
     return table("Published mechanisms on this page", ("mechanism", "what it is", "reference"), rows, 3)

@@ -16,8 +16,8 @@ import numpy as np
 from stratagem.bounds import Duals
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
 from stratagem.prior import uniform
-from stratagem.solvers.room import make_room
-from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.solvers.compiled_code import release_compiled_code
+from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.workloads import Workload
 
 TARGET_STEPS = 6
@@ -149,7 +149,7 @@ class Solver(ABC):
         """Return the state one step on, with an objective that is no larger."""
 
     @abstractmethod
-    def finish(self, problem: Problem, state: Any) -> Strategy | InvariantStrategy:
+    def finish(self, problem: Problem, state: Any) -> Strategy | TranslationStrategy:
         """Return the strategy of a state: columns sum to one, measured epsilon within the budget."""
 
 
@@ -170,7 +170,7 @@ class Search:
 
 def search(solver: Solver, problem: Problem, on_step: Callback | None = None) -> Search:
     """Run a solver from each of its starts and keep the best state; Ctrl-C ends only the search."""
-    make_room()
+    release_compiled_code()
     found, began = Search(), time.perf_counter()
     try:
         for start in range(solver.limits.restarts):
@@ -182,7 +182,7 @@ def search(solver: Solver, problem: Problem, on_step: Callback | None = None) ->
     return found
 
 
-def excess(value: float, bound: float) -> float:
+def relative_gap(value: float, bound: float) -> float:
     """Return value / bound - 1; at a bound of zero, infinity unless the value is zero too."""
     if bound > 0:
         return value / bound - 1
@@ -198,7 +198,7 @@ def _descend(
     for step in range(limits.max_steps + 1):
         best = found.keep(state)
         trace.append(state.objective)
-        gap = excess(best, problem.lower_bound)
+        gap = relative_gap(best, problem.lower_bound)
         found.history.append(Step(start, step, trace[-1], best, gap, time.perf_counter() - began))
         if on_step is not None and on_step(found.history[-1]):
             return Status.STOPPED

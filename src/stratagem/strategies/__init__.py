@@ -2,8 +2,8 @@
 
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.bloom import BloomFilters
-from stratagem.strategies.invariant import InvariantStrategy
 from stratagem.strategies.junta import JuntaStrategy
+from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.local_hashing import LocalHashing
 from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
@@ -11,25 +11,25 @@ from stratagem.strategies.number_law import Hybrid, NumberLaw, Piecewise, TwoEnd
 from stratagem.strategies.number_report import NumberReport
 from stratagem.strategies.orbit import OrbitStrategy
 from stratagem.strategies.pattern import Pattern
-from stratagem.strategies.protocol import Protocol
 from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle
 from stratagem.strategies.table_sampling import TableSampling
+from stratagem.strategies.translation import TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_encoding import UnaryEncoding
-from stratagem.strategies.views import View, Views
 
-Randomiser = Strategy | Protocol
+Randomiser = Strategy | LinearProtocol
 """What a user can run: finitely many reports behind linear maps, or a rule with its published estimator."""
 
 __all__ = [
     "AdditiveNoise",
     "BloomFilters",
     "Hybrid",
-    "InvariantStrategy",
     "JuntaStrategy",
     "Laplace",
+    "LinearProtocol",
     "LocalHashing",
     "MatrixStrategy",
     "Noise",
@@ -37,18 +37,18 @@ __all__ = [
     "NumberLaw",
     "NumberReport",
     "OrbitStrategy",
+    "Partition",
     "Pattern",
     "Piecewise",
-    "Protocol",
     "Randomiser",
     "Spherical",
     "Strategy",
+    "StratifiedProtocol",
     "SubsetSelection",
     "SupportOracle",
     "TableSampling",
+    "TranslationStrategy",
     "TwoEnds",
     "TwoLevelStrategy",
     "UnaryEncoding",
-    "View",
-    "Views",
 ]

@@ -11,14 +11,14 @@ import numpy as np
 from stratagem.number import numbers
 from stratagem.numeric.linalg import PseudoInverse, RegularInverse, centre, inverse
 from stratagem.screen import brief
+from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.noise import Noise
-from stratagem.strategies.protocol import Protocol
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class AdditiveNoise(Protocol):
+class AdditiveNoise(LinearProtocol):
     """Every user sends z = A e_u + noise: the matrix mechanism run on one's own data vector.
 
     The noise has mean zero and covariance v I. A user's data vector is a unit vector, so what is protected is

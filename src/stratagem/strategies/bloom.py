@@ -13,8 +13,8 @@ import numpy as np
 from stratagem.numeric.linalg import PseudoInverse, pseudo_inverse
 from stratagem.screen import brief
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums
+from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.matrix import check_counts, check_values
-from stratagem.strategies.protocol import Protocol
 
 COHORT = np.dtype("<u4")
 """How a report names its cohort."""
@@ -22,7 +22,7 @@ COHORT = np.dtype("<u4")
 
 @final
 @dataclass(frozen=True, eq=False)
-class BloomFilters(Protocol):
+class BloomFilters(LinearProtocol):
     """Draw one of C cohorts, send the cohort's Bloom filter of the value, every bit noisy.
 
     A bit that the filter sets is reported as one with probability p, any other with q < p. Given the cohort,

@@ -11,13 +11,13 @@ from typing import final
 import numpy as np
 
 from stratagem.screen import brief
-from stratagem.strategies.invariant import InvariantStrategy, checked
 from stratagem.strategies.pattern import Pattern
+from stratagem.strategies.translation import TranslationStrategy, checked
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class JuntaStrategy(InvariantStrategy):
+class JuntaStrategy(TranslationStrategy):
     """Mixture of juntas: a report is a pattern b, the attributes it was placed on, and a translate.
 
     M has the eigenvalue sum_b w_b E[|x_b^(chi)|^2] at a character chi, the expectation over placements. With

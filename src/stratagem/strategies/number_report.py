@@ -9,9 +9,9 @@ import numpy as np
 
 from stratagem.number import numbers
 from stratagem.screen import brief
+from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.number_law import NumberLaw
-from stratagem.strategies.protocol import Protocol
 
 BLOCK = 1 << 22
 """Reports that are drawn at once."""
@@ -19,7 +19,7 @@ BLOCK = 1 << 22
 
 @final
 @dataclass(frozen=True, eq=False)
-class NumberReport(Protocol):
+class NumberReport(LinearProtocol):
     """Every user sends a report z of the own number t_u in [-1, 1], unbiased, by a law of its own.
 
     The score is s = 1/n + (z - mean t) g with g = f/||f||^2, f = t - mean t: the data vector is seen along f, and

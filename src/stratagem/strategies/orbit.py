@@ -9,13 +9,13 @@ from typing import final
 import numpy as np
 
 from stratagem.screen import brief
-from stratagem.strategies.invariant import InvariantStrategy, checked
 from stratagem.strategies.pattern import Pattern
+from stratagem.strategies.translation import TranslationStrategy, checked
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class OrbitStrategy(InvariantStrategy):
+class OrbitStrategy(TranslationStrategy):
     """Mixture of orbits: a report is a pattern b and one of its translates on Z_N1 x ... x Z_Nd.
 
     Q[(b, g), u] = w_b x_b(u - g). With cycles as long as the attributes the information matrix M is invariant,
@@ -60,7 +60,7 @@ class OrbitStrategy(InvariantStrategy):
         return total
 
 
-def on_cycles(strategy: InvariantStrategy) -> InvariantStrategy:
+def on_cycles(strategy: TranslationStrategy) -> TranslationStrategy:
     """Return the same outputs over one attribute where all attributes share one cycle, else the strategy itself."""
     if strategy.lengths == strategy.sizes:
         return strategy

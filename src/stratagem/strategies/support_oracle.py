@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.strategies.protocol import Protocol
+from stratagem.strategies.linear_protocol import LinearProtocol
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def independent(n: int, p: float, q: float) -> Pairs:
     return Pairs(q * (1 - q), q, p * (1 - p) + (n - 1) * q * (1 - q), 1 - p - q)
 
 
-class SupportOracle(Protocol):
+class SupportOracle(LinearProtocol):
     """A report supports a set S of values: the user's own with probability p, every other with q < p.
 
     The score s = (1_S - q)/d, d = p - q, has mean e_u. With c_u = e_u - 1/n its second moments are

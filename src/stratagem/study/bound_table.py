@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
 from stratagem.number import number_text, ratio, real
-from stratagem.objective import Average, Near, named_objective
+from stratagem.objective import Average, WarmStart, named_objective
 from stratagem.screen import brief
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
@@ -185,5 +185,5 @@ def _bounds(
     aim = named_objective(objective, workload, prior)
     bounds = aim.bounds(epsilon)
     if seconds > 0 and bounds.exact is None:
-        return aim.tightened(bounds, epsilon, Near(), TIGHT, seconds)
+        return aim.tightened(bounds, epsilon, WarmStart(), TIGHT, seconds)
     return bounds

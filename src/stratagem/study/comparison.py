@@ -24,8 +24,8 @@ from stratagem.objective import Average, Objective
 from stratagem.prior import check_prior
 from stratagem.screen import WIDTH, brief, html_table
 from stratagem.solvers import Auto, Callback, Solver
-from stratagem.solvers.solver import excess
-from stratagem.strategies import InvariantStrategy
+from stratagem.solvers.solver import relative_gap
+from stratagem.strategies import TranslationStrategy
 from stratagem.study.alignment import aligned
 from stratagem.study.comparison_row import Row
 from stratagem.study.optimisation import optimise
@@ -189,7 +189,7 @@ class Comparison:
         ]
 
     def _numbers(self, row: Row) -> tuple[str, ...]:
-        over = f"{100 * excess(row.value, self.least):+.1f} %"
+        over = f"{100 * relative_gap(row.value, self.least):+.1f} %"
         if row.error is None or self.users is None:
             return number_text(row.objective), over
         return number_text(row.error), f"{100 * row.error / self.users:.3g} %", over
@@ -267,7 +267,7 @@ def compare(
     """
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
     solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
-    if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, InvariantStrategy):
+    if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, TranslationStrategy):
         solution = replace(solution, baselines=rank_baselines(workload, solution.epsilon, solution.aim))
     if more := tuple(also):
         ranked = rank_also(solution.baselines, more, solution.epsilon, solution.aim)

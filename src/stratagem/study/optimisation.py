@@ -14,7 +14,7 @@ from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
 from stratagem.catalogue.preset import solver_of
-from stratagem.objective import Average, Minimax, Near, Objective, named_objective
+from stratagem.objective import Average, Minimax, Objective, WarmStart, named_objective
 from stratagem.prior import uniform
 from stratagem.privacy import check
 from stratagem.solvers import (
@@ -32,10 +32,10 @@ from stratagem.solvers import (
     Status,
     search,
 )
-from stratagem.solvers.certified.saddle import Saddle, Standing
-from stratagem.solvers.certified.support import support
-from stratagem.solvers.solver import excess
-from stratagem.strategies import InvariantStrategy, Strategy, TableSampling
+from stratagem.solvers.certified.high_sets import high_sets
+from stratagem.solvers.certified.saddle import Saddle, SaddleState
+from stratagem.solvers.solver import relative_gap
+from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike, Workload
@@ -122,7 +122,7 @@ def optimise(
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
         )
-        near = Near(best.objective, None if dense is None else support(dense), _mixture(found))
+        near = WarmStart(best.objective, None if dense is None else high_sets(dense), _mixture(found))
         bounds = aim.tightened(bounds, epsilon, near, wanted, allowed)
     solution = Solution(
         aim,
@@ -131,7 +131,7 @@ def optimise(
         best.accuracy,
         best.objective,
         bounds,
-        _verdict(best.status, excess(best.objective, bounds.best), chosen.limits.gap),
+        _verdict(best.status, relative_gap(best.objective, bounds.best), chosen.limits.gap),
         best.maker,
         reason if best.maker == type(chosen).__name__ else UNBEATEN,
         time.perf_counter() - began,
@@ -147,7 +147,7 @@ def optimise(
 class _Best:
     """The strategy to return, who made it and what it is worth."""
 
-    strategy: Strategy | InvariantStrategy
+    strategy: Strategy | TranslationStrategy
     prior: np.ndarray | None
     """The prior of its reconstruction."""
     accuracy: Accuracy
@@ -160,7 +160,7 @@ class _Fallback(NamedTuple):
     """A baseline that has finitely many outputs, as a solution must."""
 
     contender: Contender
-    strategy: Strategy | InvariantStrategy
+    strategy: Strategy | TranslationStrategy
 
 
 def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
@@ -211,7 +211,7 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | 
     finite = [
         _Fallback(one, one.strategy)
         for one in baselines
-        if isinstance(one.strategy, Strategy | InvariantStrategy)
+        if isinstance(one.strategy, Strategy | TranslationStrategy)
     ]
     if all(isinstance(one.strategy, TableSampling) for one in baselines):
         return None
@@ -234,7 +234,7 @@ def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search
 def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
     """Return whether a baseline that may be returned attains the bound, so that no search can find better."""
     fits = most is None or fallback.strategy.outputs <= most
-    return fits and excess(fallback.contender.objective, bounds.best) <= ROUNDING
+    return fits and relative_gap(fallback.contender.objective, bounds.best) <= ROUNDING
 
 
 def _best(
@@ -262,7 +262,7 @@ def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -
     """Return what the search found, None where that is nothing or cannot answer the workload."""
     if found.best is None:
         return None
-    prior = found.best.found.prior if isinstance(found.best, Standing) else aim.prior
+    prior = found.best.found.prior if isinstance(found.best, SaddleState) else aim.prior
     try:
         strategy = solver.finish(problem, found.best)
         accuracy = evaluate(problem.workload, strategy, prior)
@@ -274,7 +274,7 @@ def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -
 
 def _mixture(found: Search) -> np.ndarray | None:
     """Return the adversary's best play, the even one before it moved, None without an adversary."""
-    if not isinstance(found.best, Standing):
+    if not isinstance(found.best, SaddleState):
         return None
     return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))
 

@@ -23,7 +23,7 @@ from stratagem.objective import Average, Objective
 from stratagem.solvers.junta.published_junta import published_juntas
 from stratagem.solvers.junta.sampled_table import sampled_tables
 from stratagem.solvers.junta.signatures import searchable
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, Randomiser, TableSampling
+from stratagem.strategies import JuntaStrategy, Randomiser, TableSampling, TranslationStrategy
 from stratagem.workloads import Workload
 
 OPTIMISED = "optimised"
@@ -40,7 +40,7 @@ class Contender:
     mechanism: str
     parameters: str
     """The tuned parameters in words, empty where there are none."""
-    strategy: Randomiser | InvariantStrategy | TableSampling
+    strategy: Randomiser | TranslationStrategy | TableSampling
     objective: float
     workload: Workload
     prior: np.ndarray | None = None

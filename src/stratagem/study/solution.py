@@ -16,8 +16,8 @@ from stratagem.bounds import Bounds
 from stratagem.number import count_text
 from stratagem.objective import Average, Objective
 from stratagem.screen import brief, html_table
-from stratagem.solvers.solver import Status, Step, excess
-from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.solvers.solver import Status, Step, relative_gap
+from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Contender
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import counts_users
@@ -39,7 +39,7 @@ class Solution:
     """What was asked for: the workload and how the variances of its answers add up."""
     epsilon: float
     """The budget that was asked for; `strategy.epsilon` is what was measured."""
-    strategy: Strategy | InvariantStrategy
+    strategy: Strategy | TranslationStrategy
     accuracy: Accuracy
     """Exact variances of the strategy on the workload."""
     objective: float
@@ -87,7 +87,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """objective / lower bound - 1: the strategy is at most this far from the best possible unbiased one."""
-        return excess(self.objective, self.lower_bound)
+        return relative_gap(self.objective, self.lower_bound)
 
     @property
     def least_variance(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.reconstruction import check_number, impossible_report, whole_counts
-from stratagem.strategies import InvariantStrategy
+from stratagem.strategies import TranslationStrategy
 from stratagem.strategies.orbit import on_cycles
 from stratagem.workloads import Workload
 from stratagem.workloads.merged import merged
@@ -52,14 +52,14 @@ class Placed:
 class Evidence:
     """A strategy and the reports that it made."""
 
-    strategy: InvariantStrategy
+    strategy: TranslationStrategy
     """Over one attribute where all attributes of the domain share one cycle."""
     counts: SparseCounts
     sizes: tuple[int, ...]
     """Those of the domain's attributes."""
 
     @staticmethod
-    def of(strategy: InvariantStrategy, counts: Counts) -> Evidence:
+    def of(strategy: TranslationStrategy, counts: Counts) -> Evidence:
         """Check the counts.
 
         Raises:

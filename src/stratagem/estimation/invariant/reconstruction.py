@@ -22,7 +22,7 @@ from stratagem.estimation.invariant.line import Line
 from stratagem.estimation.invariant.margin import TableReconstruction
 from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
 from stratagem.number import count_text, entries
-from stratagem.strategies import InvariantStrategy, OrbitStrategy
+from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
@@ -49,7 +49,7 @@ class InvariantReconstruction(Reconstruction):
     """What was counted already."""
 
     @staticmethod
-    def of(strategy: InvariantStrategy, counts: Counts) -> InvariantReconstruction:
+    def of(strategy: TranslationStrategy, counts: Counts) -> InvariantReconstruction:
         """Check the counts.
 
         Raises:

@@ -8,7 +8,7 @@ from stratagem.accuracy import evaluate
 from stratagem.collection.tally import counted
 from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
 from stratagem.estimation.simulation import Simulation, check_runs
-from stratagem.strategies import InvariantStrategy
+from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.attribute import Attribute
 from stratagem.workloads.naming import Naming
@@ -19,7 +19,7 @@ ROUNDING = 1e-12
 
 def try_out(
     workload: Workload,
-    strategy: InvariantStrategy,
+    strategy: TranslationStrategy,
     coordinates: np.ndarray,
     users: np.ndarray,
     *,
@@ -69,7 +69,7 @@ def try_out(
     )
 
 
-def _predicted(workload: Workload, strategy: InvariantStrategy, values: np.ndarray) -> float:
+def _predicted(workload: Workload, strategy: TranslationStrategy, values: np.ndarray) -> float:
     """Return the exact total variance of the answers, sum_u x_u t_u."""
     accuracy = evaluate(workload, strategy)
     per_type, chosen = accuracy.per_type, list(accuracy.attributes or range(len(strategy.sizes)))

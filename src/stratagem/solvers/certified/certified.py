@@ -12,7 +12,10 @@ import numpy as np
 from stratagem.bounds.formulas import total_term
 from stratagem.numeric.linalg import centred_factor
 from stratagem.privacy import ratio
+from stratagem.solvers.certified.column_generation import ColumnGenerationState, SearchContext
 from stratagem.solvers.certified.design import Arithmetic, Design
+from stratagem.solvers.certified.feasible_design import project_to_feasible
+from stratagem.solvers.certified.high_sets import high_sets, translates
 from stratagem.solvers.certified.patterns import (
     EXHAUSTIVE,
     SPREAD,
@@ -23,9 +26,6 @@ from stratagem.solvers.certified.patterns import (
     published_patterns,
 )
 from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
-from stratagem.solvers.certified.repair import exact
-from stratagem.solvers.certified.round import Round, Tools
-from stratagem.solvers.certified.support import support, translates
 from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.solver import Limits, Problem, Solver
@@ -104,7 +104,7 @@ class Certified(Solver):
         starts = (2 if self.resume is None else 1) + self.restarts
         return Limits(steps, starts, self.tolerance, patience, self.max_seconds, self.gap)
 
-    def begin(self, problem: Problem, start: int, best: Any) -> Round | Polish:
+    def begin(self, problem: Problem, start: int, best: Any) -> ColumnGenerationState | Polish:
         """Build the first patterns and their weights; where rows are polished, the gradient's start comes first."""
         n, now = problem.workload.domain_size, time.perf_counter()
         if self.outputs is not None and self.outputs < n:
@@ -132,14 +132,16 @@ class Certified(Solver):
         first = self._next(problem, fresh, patterns, p)
         return self._translated(problem, fresh, first) if self.translated else first
 
-    def _translated(self, problem: Problem, fresh: Round, first: Round | Polish) -> Round | Polish:
+    def _translated(
+        self, problem: Problem, fresh: ColumnGenerationState, first: ColumnGenerationState | Polish
+    ) -> ColumnGenerationState | Polish:
         """Return the round of the translates that `Orbit` finds where these are better than the first one."""
         orbit, accuracy = Orbit(seed=self.seed).solve(problem.workload, problem.epsilon)
         if accuracy.objective >= first.objective:
             return first
         return self._next(problem, fresh, *translates(orbit, self.rows(orbit.domain_size)))
 
-    def retarget(self, problem: Problem, state: Round) -> Round:
+    def retarget(self, problem: Problem, state: ColumnGenerationState) -> ColumnGenerationState:
         """Return the round of another workload or prior, with the patterns and probabilities of this one."""
         rng = state.tools.rng if state.tools else np.random.default_rng(self.seed)
         fresh = self._fresh(problem, rng, time.perf_counter(), state.end)
@@ -150,7 +152,9 @@ class Certified(Solver):
         steps = steps if numbers.n <= EXHAUSTIVE else max(4, steps // 4)
         return replace(fresh, design=numbers.improved(design.patterns, design.p, None, steps))
 
-    def _fresh(self, problem: Problem, rng: np.random.Generator, now: float, end: float) -> Round:
+    def _fresh(
+        self, problem: Problem, rng: np.random.Generator, now: float, end: float
+    ) -> ColumnGenerationState:
         """Return the round before the first patterns, closed where the workload asks for the total alone."""
         n = problem.workload.domain_size
         V = centred(problem.workload, problem.prior).gram
@@ -158,14 +162,18 @@ class Certified(Solver):
         total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
         if not V.any():
-            return Round(None, total, 0.0, None, end, closed=True)
+            return ColumnGenerationState(None, total, 0.0, None, end, closed=True)
         E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
         deadline = now + SHARE * (end - now) if self._polishes(problem) else end
         field = field_factor(problem.target.information)
-        return Round(None, total, scale, Tools(numbers, problem.target, field, E, rng, deadline), end)
+        return ColumnGenerationState(
+            None, total, scale, SearchContext(numbers, problem.target, field, E, rng, deadline), end
+        )
 
-    def advance(self, problem: Problem, state: Round | Polish) -> Round | Polish:
+    def advance(
+        self, problem: Problem, state: ColumnGenerationState | Polish
+    ) -> ColumnGenerationState | Polish:
         """Add undervalued patterns, improve all weights, drop idle rows; or take some gradient steps."""
         if isinstance(state, Polish):
             return descended(problem, state)
@@ -183,9 +191,11 @@ class Certified(Solver):
             return reached(problem, state)
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
-        return exact(state.design, ratio(problem.epsilon), problem.shares, self.outputs)
+        return project_to_feasible(state.design, ratio(problem.epsilon), problem.shares, self.outputs)
 
-    def _next(self, problem: Problem, state: Round, patterns: np.ndarray, p: np.ndarray) -> Round | Polish:
+    def _next(
+        self, problem: Problem, state: ColumnGenerationState, patterns: np.ndarray, p: np.ndarray
+    ) -> ColumnGenerationState | Polish:
         """Return the round with better weights for these patterns, from p; when rounds no longer pay, polish."""
         tools, n = state.tools, patterns.shape[1]
         assert tools is not None
@@ -194,10 +204,10 @@ class Certified(Solver):
         state = replace(state, design=design, trace=(*state.trace, design.value))
         if self.outputs is None or not self._polishes(problem) or not self._exhausted(state, tools):
             return state
-        rows = exact(design, tools.E, problem.shares, self.outputs)
+        rows = project_to_feasible(design, tools.E, problem.shares, self.outputs)
         return descended(problem, descent(problem, rows, self.outputs, state.end, self.seed))
 
-    def _exhausted(self, state: Round, tools: Tools) -> bool:
+    def _exhausted(self, state: ColumnGenerationState, tools: SearchContext) -> bool:
         """Return whether the rounds have gained too little of late, or had their number or their time."""
         trace, late = state.trace, time.perf_counter() > tools.deadline
         if late or len(trace) > self.max_steps:
@@ -219,7 +229,7 @@ class Certified(Solver):
         """Return the number of rows to work with."""
         return self.outputs or max(512, int(1024 * math.sqrt(n)), 20 * n)
 
-    def _first(self, problem: Problem, tools: Tools) -> np.ndarray:
+    def _first(self, problem: Problem, tools: SearchContext) -> np.ndarray:
         """Return the first patterns: all of them on small domains, else random and published ones."""
         domain, n = problem.workload.domain, problem.workload.domain_size
         if n <= EXHAUSTIVE:
@@ -229,12 +239,12 @@ class Certified(Solver):
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
         if self.start is not None and n < SPREAD * (1 + tools.E):
-            families.append(support(self.start, count // 2))
+            families.append(high_sets(self.start, count // 2))
             count -= len(families[-1])
         families.append(tools.fields(count))
         return distinct(np.concatenate(families))
 
-    def _undervalued(self, tools: Tools, design: Design) -> np.ndarray:
+    def _undervalued(self, tools: SearchContext, design: Design) -> np.ndarray:
         """Return new patterns of positive score, the best first."""
         n = design.patterns.shape[1]
         if not np.isfinite(design.p).all():
@@ -248,7 +258,7 @@ class Certified(Solver):
         order = order[score[order] > 1e-6]
         return distinct(found[order], design.patterns)[: max(64, self.rows(n) // 4)]
 
-    def _limited(self, tools: Tools, design: Design) -> Design:
+    def _limited(self, tools: SearchContext, design: Design) -> Design:
         """Drop the rows that hardly matter, and as many more as `outputs` asks for, a third at a time."""
         order = np.argsort(-design.p)
         needed = int(np.searchsorted(np.cumsum(design.p[order]), 1 - NEGLIGIBLE)) + 1

@@ -10,8 +10,8 @@ import numpy as np
 from stratagem.objective import Minimax
 from stratagem.prior import uniform
 from stratagem.solvers.certified.certified import Certified
+from stratagem.solvers.certified.column_generation import ColumnGenerationState
 from stratagem.solvers.certified.polish import Polish
-from stratagem.solvers.certified.round import Round
 from stratagem.solvers.solver import Limits, Problem, Solver, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture
@@ -62,12 +62,12 @@ class Saddle(Solver):
         steps, inner = self.inner.max_steps + self.moves, self.inner
         return Limits(steps, 1, 0.0, steps, inner.max_seconds, inner.gap)
 
-    def begin(self, problem: Problem, start: int, best: Any) -> Standing:
+    def begin(self, problem: Problem, start: int, best: Any) -> SaddleState:
         """Begin with the even mixture."""
         even = self._problem(problem, None)
         return self._average(problem, even, _round(self.inner.begin(even, start, None)), None)
 
-    def advance(self, problem: Problem, state: Standing) -> Standing:
+    def advance(self, problem: Problem, state: SaddleState) -> SaddleState:
         """Go on with the even mixture until it is solved, then answer the adversary."""
         case = self._problem(problem, state.mixture)
         if state.mixture is None or state.best is None:
@@ -81,9 +81,9 @@ class Saddle(Solver):
         close = found.value <= (1 + CLOSE) * problem.lower_bound
         patience = self.patience if ratios[-1] <= EVEN else LONGER * self.patience
         idle = _idle(trace, patience, self.tolerance) and _idle(ratios, patience, self.tolerance)
-        return Standing(answer, found, best.onwards(), best, trace, ratios, close or idle)
+        return SaddleState(answer, found, best.onwards(), best, trace, ratios, close or idle)
 
-    def finish(self, problem: Problem, state: Standing) -> Strategy:
+    def finish(self, problem: Problem, state: SaddleState) -> Strategy:
         """Return the strategy of a state."""
         return state.found.strategy
 
@@ -113,18 +113,20 @@ class Saddle(Solver):
         case = self.aim.even if mixture is None else self.aim.mixed(mixture)
         return Problem(case.workload, problem.epsilon, problem.lower_bound, case.prior)
 
-    def _average(self, problem: Problem, case: Problem, answer: Round, last: Standing | None) -> Standing:
+    def _average(
+        self, problem: Problem, case: Problem, answer: ColumnGenerationState, last: SaddleState | None
+    ) -> SaddleState:
         """Return the standing of a round of the even mixture; once that is solved the adversary may move."""
         strategy = self.inner.finish(case, answer)
         given = self._answer(strategy, case.prior)
         found = given.unless(last and last.found)
         trace = (*(last.trace if last else ()), answer.objective)
         if not (stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps):
-            return Standing(answer, found, None, None, trace, (), answer.stuck)
+            return SaddleState(answer, found, None, None, trace, (), answer.stuck)
         even = Play(uniform(self.aim.size), given.variances, 1.0)
         first = self.aim.least_favourable(problem.epsilon)
         close = found.value <= (1 + CLOSE) * problem.lower_bound
-        return Standing(answer, found, first, even, (found.value,), (found.value / even.mean,), close)
+        return SaddleState(answer, found, first, even, (found.value,), (found.value / even.mean,), close)
 
 
 def _idle(trace: tuple[float, ...], moves: int, tolerance: float) -> bool:
@@ -132,9 +134,9 @@ def _idle(trace: tuple[float, ...], moves: int, tolerance: float) -> bool:
     return len(trace) > moves and trace[-1] > (1 - tolerance) * trace[-1 - moves]
 
 
-def _round(state: Round | Polish) -> Round:
+def _round(state: ColumnGenerationState | Polish) -> ColumnGenerationState:
     """Return the state of a solver that does not polish."""
-    assert isinstance(state, Round), "the inner solver must not polish"
+    assert isinstance(state, ColumnGenerationState), "the inner solver must not polish"
     return state
 
 
@@ -184,10 +186,10 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class SaddleState:
     """Where the game stands."""
 
-    round: Round
+    round: ColumnGenerationState
     """The answer to the mixture played last."""
     found: Answer
     """The best of them all."""

@@ -24,8 +24,8 @@ from stratagem.solvers.orbit.orbit import LARGEST
 from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Limits, Problem, Solver
-from stratagem.strategies import InvariantStrategy, JuntaStrategy, Pattern
-from stratagem.strategies.invariant import OUTPUTS
+from stratagem.strategies import JuntaStrategy, Pattern, TranslationStrategy
+from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.merged import is_table_of_all
 
 FIRST = 0.3
@@ -153,7 +153,7 @@ class Junta(Solver):
         weights[: len(keep)] += state.weights[keep]
         return _weighed(problem, replace(state, pool=pool, weights=weights, number=state.number + 1))
 
-    def finish(self, problem: Problem, state: Mixture) -> InvariantStrategy:
+    def finish(self, problem: Problem, state: Mixture) -> TranslationStrategy:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs.
 
         A large table of all attributes is served by one set of cells and its multiples where that is better.

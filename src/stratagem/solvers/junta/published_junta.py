@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.privacy import ratio
 from stratagem.strategies import JuntaStrategy, Pattern
-from stratagem.strategies.invariant import OUTPUTS
+from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.spectrum import Spectrum, Type
 
 CELL = "marginal-response"

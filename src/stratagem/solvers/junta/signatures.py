@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.solvers.junta.character import Characters
 from stratagem.solvers.junta.published_junta import axes_of, maximal
 from stratagem.solvers.junta.signature import Signature
-from stratagem.strategies.invariant import OUTPUTS
+from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, harmonics
 from stratagem.workloads.spectrum import Spectrum, Type

@@ -73,7 +73,7 @@ def import_matrix(
     """Check a strategy matrix made elsewhere (outputs x user types) and write it as a bundle."""
     from stratagem.file.target import check_target
     from stratagem.file.toml import naming
-    from stratagem.mechanism.adoption import adopt
+    from stratagem.mechanism.matrix_import import import_matrix
     from stratagem.mechanism.matrix_input import read_probabilities
     from stratagem.mechanism.mechanism import SUFFIX
 
@@ -82,7 +82,7 @@ def import_matrix(
     check_free(out, force=force)
     given, belief = read_probabilities(matrix, variable), read_prior(prior, asked)
     with naming(str(matrix)):
-        adopted = adopt(
+        adopted = import_matrix(
             given,
             asked,
             epsilon,

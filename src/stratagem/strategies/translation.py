@@ -21,7 +21,7 @@ WEIGHT_ERROR = 1e-12
 """Largest distance of the sum of weights from one."""
 
 
-class InvariantStrategy(ABC):
+class TranslationStrategy(ABC):
     """Reports (b, placement, shift g) with Pr[. | u] = w_b/placements_b x_b(u_placed - g), x_b = s_b/(1^T s_b).
 
     A pattern b is a set T_b of cells of a few axes, s_b = 1 + (E - 1) 1_(T_b). Every axis is placed on an
@@ -250,7 +250,7 @@ class InvariantStrategy(ABC):
         return attributes
 
 
-def checked(strategy: InvariantStrategy) -> np.ndarray:
+def checked(strategy: TranslationStrategy) -> np.ndarray:
     """Return the weights of a strategy as a read-only array, after checking all its parts.
 
     Raises:
@@ -289,7 +289,7 @@ def checked(strategy: InvariantStrategy) -> np.ndarray:
     return weights
 
 
-def _check_pattern(strategy: InvariantStrategy, pattern: Pattern) -> None:
+def _check_pattern(strategy: TranslationStrategy, pattern: Pattern) -> None:
     for group, size in zip(pattern.axes, pattern.sizes, strict=True):
         known = 0 <= group < len(strategy.groups)
         if not known or strategy.cycles[strategy.groups[group][0]] != size:

@@ -19,7 +19,7 @@ Solve = Callable[[float], Solution]
 
 
 @dataclass(frozen=True)
-class Line:
+class BudgetSweep:
     """What was computed at every budget."""
 
     sweep: Sweep
@@ -36,7 +36,9 @@ def around(epsilon: float) -> tuple[float, ...]:
     return tuple(epsilon * factor for factor in FACTORS if MINIMUM <= epsilon * factor <= MAXIMUM)
 
 
-def along(solution: Solution, budgets: Iterable[float] | None = None, solve: Solve | None = None) -> Line:
+def along(
+    solution: Solution, budgets: Iterable[float] | None = None, solve: Solve | None = None
+) -> BudgetSweep:
     """Return a solution beside what is known at other budgets, those nearest to its own first.
 
     `solve` finds a strategy for another budget; without it there are the baselines and bounds alone. Ctrl-C
@@ -57,7 +59,7 @@ def along(solution: Solution, budgets: Iterable[float] | None = None, solve: Sol
             complete = False
         except ValueError as error:
             left_out[epsilon] = str(error)
-    return Line(Sweep("epsilon", tuple(found[one] for one in sorted(found)), complete), left_out)
+    return BudgetSweep(Sweep("epsilon", tuple(found[one] for one in sorted(found)), complete), left_out)
 
 
 def _at(epsilon: float, solution: Solution, solve: Solve | None) -> tuple[Comparison, bool]:

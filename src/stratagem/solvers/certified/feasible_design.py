@@ -14,7 +14,9 @@ ROUNDS, REPEATS = 4, 8
 """Inverses of C formed, and corrections made with each."""
 
 
-def exact(design: Design, E: float, prior: np.ndarray, most: int | None = None) -> TwoLevelStrategy:
+def project_to_feasible(
+    design: Design, E: float, prior: np.ndarray, most: int | None = None
+) -> TwoLevelStrategy:
     """Return the strategy of a design with at most `most` rows, its columns balanced to rounding.
 
     Weights move by the smallest relative change, p <- p (1 - r - x^T (n C)^+ R) for the residuals

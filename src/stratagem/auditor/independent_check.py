@@ -1,4 +1,4 @@
-"""The stranger's check of a bundle: its certificate again, by other means than the client's."""
+"""The independent check of a bundle: its certificate computed again, by other means than the client uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Recheck:
-    """What a stranger finds in a table of whole numbers."""
+    """What the independent check finds in a table of whole numbers."""
 
     equal_sums: bool
     """Whether every user type's numbers sum to the same total."""

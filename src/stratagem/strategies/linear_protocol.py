@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from stratagem.strategies.matrix import MatrixStrategy
 
 
-class Protocol(ABC):
+class LinearProtocol(ABC):
     """A locally private randomiser whose reports are sets, hashes or real vectors.
 
     A report y has a score s(y) in R^n with E[s(y) | user type u] = e_u wherever it can tell types apart, so

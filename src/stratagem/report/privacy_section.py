@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from importlib.resources import files
 
-from stratagem.auditor.stranger import recheck
+from stratagem.auditor.independent_check import recheck
 from stratagem.markup import Markup, element, joined, table
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.report.subject import Subject
+from stratagem.report.content import ReportContent
 from stratagem.report.wording import above, below, odds, percent
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 """What somebody may believe about a user before a report."""
 
 
-def promise(subject: Subject) -> Markup:
+def privacy_section(subject: ReportContent) -> Markup:
     """Return what epsilon means for one person, and how it was measured."""
     epsilon = subject.solution.epsilon
     text = (
@@ -40,7 +40,7 @@ def _after(prior: float, epsilon: float) -> float:
     return prior / (prior + (1 - prior) * math.exp(-epsilon))
 
 
-def measured(subject: Subject) -> str:
+def measured(subject: ReportContent) -> str:
     """Say how the budget was measured."""
     if subject.mechanism is not None:
         return _in_whole_numbers(subject.mechanism)

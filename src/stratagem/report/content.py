@@ -8,11 +8,11 @@ from functools import cached_property
 from stratagem.accuracy import evaluate
 from stratagem.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.objective import Average, Near, WorstCase, named_objective
-from stratagem.report.line import Line
+from stratagem.objective import Average, WarmStart, WorstCase, named_objective
+from stratagem.report.budget_sweep import BudgetSweep
 from stratagem.solvers import Status
-from stratagem.solvers.certified.support import support
-from stratagem.strategies import InvariantStrategy, Strategy
+from stratagem.solvers.certified.high_sets import high_sets
+from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.optimisation import CERTIFIED, certify
 from stratagem.study.ranking import rank_affordable
@@ -25,7 +25,7 @@ SECONDS = 20.0
 
 
 @dataclass(frozen=True)
-class Origin:
+class Provenance:
     """How to make a report again, in the words of whoever asked for it; empty where nobody said."""
 
     command: str = ""
@@ -37,15 +37,15 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class ReportContent:
     """What a report is about."""
 
     solution: Solution
     name: str
     """What the workload is called."""
-    line: Line
+    line: BudgetSweep
     """What is known at this budget and at others."""
-    origin: Origin
+    origin: Provenance
     mechanism: Mechanism | None = None
     """The strategy in whole numbers, where it is saved so."""
     stated: tuple[Attribute, ...] = ()
@@ -85,8 +85,8 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
     value = aim.measure(accuracy, strategy, saved.prior)
     bounds = aim.bounds(epsilon)
     if isinstance(strategy, Strategy):
-        bounds = aim.tightened(bounds, epsilon, Near(value, support(strategy)), CERTIFIED, SECONDS)
-    invariant = isinstance(strategy, InvariantStrategy)
+        bounds = aim.tightened(bounds, epsilon, WarmStart(value, high_sets(strategy)), CERTIFIED, SECONDS)
+    invariant = isinstance(strategy, TranslationStrategy)
     baselines = rank_affordable(workload, epsilon, aim, invariant=invariant)
     solution = Solution(
         aim,

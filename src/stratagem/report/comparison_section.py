@@ -7,10 +7,10 @@ from dataclasses import replace
 from stratagem.catalogue.meaning import MEANINGS, SCOPE
 from stratagem.markup import Markup, details, element, joined, table
 from stratagem.number import number_text, users_text
+from stratagem.report.content import ReportContent
 from stratagem.report.picture import WIDTH, figure
-from stratagem.report.subject import Subject
 from stratagem.report.wording import BEST, at_most, factor, percent
-from stratagem.solvers.solver import excess
+from stratagem.solvers.solver import relative_gap
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_row import Row
 
@@ -29,7 +29,7 @@ SHOWN = 12
 """Mechanisms that are drawn."""
 
 
-def standing(subject: Subject) -> Markup:
+def comparison_section(subject: ReportContent) -> Markup:
     """Return the comparison as a sentence, a picture and a table, and all bounds."""
     comparison = subject.comparison
     bound = comparison.bounds.best
@@ -73,14 +73,14 @@ def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
         row.mechanism,
         row.parameters,
         number_text(row.objective),
-        percent(excess(row.objective, comparison.bounds.best)),
+        percent(relative_gap(row.objective, comparison.bounds.best)),
         *map(users_text, comparison.users_for(row.mechanism)),
         row.report,
     )
     return tuple(element("strong", cell) for cell in cells) if row.optimised else cells
 
 
-def _sentence(subject: Subject) -> str:
+def _sentence(subject: ReportContent) -> str:
     """Say how much is gained over the best published mechanism, and how much is left to gain."""
     solution, published = subject.solution, subject.solution.baselines
     name = solution.bounds.name

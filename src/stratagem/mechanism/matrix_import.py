@@ -1,4 +1,4 @@
-"""Adoption: a strategy matrix made elsewhere becomes a mechanism, checked like one made here."""
+"""MatrixImport: a strategy matrix made elsewhere becomes a mechanism, checked like one made here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ count as the rounding of doubles, which whole numbers settle on the private side
 
 
 @dataclass(frozen=True, eq=False)
-class Adoption:
+class MatrixImport:
     """A mechanism made from a foreign matrix, and what that did to the matrix."""
 
     __repr__ = brief
@@ -36,7 +36,7 @@ class Adoption:
     """L(Q) after / before - 1, before rounding to whole numbers; NaN where the matrix had none before."""
 
 
-def adopt(
+def import_matrix(
     matrix: ArrayLike,
     workload: Workload,
     epsilon: float,
@@ -48,7 +48,7 @@ def adopt(
     edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
     units: Mapping[str, str] | str | None = None,
     prior: np.ndarray | None = None,
-) -> Adoption:
+) -> MatrixImport:
     """Return the mechanism of a matrix Q (m x n), Q[y, u] = Pr(report y | user type u), made elsewhere.
 
     It must hold probabilities whose columns sum to one within 1e-9 and measure at most `epsilon`, up to the
@@ -66,7 +66,7 @@ def adopt(
     Example:
         >>> import stratagem as st
         >>> loose = st.randomised_response(4, 1.01).matrix
-        >>> round(adopt(loose, st.histogram(4), 1.0, repair=True).moved, 4)
+        >>> round(import_matrix(loose, st.histogram(4), 1.0, repair=True).moved, 4)
         0.0025
     """
     Q, epsilon = _shaped(matrix, workload, transposed), check(epsilon)
@@ -77,9 +77,9 @@ def adopt(
     options = {"labels": labels, "edges": edges, "units": units, "prior": prior}
     mechanism = Mechanism.of(strategy, workload, epsilon, name=name, **options)
     if not fault:
-        return Adoption(mechanism, 0.0, 0.0)
+        return MatrixImport(mechanism, 0.0, 0.0)
     moved = float(np.abs(strategy.matrix - Q).sum(axis=0).max()) / 2
-    return Adoption(mechanism, moved, _loss(Q, strategy, workload, mechanism.prior))
+    return MatrixImport(mechanism, moved, _loss(Q, strategy, workload, mechanism.prior))
 
 
 def _shaped(matrix: ArrayLike, workload: Workload, transposed: bool) -> np.ndarray:

@@ -12,7 +12,7 @@ from stratagem.solvers.certified.patterns import gaussian_patterns
 
 
 @dataclass(frozen=True, eq=False)
-class Tools:
+class SearchContext:
     """What every round of one start uses."""
 
     numbers: Arithmetic
@@ -30,7 +30,7 @@ class Tools:
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class ColumnGenerationState:
     """Where the search stands after a round."""
 
     design: Design | None
@@ -39,7 +39,7 @@ class Round:
     """n p^T V p, what the total costs under every strategy."""
     scale: float
     """tr V_c: the design works with V_c divided by it."""
-    tools: Tools | None
+    tools: SearchContext | None
     end: float
     """Time at which everything ends, later than the tools' deadline if rows are still to be polished."""
     trace: tuple[float, ...] = ()

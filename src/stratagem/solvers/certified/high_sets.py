@@ -11,7 +11,7 @@ COUNT = 1200
 """Rows that a certificate begins with: its interior-point steps cost their cube."""
 
 
-def support(strategy: Strategy, count: int = COUNT) -> np.ndarray:
+def high_sets(strategy: Strategy, count: int = COUNT) -> np.ndarray:
     """Return the sets T_y (m, n) bool of the most probable rows, at most `count`, most probable first.
 
     A row of other than two levels is cut half-way between its extremes.

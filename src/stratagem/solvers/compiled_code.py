@@ -12,7 +12,7 @@ CROWDED = 20_000
 """Memory maps, of the 65,530 that Linux grants a process by default, above which compiled code is let go."""
 
 
-def make_room() -> bool:
+def release_compiled_code() -> bool:
     """Drop what JAX has compiled once it crowds the process; return whether it did.
 
     A solve of a new size compiles some 800 maps' worth of code that is never let go: after some eighty sizes
