@@ -8,9 +8,9 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.catalogue.bibliography import FILE, cited, publications, readable
-from stratagem.catalogue.contents import contents
 from stratagem.catalogue.meaning import MEANINGS
 from stratagem.solvers.solver import Solver
+from stratagem.study.contents import contents
 
 pytestmark = pytest.mark.smoke
 

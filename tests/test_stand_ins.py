@@ -10,9 +10,9 @@ import stratagem as st
 from commands import run_json
 from stratagem import counts
 from stratagem.catalogue.catalogue import names
-from stratagem.catalogue.preset import load_solver, solver_of
 from stratagem.export.saved import read_saved
 from stratagem.mechanism.matrix_input import read_probabilities
+from stratagem.study.preset import load_solver, solver_of
 
 RUNS = {"solver": "certified", "gap": 0.02}
 STAND_INS = {

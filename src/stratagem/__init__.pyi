@@ -40,8 +40,6 @@ from .bounds import Bounds as Bounds
 from .bounds import lower_bounds as lower_bounds
 from .bounds import tighten as tighten
 from .catalogue.catalogue import load as load
-from .catalogue.contents import bibtex as bibtex
-from .catalogue.preset import load_solver as load_solver
 from .collection.aggregator import Aggregator as Aggregator
 from .collection.collection import Collection as Collection
 from .collection.tally import counted as counted
@@ -89,7 +87,9 @@ from .study.comparison import Comparison as Comparison
 from .study.comparison import compare as compare
 from .study.comparison_sweep import Sweep as Sweep
 from .study.comparison_sweep import sweep as sweep
+from .study.contents import bibtex as bibtex
 from .study.optimisation import optimise as optimise
+from .study.preset import load_solver as load_solver
 from .study.report_size import TradeOff as TradeOff
 from .study.report_size import trade_off as trade_off
 from .study.solution import Solution as Solution

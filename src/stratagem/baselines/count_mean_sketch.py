@@ -10,7 +10,7 @@ from stratagem.baselines.setting import Setting
 from stratagem.baselines.unary_encoding import symmetric_unary_encoding
 from stratagem.number import entries, integer
 from stratagem.privacy import ratio
-from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.strategy import MatrixStrategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.two_level import DENSE
 

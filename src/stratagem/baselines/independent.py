@@ -12,7 +12,7 @@ from stratagem.baselines.randomised_response import truthful
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import attribute_sizes
 from stratagem.privacy import MINIMUM
-from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.strategy import MatrixStrategy
 
 
 def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy:

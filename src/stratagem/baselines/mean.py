@@ -16,10 +16,9 @@ from stratagem.number import finite
 from stratagem.numeric.linalg import centre, rank_one_factor
 from stratagem.privacy import check, ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.matrix import MatrixStrategy, written_out
 from stratagem.strategies.number_law import Hybrid, Piecewise, TwoEnds
 from stratagem.strategies.number_report import NumberReport
-from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.strategy import MatrixStrategy, Strategy, written_out
 
 SWITCH = 0.61
 """Epsilon up to which the hybrid of Wang et al. is the mechanism of Duchi et al. alone, to two digits."""

@@ -8,7 +8,7 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.number import integer
 from stratagem.privacy import ratio
-from stratagem.strategies.matrix import MatrixStrategy
+from stratagem.strategies.strategy import MatrixStrategy
 
 LARGEST = 1 << 14
 """User types of the largest matrix, 2 GiB."""

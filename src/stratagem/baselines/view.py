@@ -15,8 +15,7 @@ from stratagem.baselines.randomised_response import randomised_response
 from stratagem.baselines.subset_design import subset_design
 from stratagem.privacy import ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.strategy import MatrixStrategy, Strategy
 from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
 
 Oracle = Callable[[int, float], Strategy]

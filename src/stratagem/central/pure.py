@@ -15,7 +15,7 @@ from stratagem import privacy
 from stratagem.central.measurement import Measurement
 from stratagem.central.neighbour import Neighbours, sensitivity
 from stratagem.counts.noise import Source, TwoSided
-from stratagem.strategies.matrix import check_counts
+from stratagem.strategies.user_type import check_counts
 
 SAFE = 1 - 1e-13
 """Budget kept when rates are computed in floating point."""

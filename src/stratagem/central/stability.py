@@ -14,7 +14,7 @@ from stratagem.central.neighbour import Neighbours, check
 from stratagem.central.pure import SAFE, geometric_noise
 from stratagem.counts.noise import Source
 from stratagem.number import real
-from stratagem.strategies.matrix import check_counts
+from stratagem.strategies.user_type import check_counts
 
 
 @dataclass(frozen=True)

@@ -173,4 +173,4 @@ def _data(
         "mechanism": mechanism.identifier,
     }
     tail = {"quantiles": {text: value.data() for text, value in quantiles.items()}}
-    return head | answers_data(found, answers) | tail
+    return head | answers_data(answers, found.details, found.naming) | tail

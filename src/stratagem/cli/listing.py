@@ -18,7 +18,7 @@ def listing(
     json: JSON = False,
 ) -> None:
     """List workloads, solvers, mechanisms, post-processings and bounds, each with one line and its reference."""
-    from stratagem.catalogue import contents
+    from stratagem.study import contents
 
     if bibtex and json:
         raise ValueError("--bibtex and --json were given, but each writes a format of its own: choose one")

@@ -180,11 +180,11 @@ def _request(
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
-    from stratagem.catalogue.preset import solver_of
     from stratagem.cli.layout import derive, named_columns
     from stratagem.data.data import read
     from stratagem.objective import named_objective
     from stratagem.privacy import check
+    from stratagem.study.preset import solver_of
 
     check(epsilon)
     if (data is None) != (not column):

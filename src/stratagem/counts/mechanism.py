@@ -19,6 +19,7 @@ from stratagem.counts.noise import Source
 from stratagem.counts.property import Property
 from stratagem.counts.sampling import Sampler, pseudo_random
 from stratagem.number import integer
+from stratagem.presentation import show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,9 +129,7 @@ class CountMechanism(ABC):
         Raises:
             ValueError: without matplotlib, for a path that cannot be written, or above n = 4096.
         """
-        from stratagem.plots import plot_counts
-
-        return plot_counts(self, path)
+        return show("plot_counts", self, path)
 
 
 def check_ratio(mechanism: CountMechanism) -> Fraction:

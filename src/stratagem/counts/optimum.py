@@ -18,10 +18,12 @@ from stratagem.counts.exact import repaired
 from stratagem.counts.flowchart import Kind, route
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
 from stratagem.counts.mechanism import MATRIX, CountMechanism
-from stratagem.counts.program import Request, solve
+from stratagem.counts.program import Request
 from stratagem.counts.property import Property, names, property_set
+from stratagem.counts.refinement import solve
 from stratagem.counts.table import CountTable
 from stratagem.number import integer
+from stratagem.presentation import show
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,9 +92,7 @@ class CountDesign:
         Raises:
             ValueError: without matplotlib, for a path that cannot be written, or above n = 4096.
         """
-        from stratagem.plots import plot_counts
-
-        return plot_counts(self, path)
+        return show("plot_counts", self, path)
 
 
 def design(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from stratagem.counts.closed import ExplicitFair, Uniform
-from stratagem.counts.engine import Engine, other, run
+from stratagem.counts.engine import Engine, run
 from stratagem.counts.inequality import Inequalities, joined
 from stratagem.counts.loss import Aggregate, Loss, total_cost
 from stratagem.counts.property import Property, column_ratio, inequalities, privacy
-from stratagem.counts.refinement import refined
 
 SMALLEST = 1e-3
 """Least scale of a variable: with smaller ones the multipliers prove less."""
@@ -78,33 +76,6 @@ class Request:
     def by_count(self, P: np.ndarray) -> np.ndarray:
         """Return the expected loss at every count (n+1,)."""
         return (self.loss.cost * P).sum(axis=0)
-
-
-class Optimum(NamedTuple):
-    """A nearly feasible matrix of nearly least cost, and a proof of what is least."""
-
-    cells: np.ndarray
-    """P (n+1 x n+1) in multiples of 2^-80, Python integers."""
-    bound: float
-    """No mechanism as asked for costs less."""
-
-
-def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
-    """Return the optimum, the one of least sum |i - j|^1.5 where there are several.
-
-    Raises:
-        RuntimeError: if the solver fails.
-    """
-    bound = Program(request, SMALLEST, request.magnitude).bound(engine)
-    program = Program(request, SMALLEST, bound or request.magnitude)
-    y = program.optimum(engine)
-    value = float(program.cost.value) * program.unit
-    attempts: list[tuple[float, Engine]] = [(1.0, engine), (1.0, other(engine)), (SMALLEST, other(engine))]
-    for smallest, proving in attempts:
-        if value > bound * (1 + TIGHT):
-            with suppress(RuntimeError):  # a proof more that fails leaves the bound as it is
-                bound = max(bound, Program(request, smallest, program.unit).bound(proving))
-    return Optimum(refined(program, y, engine)[program.variable].reshape(request.n + 1, -1), bound)
 
 
 class Program:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratagem.counts.engine import Engine, run
+from stratagem.counts.engine import Engine, other, run
 from stratagem.counts.exact import BITS, fixed_point
+from stratagem.counts.program import SMALLEST, TIGHT, Program, Request
 from stratagem.counts.property import Property
-
-if TYPE_CHECKING:
-    from stratagem.counts.program import Program
 
 MAGNIFIED = 23
 """Residuals are multiplied by 2^23; a variable moves by at most 2^-23."""
@@ -19,6 +18,33 @@ NEAR = 4.0
 """Magnified slack above which an inequality cannot be met by so small a move."""
 BALANCED = 1e-17
 """Error of the columns below which nothing is done."""
+
+
+class Optimum(NamedTuple):
+    """A nearly feasible matrix of nearly least cost, and a proof of what is least."""
+
+    cells: np.ndarray
+    """P (n+1 x n+1) in multiples of 2^-80, Python integers."""
+    bound: float
+    """No mechanism as asked for costs less."""
+
+
+def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:
+    """Return the optimum, the one of least sum |i - j|^1.5 where there are several.
+
+    Raises:
+        RuntimeError: if the solver fails.
+    """
+    bound = Program(request, SMALLEST, request.magnitude).bound(engine)
+    program = Program(request, SMALLEST, bound or request.magnitude)
+    y = program.optimum(engine)
+    value = float(program.cost.value) * program.unit
+    attempts: list[tuple[float, Engine]] = [(1.0, engine), (1.0, other(engine)), (SMALLEST, other(engine))]
+    for smallest, proving in attempts:
+        if value > bound * (1 + TIGHT):
+            with suppress(RuntimeError):  # a proof more that fails leaves the bound as it is
+                bound = max(bound, Program(request, smallest, program.unit).bound(proving))
+    return Optimum(refined(program, y, engine)[program.variable].reshape(request.n + 1, -1), bound)
 
 
 def refined(program: Program, y: np.ndarray, engine: Engine) -> np.ndarray:

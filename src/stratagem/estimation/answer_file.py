@@ -5,22 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from stratagem.estimation.answer import Answer
 from stratagem.file.parquet import write_parquet
 from stratagem.file.target import check_target, written_atomically
+from stratagem.workloads.naming import Naming
 
-if TYPE_CHECKING:
-    from stratagem.estimation.estimate import Estimate
+Details = Mapping[str, Any]
+"""What answers and their intervals mean (see `Estimate.details`)."""
 
 
-def save(path: str | Path, estimate: Estimate, answers: Sequence[Answer], *, overwrite: bool = False) -> Path:
+def save(
+    path: str | Path, answers: Sequence[Answer], details: Details, naming: Naming, *, overwrite: bool = False
+) -> Path:
     """Write answers of an estimate; the file appears complete or not at all.
 
     The .csv and the .parquet have the columns of `Answer`, then `confidence` and `simultaneous`; the .json holds
@@ -31,58 +33,48 @@ def save(path: str | Path, estimate: Estimate, answers: Sequence[Answer], *, ove
     """
     target = check_target(path, SUFFIXES, overwrite=overwrite)
     with written_atomically(target) as file:
-        WRITERS[target.suffix.lower()](file, estimate, answers)
+        WRITERS[target.suffix.lower()](file, answers, details, naming)
     return target
 
 
-def answers_data(estimate: Estimate, answers: Sequence[Answer]) -> dict[str, Any]:
+def answers_data(answers: Sequence[Answer], details: Details, naming: Naming) -> dict[str, Any]:
     """Return answers of an estimate as JSON values, with what they and their intervals mean.
 
     Each answer says `where` it applies: the condition on each attribute, in the units of its owner.
     """
-    wrong, naming = estimate.impossible, estimate.naming
-    return {
-        "users": estimate.users,
-        "queries": estimate.workload.queries,
-        "method": estimate.method.name,
-        "unbiased": estimate.unbiased,
-        "bias": estimate.bias,
-        "confidence": estimate.confidence,
-        "simultaneous": estimate.simultaneous,
-        "intervals": estimate.intervals,
-        "impossible": asdict(wrong),
-        "answers": [one._asdict() | {"where": naming.where(one.query)} for one in answers],
-    }
+    return {**details, "answers": [one._asdict() | {"where": naming.where(one.query)} for one in answers]}
 
 
-def _columns(estimate: Estimate, answers: Sequence[Answer]) -> dict[str, Sequence[Any]]:
+def _columns(answers: Sequence[Answer], details: Details) -> dict[str, Sequence[Any]]:
     """Return the columns of a table by name."""
     columns: dict[str, Sequence[Any]] = dict(zip(Answer._fields, zip(*answers, strict=True), strict=True))
     return columns | {
-        "confidence": [estimate.confidence] * len(answers),
-        "simultaneous": [estimate.simultaneous] * len(answers),
+        "confidence": [details["confidence"]] * len(answers),
+        "simultaneous": [details["simultaneous"]] * len(answers),
     }
 
 
-def _write_csv(file: BinaryIO, estimate: Estimate, answers: Sequence[Answer]) -> None:
-    columns = _columns(estimate, answers)
+def _write_csv(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
+    columns = _columns(answers, details)
     with io.TextIOWrapper(file, "utf-8", newline="", write_through=True) as page:
         writer = csv.writer(page, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
 
 
-def _write_json(file: BinaryIO, estimate: Estimate, answers: Sequence[Answer]) -> None:
-    file.write((json.dumps(answers_data(estimate, answers), indent=1, allow_nan=False) + "\n").encode())
+def _write_json(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
+    file.write(
+        (json.dumps(answers_data(answers, details, naming), indent=1, allow_nan=False) + "\n").encode()
+    )
 
 
-def _write_parquet(file: BinaryIO, estimate: Estimate, answers: Sequence[Answer]) -> None:
-    columns = {name: np.array(values) for name, values in _columns(estimate, answers).items()}
+def _write_parquet(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
+    columns = {name: np.array(values) for name, values in _columns(answers, details).items()}
     columns["label"] = columns["label"].astype(object)
     write_parquet(file, columns)
 
 
-WRITERS: dict[str, Callable[[BinaryIO, Estimate, Sequence[Answer]], None]] = {
+WRITERS: dict[str, Callable[[BinaryIO, Sequence[Answer], Details, Naming], None]] = {
     ".csv": _write_csv,
     ".json": _write_json,
     ".parquet": _write_parquet,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from stratagem.estimation.interval import quantile_index, quantile_range, standa
 from stratagem.estimation.postprocessing import METHODS, Method
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.number import integer, real
+from stratagem.presentation import show
 from stratagem.screen import ROWS, brief, html_table
 from stratagem.workloads import Workload, histogram, prefix
 from stratagem.workloads.along import along
@@ -117,10 +118,25 @@ class Estimate:
         """The names of the queries, each made when it is asked for: `naming.label(0)`."""
         return Naming.of(self.workload, self.attributes)
 
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the answers and their intervals mean, as JSON values."""
+        return {
+            "users": self.users,
+            "queries": self.workload.queries,
+            "method": self.method.name,
+            "unbiased": self.unbiased,
+            "bias": self.bias,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
+            "intervals": self.intervals,
+            "impossible": asdict(self.impossible),
+        }
+
     @cached_property
     def impossible(self) -> Impossible:
         """How many answers no data vector of these users has, and the method that mends them."""
-        return impossible(self)
+        return impossible(self.workload, self.reconstruction, self.answers, self.processed)
 
     def _repr_html_(self) -> str:
         """Return the first answers as a table for a notebook."""
@@ -251,7 +267,7 @@ class Estimate:
         """
         from stratagem.estimation.answer_file import save
 
-        return save(path, self, self.table(queries), overwrite=overwrite)
+        return save(path, self.table(queries), self.details, self.naming, overwrite=overwrite)
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, truth: ArrayLike | None = None
@@ -264,9 +280,7 @@ class Estimate:
         Raises:
             ValueError: without matplotlib, for a path or width that cannot be used, or a truth of another shape.
         """
-        from stratagem.plots import plot_estimate
-
-        return plot_estimate(self, path, width, truth=truth)
+        return show("plot_estimate", self, path, width, truth=truth)
 
     @property
     def _margins(self) -> np.ndarray:

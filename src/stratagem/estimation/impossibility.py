@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.invariant.reconstruction import TABLE
 from stratagem.estimation.postprocessing import RECOMMENDED
+from stratagem.estimation.reconstruction import Reconstruction
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
@@ -21,9 +21,6 @@ from stratagem.workloads.product import Product
 from stratagem.workloads.stack import Stack
 from stratagem.workloads.total import Total
 from stratagem.workloads.weighted import Weighted
-
-if TYPE_CHECKING:
-    from stratagem.estimation.estimate import Estimate
 
 ROUNDING = 1e-9
 """Share of all users by which an answer may be off before it counts as impossible."""
@@ -68,16 +65,26 @@ class Impossible:
         return self.fact + (f"; the method {self.method} mends them" if self.fact and self.method else "")
 
 
-def impossible(estimate: Estimate) -> Impossible:
-    """Return how many answers no data vector of N users has, up to rounding.
+def impossible(
+    workload: Workload,
+    reconstruction: Reconstruction,
+    answers: np.ndarray,
+    processed: np.ndarray | None = None,
+) -> Impossible:
+    """Return how many answers (p,) no data vector of N users has, up to rounding.
 
-    Row w of the workload answers from N min w to N max w, and prefixes rise.
+    Row w of the workload answers from N min w to N max w, and prefixes rise. `processed` (n,) is the data vector that
+    a post-processing made of the reconstruction.
     """
-    users, answers = estimate.users, estimate.answers
-    least, most = _limits(estimate.workload)
+    users = reconstruction.users
+    least, most = _limits(workload)
     low, high = answers < users * (least - ROUNDING), answers > users * (most + ROUNDING)
-    falling = _falling(estimate.workload, answers, users * ROUNDING)
+    falling = _falling(workload, answers, users * ROUNDING)
     wrong = low | high | falling
+    dense = isinstance(reconstruction, DenseReconstruction)
+    mendable = dense or workload.domain_size <= TABLE
+    data = (reconstruction.data if processed is None else processed) if dense else None
+    fitting = _fitting(workload, data, users)
     return Impossible(
         queries=len(answers),
         answers=int(np.count_nonzero(wrong)),
@@ -85,22 +92,18 @@ def impossible(estimate: Estimate) -> Impossible:
         high=int(np.count_nonzero(high)),
         falling=int(np.count_nonzero(falling)),
         counts=bool((least >= 0).all() and (most <= 1).all()),
-        method=RECOMMENDED if _mendable(estimate) and (wrong.any() or not _fitting(estimate)) else "",
+        method=RECOMMENDED if mendable and (wrong.any() or not fitting) else "",
     )
 
 
-def _mendable(estimate: Estimate) -> bool:
-    """Return whether the domain is small enough for every post-processing."""
-    return isinstance(estimate.reconstruction, DenseReconstruction) or estimate.workload.domain_size <= TABLE
+def _fitting(workload: Workload, data: np.ndarray | None, users: int) -> bool:
+    """Return whether answers within their limits are those of a data vector, as far as is told without a search.
 
-
-def _fitting(estimate: Estimate) -> bool:
-    """Return whether answers within their limits are those of a data vector, as far as is told without a search."""
-    if isinstance(estimate.reconstruction, DenseReconstruction):
-        x, rounding = estimate.data, estimate.users * ROUNDING
-        if x.min() >= -rounding and abs(x.sum() - estimate.users) <= rounding:
-            return True
-    return _single(estimate.workload)
+    `data` (n,) is the one that they come from, None where nobody has written it out.
+    """
+    if data is not None and data.min() >= -users * ROUNDING and abs(data.sum() - users) <= users * ROUNDING:
+        return True
+    return _single(workload)
 
 
 def _single(workload: Workload) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
 from stratagem.number import user_counts
 from stratagem.numeric.linalg import factor
+from stratagem.presentation import show
 from stratagem.prior import check_prior
 from stratagem.screen import brief
 from stratagem.strategies import Strategy
@@ -95,9 +96,7 @@ class Simulation:
         Raises:
             ValueError: without matplotlib, for a path or width that cannot be used, or too many queries.
         """
-        from stratagem.plots import plot_simulation
-
-        return plot_simulation(self, path, width)
+        return show("plot_simulation", self, path, width)
 
 
 def simulate(

@@ -37,6 +37,7 @@ from stratagem.mechanism.rounding import budget, nearest_table
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, encode
 from stratagem.mechanism.translates import TranslatesTable
 from stratagem.number import count_text
+from stratagem.presentation import show
 from stratagem.prior import check_prior
 from stratagem.privacy import check
 from stratagem.screen import brief
@@ -219,10 +220,8 @@ class Mechanism:
         Raises:
             ValueError: without matplotlib, or for a path or width that cannot be used.
         """
-        from stratagem.plots import plot_strategy
-
         options = {"prior": self.prior, "attributes": self.attributes}
-        return plot_strategy(self.workload, self.strategy, path, width, **options)
+        return show("plot_strategy", self.workload, self.strategy, path, width, **options)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the bundle, *.ldp.json; the file appears complete or not at all.
@@ -243,9 +242,7 @@ class Mechanism:
         Raises:
             ValueError: without matplotlib, for a path that cannot be written, or an unknown objective.
         """
-        from stratagem.report import report_saved
-
-        return report_saved(path, self, objective=objective)
+        return show("report_saved", path, self, objective=objective)
 
 
 def _check_domain(strategy: Exact, domain: Domain) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from stratagem.mechanism.client import HIGH, WEIGHT_BITS
 from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
-from stratagem.strategies.matrix import check_values
+from stratagem.strategies.user_type import check_values
 
 Exact = Strategy | TranslationStrategy
 """What whole numbers can hold."""

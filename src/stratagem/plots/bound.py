@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stratagem.plots.figure import GREY, PALETTE, VERMILION, page
 from stratagem.plots.line import Line, draw_lines
+from stratagem.presentation import presents
 from stratagem.study.axis import EPSILON
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from stratagem.study.bound_table import BoundSweep
 
 
+@presents
 def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float | None = None) -> Figure:
     """Draw every bound over the best one of its place, and the strategies found if there are any.
 

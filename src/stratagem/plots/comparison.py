@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stratagem.number import number_text
 from stratagem.plots.figure import BLUE, GREY, VERMILION, page
+from stratagem.presentation import presents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +21,7 @@ TICK = 0.36
 """Inches that a number below the axis takes."""
 
 
+@presents
 def plot_comparison(
     comparison: Comparison, path: str | Path | None = None, width: float | None = None
 ) -> Figure:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stratagem.plots.figure import BLUE, GREY, VERMILION, check_matplotlib, page
+from stratagem.presentation import presents
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,7 @@ ALONE, PANEL = 4.0, 2.4
 """Inches that a mechanism takes by itself, and where several stand side by side."""
 
 
+@presents
 def plot_counts(
     found: CountMechanism | CountDesign | Sequence[CountMechanism | CountDesign],
     path: str | Path | None = None,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from stratagem.number import finite, spread
 from stratagem.plots.figure import VERMILION, page
 from stratagem.plots.query_axis import NAMES, QueryAxis, shortened
+from stratagem.presentation import presents
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ LETTERS = 9
 """Letters of a name for each inch that the figure is wide."""
 
 
+@presents
 def plot_estimate(
     estimate: Estimate,
     path: str | Path | None = None,

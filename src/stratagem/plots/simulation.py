@@ -11,6 +11,7 @@ import numpy as np
 from stratagem.number import spread
 from stratagem.plots.figure import GREY, VERMILION, page
 from stratagem.plots.query_axis import NAMES, QueryAxis
+from stratagem.presentation import presents
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ SHARE = 0.95
 """Share of the observed errors that the band is to hold."""
 
 
+@presents
 def plot_simulation(
     simulation: Simulation, path: str | Path | None = None, width: float | None = None
 ) -> Figure:

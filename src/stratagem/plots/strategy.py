@@ -15,6 +15,7 @@ from stratagem.plots.pattern import draw_patterns
 from stratagem.plots.query_axis import NAMES
 from stratagem.plots.query_error import draw_errors, upright
 from stratagem.plots.table import draw_table
+from stratagem.presentation import presents
 from stratagem.strategies import LinearProtocol, TranslationStrategy
 from stratagem.workloads.naming import Naming
 
@@ -31,6 +32,7 @@ BESIDE = 4.5
 """Inches from which the panels stand side by side."""
 
 
+@presents
 def plot_strategy(
     workload: Workload,
     strategy: Randomiser | TranslationStrategy,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from stratagem.plots.figure import GREY, PALE, PALETTE, VERMILION, page
 from stratagem.plots.line import Line, draw_lines
+from stratagem.presentation import presents
 from stratagem.study.axis import EPSILON
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ LABELS = {
 Values = Sequence[float | None]
 
 
+@presents
 def plot_sweep(
     sweep: Sweep, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
 ) -> Figure:

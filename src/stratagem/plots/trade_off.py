@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stratagem.plots.figure import VERMILION, page
+from stratagem.presentation import presents
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from stratagem.study.report_size import TradeOff
 
 
+@presents
 def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float | None = None) -> Figure:
     """Draw the gap to the bound against the size of a report, in bits, each point with its number of outputs.
 

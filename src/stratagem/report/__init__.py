@@ -8,6 +8,7 @@ from pathlib import Path
 from stratagem.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.objective import Average
+from stratagem.presentation import presents
 from stratagem.report.budget_sweep import along
 from stratagem.report.content import Provenance, ReportContent, rated
 from stratagem.report.page import check_page, write_page
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+@presents
 def report_solution(
     path: str | Path, solution: Solution, *, name: str = "workload", others: Iterable[Solution] = ()
 ) -> Path:
@@ -42,6 +44,7 @@ def report_solution(
     return write_page(target, ReportContent(solution, name, line, Provenance()))
 
 
+@presents
 def report_saved(
     path: str | Path,
     saved: Mechanism | StoredStrategy,

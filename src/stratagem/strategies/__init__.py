@@ -5,13 +5,12 @@ from stratagem.strategies.bloom import BloomFilters
 from stratagem.strategies.junta import JuntaStrategy
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.local_hashing import LocalHashing
-from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
 from stratagem.strategies.number_law import Hybrid, NumberLaw, Piecewise, TwoEnds
 from stratagem.strategies.number_report import NumberReport
 from stratagem.strategies.orbit import OrbitStrategy
 from stratagem.strategies.pattern import Pattern
-from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.strategy import MatrixStrategy, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle

@@ -12,8 +12,8 @@ from stratagem.number import numbers
 from stratagem.numeric.linalg import PseudoInverse, RegularInverse, centre, inverse
 from stratagem.screen import brief
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.noise import Noise
+from stratagem.strategies.user_type import check_counts, check_values
 
 
 @final

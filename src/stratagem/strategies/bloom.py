@@ -14,7 +14,7 @@ from stratagem.numeric.linalg import PseudoInverse, pseudo_inverse
 from stratagem.screen import brief
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.matrix import check_counts, check_values
+from stratagem.strategies.user_type import check_counts, check_values
 
 COHORT = np.dtype("<u4")
 """How a report names its cohort."""

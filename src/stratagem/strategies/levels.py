@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.strategies.matrix import MatrixStrategy
-from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.strategy import MatrixStrategy, Strategy
 from stratagem.strategies.two_level import COLUMN_ERROR, TwoLevelStrategy, pack
 
 SAME = 1e-13

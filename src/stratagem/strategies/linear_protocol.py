@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from stratagem.strategies.matrix import MatrixStrategy
+    from stratagem.strategies.strategy import MatrixStrategy
 
 
 class LinearProtocol(ABC):

@@ -10,8 +10,8 @@ import numpy as np
 
 from stratagem.number import integer, real
 from stratagem.screen import brief
-from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
+from stratagem.strategies.user_type import check_counts, check_values
 
 PRIME = 2**31 - 1
 """Size of the field over which values are hashed."""

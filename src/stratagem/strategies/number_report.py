@@ -10,8 +10,8 @@ import numpy as np
 from stratagem.number import numbers
 from stratagem.screen import brief
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.matrix import check_counts, check_values
 from stratagem.strategies.number_law import NumberLaw
+from stratagem.strategies.user_type import check_counts, check_values
 
 BLOCK = 1 << 22
 """Reports that are drawn at once."""

@@ -12,8 +12,9 @@ import numpy as np
 from stratagem.numeric.linalg import PseudoInverse, centre, pseudo_inverse
 from stratagem.screen import brief
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
+from stratagem.strategies.strategy import MatrixStrategy, written_out
 from stratagem.strategies.two_level import DENSE
+from stratagem.strategies.user_type import check_counts, check_values
 
 NUMBER = np.dtype("<u4")
 """How a report names its partition."""

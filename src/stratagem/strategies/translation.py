@@ -10,8 +10,8 @@ from typing import final
 
 import numpy as np
 
-from stratagem.strategies.matrix import MatrixStrategy
 from stratagem.strategies.pattern import Pattern
+from stratagem.strategies.strategy import MatrixStrategy
 
 OUTPUTS = 1 << 53
 """Most reports: whole numbers up to here are exact in every language."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from stratagem.prior import uniform
 from stratagem.screen import brief
-from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, users_by_type
-from stratagem.strategies.strategy import Strategy
+from stratagem.strategies.strategy import MatrixStrategy, Strategy
+from stratagem.strategies.user_type import check_counts, check_values, users_by_type
 
 BLOCK = 1 << 22
 """Entries of a temporary array."""

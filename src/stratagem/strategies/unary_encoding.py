@@ -11,9 +11,10 @@ import numpy as np
 from stratagem.number import integer, real
 from stratagem.screen import brief
 from stratagem.strategies.bits import all_sets, bernoulli, check_packed, column_sums, put
-from stratagem.strategies.matrix import MatrixStrategy, check_counts, check_values, written_out
+from stratagem.strategies.strategy import MatrixStrategy, written_out
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 from stratagem.strategies.two_level import DENSE
+from stratagem.strategies.user_type import check_counts, check_values
 
 LARGEST = 1 << 24
 """User types of the largest domain."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.number import number_text, ratio, real
 from stratagem.objective import Average, WarmStart, named_objective
+from stratagem.presentation import show
 from stratagem.screen import brief
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
@@ -118,9 +119,7 @@ class BoundSweep:
         Raises:
             ValueError: without matplotlib, or for a path or width that cannot be used.
         """
-        from stratagem.plots import plot_bounds
-
-        return plot_bounds(self, path, width)
+        return show("plot_bounds", self, path, width)
 
 
 def bound_sweep(

@@ -17,10 +17,10 @@ from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
 from stratagem.catalogue.meaning import SCOPE
-from stratagem.catalogue.preset import solver_of
 from stratagem.file.toml import nearest
 from stratagem.number import number_text, user_counts, users_text
 from stratagem.objective import Average, Objective
+from stratagem.presentation import show
 from stratagem.prior import check_prior
 from stratagem.screen import WIDTH, brief, html_table
 from stratagem.solvers import Auto, Callback, Solver
@@ -29,6 +29,7 @@ from stratagem.strategies import TranslationStrategy
 from stratagem.study.alignment import aligned
 from stratagem.study.comparison_row import Row
 from stratagem.study.optimisation import optimise
+from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
     OPTIMISED,
     RANKED,
@@ -231,9 +232,7 @@ class Comparison:
         Raises:
             ValueError: without matplotlib, or for a path or width that cannot be used.
         """
-        from stratagem.plots import plot_comparison
-
-        return plot_comparison(self, path, width)
+        return show("plot_comparison", self, path, width)
 
 
 def compare(

@@ -14,6 +14,7 @@ from stratagem.accuracy import Users, users_needed
 from stratagem.file.target import check_target, written_atomically
 from stratagem.number import ratio, users_text
 from stratagem.objective import Average
+from stratagem.presentation import show
 from stratagem.screen import brief
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.study.alignment import aligned
@@ -163,9 +164,7 @@ class Sweep:
         Raises:
             ValueError: without matplotlib, for a path or width that cannot be used, or an unknown measure.
         """
-        from stratagem.plots import plot_sweep
-
-        return plot_sweep(self, path, width, measure=measure)
+        return show("plot_sweep", self, path, width, measure=measure)
 
 
 def _least(comparison: Comparison) -> float:

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
-from stratagem.catalogue.preset import solver_of
 from stratagem.objective import Average, Minimax, Objective, WarmStart, named_objective
 from stratagem.prior import uniform
 from stratagem.privacy import check
@@ -36,6 +35,7 @@ from stratagem.solvers.certified.high_sets import high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
+from stratagem.study.preset import solver_of
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike, Workload

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds
 from stratagem.numeric.linalg import factor
+from stratagem.presentation import show
 from stratagem.screen import brief
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.parameter import check_limits
@@ -72,9 +73,7 @@ class TradeOff:
         Raises:
             ValueError: without matplotlib, or for a path or width that cannot be used.
         """
-        from stratagem.plots import plot_trade_off
-
-        return plot_trade_off(self, path, width)
+        return show("plot_trade_off", self, path, width)
 
 
 def trade_off(

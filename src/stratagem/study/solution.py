@@ -15,6 +15,7 @@ from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, largest_vari
 from stratagem.bounds import Bounds
 from stratagem.number import count_text
 from stratagem.objective import Average, Objective
+from stratagem.presentation import show
 from stratagem.screen import brief, html_table
 from stratagem.solvers.solver import Status, Step, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
@@ -216,10 +217,8 @@ class Solution:
         Raises:
             ValueError: without matplotlib, or for a path or width that cannot be used.
         """
-        from stratagem.plots import plot_strategy
-
         bound = math.sqrt(self.least_variance / self.workload.queries)
-        return plot_strategy(self.workload, self.strategy, path, width, prior=self.prior, bound=bound)
+        return show("plot_strategy", self.workload, self.strategy, path, width, prior=self.prior, bound=bound)
 
     def report(self, path: str | Path, *, name: str = "workload", others: Iterable[Solution] = ()) -> Path:
         """Write one HTML page on this solution that needs no network, and return its path.
@@ -231,9 +230,7 @@ class Solution:
         Raises:
             ValueError: without matplotlib, for a path that cannot be written, or solutions of another problem.
         """
-        from stratagem.report import report_solution
-
-        return report_solution(path, self, name=name, others=others)
+        return show("report_solution", path, self, name=name, others=others)
 
     def _repr_html_(self) -> str:
         """Return the certificate as a table for a notebook."""

@@ -12,10 +12,9 @@ from stratagem.screen import brief
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
-from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms, all_range_norms, short_range_norms
 from stratagem.workloads.query import Query, Span
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload, whole
 
 DECOMPOSED = 4096
 """Values up to which an eigendecomposition gives the norms of short ranges in seconds, nothing lost."""

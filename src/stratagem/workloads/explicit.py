@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 
 from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.query import Query, Row
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload, whole
 
 ADVICE = "give one row a query and one column a cell, predicates as rows of 0 and 1"
 

@@ -9,12 +9,11 @@ from itertools import combinations, product
 
 import numpy as np
 
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.product import Product
 from stratagem.workloads.spectrum import Spectrum, Type, by_size, combined, common
 from stratagem.workloads.stack import Stack
 from stratagem.workloads.weighted import Weighted
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload
 
 TABLES, QUERIES = 1 << 12, 1 << 26
 """Most tables of queries that know an order, and most such queries, whose numbers are listed."""

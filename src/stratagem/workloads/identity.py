@@ -9,11 +9,10 @@ import numpy as np
 from stratagem.number import as_float
 from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, by_size
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload, whole
 
 
 @final

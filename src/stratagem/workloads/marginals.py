@@ -14,13 +14,12 @@ from stratagem.screen import brief
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
 from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, symmetric_tails, translates
 from stratagem.workloads.total import Total
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload
 
 
 @final

@@ -11,11 +11,10 @@ import numpy as np
 from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.query import Query
 from stratagem.workloads.weighted import Weighted
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload, whole
 
 
 def is_table_of_all(workload: Workload) -> bool:

@@ -13,7 +13,6 @@ from stratagem.screen import brief
 from stratagem.workloads import check, fourier
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import Product
 from stratagem.workloads.query import Query, Wave
@@ -26,7 +25,7 @@ from stratagem.workloads.tensor import (
     translates,
 )
 from stratagem.workloads.total import Total
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload
 
 
 @final

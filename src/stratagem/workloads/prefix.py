@@ -10,10 +10,9 @@ from stratagem.screen import brief
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged
-from stratagem.workloads.margin import Margin, whole
 from stratagem.workloads.norm import Norms, prefix_norms
 from stratagem.workloads.query import Query, Span
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload, whole
 
 
 @final

@@ -12,13 +12,12 @@ import numpy as np
 from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum, combined
 from stratagem.workloads.tensor import apply_along
 from stratagem.workloads.total import Total
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload
 
 
 @final

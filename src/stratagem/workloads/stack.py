@@ -10,12 +10,11 @@ import numpy as np
 
 from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum, common
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload
 
 
 @final

@@ -8,12 +8,11 @@ from typing import final
 
 from stratagem.screen import brief
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum
-from stratagem.workloads.workload import Array, Workload
+from stratagem.workloads.workload import Array, Margin, Workload
 
 SMALLEST, LARGEST = 1e-75, 1e75  # the square stays far from the ends of float64
 

@@ -1,7 +1,10 @@
 """What every workload of linear queries can do, without its matrix ever being built."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -9,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.number import count_text, entries, integer
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query
 from stratagem.workloads.spectrum import Spectrum
@@ -227,3 +229,23 @@ def _users(users: ArrayLike, domain: Domain) -> NDArray[np.integer]:
             f"0 to size - 1 for each of {len(sizes)} attributes: give an array (users, attributes)"
         )
     return given.T.astype(np.min_scalar_type(int(sizes.max()) - 1), order="C")
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """Some queries of a workload, asked of the table of a few attributes with all others summed out.
+
+    A workload is the union of its margins: answers[places] = workload.answer(table), for each of them.
+    """
+
+    attributes: tuple[int, ...]
+    """Places of the attributes in the domain, rising; at least one."""
+    workload: Workload
+    """The queries, over a domain of these attributes."""
+    places: np.ndarray | slice
+    """Their numbers among all queries (p',)."""
+
+
+def whole(workload: Workload) -> Margin:
+    """Return the margin of a workload that is asked of all attributes together."""
+    return Margin(tuple(range(len(workload.domain.sizes))), workload, slice(0, workload.queries))

@@ -27,10 +27,9 @@ from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.margin import Margin
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.weighted import Weighted
-from stratagem.workloads.workload import ANSWER_LIMIT
+from stratagem.workloads.workload import ANSWER_LIMIT, Margin
 
 DATA = 1 << 27
 """Cells of the largest domain whose data vector is written out (1 GiB)."""

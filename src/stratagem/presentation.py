@@ -1,0 +1,38 @@
+"""Pictures and pages of results: the rooms that make them register here, so that no result imports what shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_rooms: dict[str, str] = {}
+"""The module to import for functions whose name begins with a word."""
+_functions: dict[str, Callable[..., Any]] = {}
+
+
+def shown_by(**rooms: str) -> None:
+    """Name the modules that register functions when they are imported, by the first word of the functions' names."""
+    _rooms.update(rooms)
+
+
+def presents(function: Function) -> Function:
+    """Register a function that shows results, under its own name."""
+    _functions[function.__name__] = function
+    return function
+
+
+def show(name: str, /, *arguments: Any, **options: Any) -> Any:
+    """Return what a registered function makes of a result: a figure, or the path of the file that was written.
+
+    Raises:
+        LookupError: if no module registers a function of this name.
+    """
+    room = _rooms.get(name.partition("_")[0])
+    if room is not None:
+        import_module(room)
+    if name not in _functions:
+        raise LookupError(f"{name!r} was asked for, but no module registers it: name one with `shown_by`")
+    return _functions[name](*arguments, **options)
