@@ -52,7 +52,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], 
 
 
 def details(summary: str, *parts: str) -> Markup:
-    """Return what is shown on demand."""
+    """Return a collapsible element: a summary line that opens to show its content."""
     return element("details", element("summary", summary), *parts)
 
 

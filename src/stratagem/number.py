@@ -37,7 +37,7 @@ def array(values: ArrayLike) -> np.ndarray:
 
 
 def real(value: object) -> float:
-    """Return one real number as a float, nan for anything else: no comparison with it holds."""
+    """Return one real number as a float, or nan for anything else; every comparison with nan is false."""
     try:
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     except OverflowError:
@@ -86,7 +86,7 @@ def user_counts(values: ArrayLike, n: int) -> np.ndarray:
 
 
 def users_text(users: int | None) -> str:
-    """Write a number of users out, with four digits when nobody would read the others.
+    """Write a number of users with separators, or with four significant digits from 10^12 on.
 
     >>> users_text(445613), users_text(4 * 10**20), users_text(None)
     ('445,613', '4e+20', 'not known')
@@ -111,7 +111,7 @@ def spread(count: int, shown: int) -> list[int]:
 
 
 def ratio(value: float | None, least: float) -> float | None:
-    """Return a value over what it is at least, or at most; 1 where both are zero, None where nothing is known."""
+    """Return value / least: 1 where both are zero, None where the value is unknown or only `least` is zero."""
     if value is None or (least == 0 and value > 0):
         return None
     return value / least if least > 0 else 1.0
@@ -161,5 +161,5 @@ def entries(count: int, limit: int, what: str, advice: str) -> None:
 
 
 def count_text(count: int) -> str:
-    """Write a count out, or as a power of ten when nobody would read the digits."""
+    """Write a count in digits below 10^15, otherwise as a rounded power of ten."""
     return str(count) if abs(count) < 10**15 else f"about {'-' * (count < 0)}10^{math.log10(abs(count)):.0f}"

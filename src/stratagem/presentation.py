@@ -1,4 +1,4 @@
-"""Pictures and pages of results: the rooms that make them register here, so that no result imports what shows it."""
+"""A register of the functions that show results, so that the classes of results import no figures or pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _rooms: dict[str, str] = {}
-"""The module to import for functions whose name begins with a word."""
+"""Module to import for the functions whose name begins with a given word, up to the first underscore."""
 _functions: dict[str, Callable[..., Any]] = {}
 
 

@@ -1,4 +1,4 @@
-"""Priors: how common the user types are believed to be, checked at the border, an array inside."""
+"""Priors: how common the user types are believed to be, checked where they enter the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stratagem.number import count_text
 
 
 def uniform(n: int) -> np.ndarray:
-    """Return the uniform prior 1/n (n,), the one of the average case."""
+    """Return the uniform prior 1/n, an array of shape (n,), which the average case uses."""
     return np.full(n, 1 / n)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 MINIMUM, MAXIMUM = 1e-6, 300.0
-"""Limits of epsilon: below, rounding outweighs exp(epsilon) - 1; above, exp(2 epsilon) leaves double precision."""
+"""Smallest and largest epsilon. Below the smallest, rounding outweighs exp(epsilon) - 1; above the largest,
+exp(2 epsilon) exceeds the range of double precision."""
 
 
 def check(epsilon: float) -> float:

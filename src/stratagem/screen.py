@@ -1,4 +1,4 @@
-"""What objects say of themselves at a prompt and in a notebook: never more than a screen holds."""
+"""Texts that objects show at a prompt and in a notebook, limited to the size of a screen."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from stratagem.markup import table
 
 WIDTH = 100
-"""Columns of the longest line."""
+"""Largest number of columns (characters) in a line."""
 LONGEST = 32
-"""Characters of the longest value."""
+"""Largest number of characters of one value."""
 ROWS = 16
-"""Rows of the longest table."""
+"""Largest number of rows of a table."""
 
 
 def visible(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the answers to a workload gain from one report, summed over all queries and for all translates at once."""
+"""Squared norm of what one report adds to the answers of a workload, for all translates at once."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def answer_energies(workload: Workload, r: np.ndarray) -> np.ndarray:
 
 
 class _Runs:
-    """Sums of r over runs of the cycle: those that begin at -g, for all shifts g."""
+    """Sums of r over runs of consecutive cells, in the windows that begin at cell -g, for all shifts g."""
 
     def __init__(self, r: np.ndarray):
         self.cycle = len(r)
         self.below = np.concatenate([[0.0], np.cumsum(np.concatenate([r, r]))])
-        """Sums of the first cells of two turns (2 N + 1,)."""
+        """Cumulative sums of r over two turns of the cycle (2 N + 1,), the first one 0."""
         self.start = -np.arange(self.cycle) % self.cycle
-        """Where the window begins, (N,)."""
+        """First cell of the window for each shift g (N,)."""
 
     def sums(self, first: int, last: int) -> np.ndarray:
         """Return the sum over the cells first, ..., last - 1 of the window, (N,)."""

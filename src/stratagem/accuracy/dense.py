@@ -24,7 +24,7 @@ SUPPORT_TOLERANCE = 1e-9
 BLOCK = 1 << 25
 """Entries of a temporary array."""
 PLAIN = 1 << 22
-"""Entries of W up to which the variance of each query is summed over its entries where it is tiny."""
+"""Largest number of entries of W for which tiny variances of queries are summed term by term."""
 
 
 def dense_accuracy(
@@ -91,7 +91,7 @@ def _published(workload: Workload, protocol: LinearProtocol, prior: np.ndarray |
 
 
 def check_seen(workload: Workload, protocol: LinearProtocol) -> None:
-    """Refuse a workload that depends on what no report of the protocol does.
+    """Refuse a workload that needs dimensions of the data vector that no report of the protocol depends on.
 
     Raises:
         UnsupportedWorkloadError: if there is such a query.
@@ -137,8 +137,8 @@ def quadratic_forms(workload: Workload, C: np.ndarray) -> np.ndarray:
 def _distances_by_type(strategy: Strategy, A: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Return t_u = sum_y Q[y, u] ||a_y - f_u||^2 (n,) for answers A (m x r) and the rows of F (n x r).
 
-    The same as the difference of the two sums of squares, where that would leave nothing but rounding: at
-    high epsilon a user adds a share exp(-eps) of its terms.
+    It equals the difference of two sums of squares, and is used where that difference would be nothing but
+    rounding: at high epsilon it is a share exp(-eps) of the sums.
     """
     n, width = len(F), max(1, BLOCK // strategy.outputs)
     blocks = (np.eye(n, min(width, n - first), -first) for first in range(0, n, width))
@@ -174,7 +174,7 @@ def supporting_inverse(
 
 
 def check_domain(workload: Workload, strategy: Randomiser | TranslationStrategy) -> None:
-    """Refuse a workload and a strategy that speak of different numbers of user types.
+    """Refuse a workload and a strategy with different numbers of user types.
 
     Raises:
         ValueError: if the domains differ in size.

@@ -1,4 +1,4 @@
-"""Scores of the cells of a cycle whose frequencies are all told equally well: they have two values."""
+"""Two-valued scores, for a cycle whose information matrix has one eigenvalue at all frequencies."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class EvenScores:
     """
 
     points: int
-    """N."""
+    """Number N of points of the cycle."""
     size: int
-    """K."""
+    """Number K of cells of each set."""
     ratio: float
-    """E."""
+    """Ratio E = exp(epsilon) of the levels inside and outside the set."""
 
     @property
     def levels(self) -> tuple[float, float]:
-        """s of a cell outside the set and of one inside."""
+        """Score of a cell outside the set, and of a cell inside."""
         N, m = self.points, self._eigenvalue
         outside, inside = ((x - 1 / N) / m + 1 / N for x in self._chances)
         return outside, inside
@@ -65,7 +65,10 @@ class EvenScores:
 
 @lru_cache(maxsize=4)
 def even_scores(strategy: TranslationStrategy) -> EvenScores | None:
-    """Return the scores of patterns of one size with multiples on one cycle, None for others or other eigenvalues."""
+    """Return the scores of patterns of one size with multiples on one cycle.
+
+    None is returned for other patterns, and where the eigenvalues of the information matrix differ.
+    """
     first, every = strategy.patterns[0], strategy.patterns
     alike = {(pattern.sizes, pattern.size) for pattern in every} == {((first.cells,), first.size)}
     if len(strategy.sizes) > 1 or not alike or min(pattern.multiples for pattern in every) == 1:

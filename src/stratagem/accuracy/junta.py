@@ -119,7 +119,7 @@ def _resolved(found: Harmonics, touched: Sequence[int], shape: tuple[int, ...]) 
 
 
 def _written_out(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
-    """Return the accuracy of the strategy's matrix."""
+    """Return the accuracy computed from the full matrix of the strategy."""
     if isinstance(strategy, TableSampling):
         _refuse_order()
     return dense_accuracy(workload, strategy.dense(), None)
@@ -149,7 +149,11 @@ def _type(strategy: JuntaStrategy | TableSampling, touched: Sequence[int]) -> Ty
 
 
 def _supported(m: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """Return eigenvalues after checking that none is zero."""
+    """Return the eigenvalues m of M after checking that all are positive.
+
+    Raises:
+        UnsupportedWorkloadError: if one is zero, naming the attributes.
+    """
     if not (m > 0).all():
         _refuse(names)
     return m

@@ -1,4 +1,4 @@
-"""The variance of every answer if all users had the type that is worst for it."""
+"""The variance of every answer if all users had the least favourable type for that answer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 
 WORK = 1 << 34
-"""Products of numbers that are spent on all queries: some seconds."""
+"""Largest number of multiplications spent on all queries: some seconds."""
 QUICK = 1 << 32
-"""Products up to which a strategy of translates is written out."""
+"""Largest number of multiplications for which a strategy of translates is written out."""
 BLOCK = 1 << 24
 """Entries of a temporary array."""
 
@@ -26,7 +26,7 @@ BLOCK = 1 << 24
 def largest_variances(
     workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return max_u Var(w_i R e_y | u) (p,): what a user of the least favourable type adds to each answer.
+    """Return max_u Var(w_i R e_y | u) (p,), the variance per user of each answer at its worst user type.
 
     Var(w R e_y | u) = sum_y Q[y, u] (w R e_y)^2 - w_u^2 with R as in `evaluate`, of the prior (n,). Whatever the
     N users, no answer has more than N times this variance, and users of that one type reach it.
@@ -48,7 +48,7 @@ def largest_variances(
 def largest_variance(
     workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
 ) -> float | None:
-    """Return the largest of `largest_variances`, None where the queries are too many to be looked at one by one."""
+    """Return the largest entry of `largest_variances`, or None if there are too many queries for that."""
     try:
         return float(largest_variances(workload, strategy, prior).max())
     except UnsupportedWorkloadError:
@@ -58,7 +58,7 @@ def largest_variance(
 
 
 def _written_out(workload: Workload, strategy: TranslationStrategy) -> bool:
-    """Return whether the matrix is cheap; on windows, whether its estimator is the one that runs."""
+    """Return whether the matrix is written out: if it is cheap; on windows, if its estimator is in use."""
     if isinstance(strategy, OrbitStrategy) and strategy.window:
         histogram = isinstance(workload, Identity) and len(strategy.sizes) == 1
         return strategy.domain_size <= SMALL and not histogram

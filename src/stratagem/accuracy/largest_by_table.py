@@ -20,11 +20,11 @@ from stratagem.workloads.tensor import translates
 from stratagem.workloads.weighted import Weighted
 
 DIRECT = 512
-"""Cells of a table up to which matrices of all translates are formed."""
+"""Largest number of cells of a table for which matrices of all translates are formed."""
 ENTRIES = 1 << 20
-"""Queries of a table x its cells at most."""
+"""Largest number of queries of a table times its cells."""
 PLACEMENTS = 1 << 12
-"""Ways to lie on a table, or beside it, that are tried at most."""
+"""Largest number of ways in which a pattern may lie on a table."""
 
 
 def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
@@ -80,7 +80,9 @@ def _unweighted(workload: Workload) -> tuple[float, Workload]:
 
 
 def _rows(queries: Workload) -> tuple[tuple[int, ...], np.ndarray]:
-    """Return the queries of a table that stand for all, by factors of a product, (k, sizes of its attributes).
+    """Return one query of a table for each class with the same largest variance.
+
+    These are their numbers in each factor of a product, and the queries (k, sizes of the attributes).
 
     One cell of an attribute whose cells are asked for one by one stands for the others: translations of the
     attribute take it to them and leave the strategy as it is.
@@ -99,13 +101,13 @@ def _rows(queries: Workload) -> tuple[tuple[int, ...], np.ndarray]:
 
 
 def _repeated(found: np.ndarray, shape: tuple[int, ...], queries: Workload) -> np.ndarray:
-    """Return the numbers (p,) of all queries of a table from those of the ones that stand for them."""
+    """Return the values (p,) of all queries of a table from the values of the queries of `_rows`."""
     factors = queries.factors if isinstance(queries, Product) else (queries,)
     return np.broadcast_to(found.reshape(shape), [one.queries for one in factors]).ravel()
 
 
 def _largest_of_cell(moments: _Moments, labels: Labels, sizes: tuple[int, ...]) -> float:
-    """Return the largest variance of a cell of a table, the first of the cycles, which stands for all of them."""
+    """Return the largest variance of a cell of a table, computed for the first cell of the cycles."""
     if even := even_scores(moments.strategy):
         own, other = even.second_moments
         return max(own - 1, other)
@@ -119,7 +121,7 @@ def _largest_of_cell(moments: _Moments, labels: Labels, sizes: tuple[int, ...]) 
 
 
 def _variances(moments: _Moments, labels: Labels, rows: np.ndarray) -> np.ndarray:
-    """Return the variance of the queries (k, sizes) of a table by the cell that a user is in, (k, sizes)."""
+    """Return the variance of each of k queries (k, sizes) of a table for a user in each cell, (k, sizes)."""
     second, cells = np.zeros_like(rows), math.prod(rows.shape[1:])
     for axes in moments.kinds:
         for slots, chance in placements(moments.strategy, axes, labels):
@@ -132,10 +134,10 @@ def _variances(moments: _Moments, labels: Labels, rows: np.ndarray) -> np.ndarra
 
 
 class _Moments:
-    """sum_b w_b sum_g x_C(u_C - g) a_b(g)^2 over the patterns b of the same axes, for all u_C."""
+    """The sums sum_b w_b sum_g x_C(u_C - g) a_b(g)^2 over the patterns b of the same axes, for all u_C."""
 
     def __init__(self, strategy: TranslationStrategy) -> None:
-        """Sort the patterns that occur by their axes."""
+        """Group the patterns of positive weight by their axes."""
         self.strategy, self.scores = strategy, Scores(strategy)
         self.kinds: dict[tuple[int, ...], list[int]] = {}
         for b in np.flatnonzero(strategy.weights):
@@ -143,7 +145,7 @@ class _Moments:
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...], bytes], np.ndarray] = {}
 
     def second(self, axes: tuple[int, ...], order: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
-        """Return it (k, sizes) for queries (k, sizes) of the table that the axes in that order cover."""
+        """Return the sums (k, sizes) for queries (k, sizes) of the table that the axes in this order cover."""
         if len(rows) > 1:
             return self._second(axes, order, rows)
         key = (axes, order, rows.tobytes())  # the first cell comes again in every table of these axes
@@ -166,11 +168,11 @@ class _Moments:
         return total
 
     def _transforms(self, axes: tuple[int, ...]) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield the probability and the transform of every pattern of these axes, each multiple alone."""
+        """Yield the probability and the transform of every multiple of every pattern of these axes."""
         return chain.from_iterable(map(self.scores.transforms, self.kinds[axes]))
 
     def _by_products(self, axes: tuple[int, ...], order: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
-        """Return the same by products of matrices, which are faster for many queries of few cells."""
+        """Return the sums of `second` by matrix products, which are faster for many queries of few cells."""
         flat, sizes = rows.reshape(len(rows), -1), rows.shape[1:]
         total, labels = np.zeros_like(flat), tuple(axes[t] for t in order)
         for weight, transform in self._transforms(axes):

@@ -1,4 +1,4 @@
-"""What the accuracy of a strategy on a workload consists of."""
+"""The accuracy of a strategy on a workload: exact variances by user type."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ from stratagem.workloads.weighted import Weighted
 SMALL = 1024
 """Domain size up to which windows are evaluated under the optimal reconstruction, by n x n arrays."""
 NOTHING = 1e-24
-"""Eigenvalue below which a character counts as unseen: transforms of doubles leave some 1e-32."""
+"""Eigenvalue of the information matrix that counts as zero below this: transforms leave some 1e-32."""
 
 
 def asked(workload: Workload, strategy: TranslationStrategy) -> tuple[Workload, TranslationStrategy]:
-    """Return the queries and the strategy over one attribute where there is one cycle, else as they are.
+    """Return the workload and the strategy, merged into one attribute where there is one cycle.
 
     Raises:
         ValueError: if the domains differ there.
@@ -43,17 +43,17 @@ def asked(workload: Workload, strategy: TranslationStrategy) -> tuple[Workload, 
 
 
 def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
-    """Return the exact accuracy with the estimator that runs: the optimal one where transforms can state it.
+    """Return the exact accuracy of the estimator that is used on the reports of the strategy.
 
     * Cycles as long as the attributes: the optimal reconstruction, by characters. Where V is not invariant,
       variances by type come from transforms on one attribute, on several from n x n arrays up to n = 1024.
-    * Windows up to n = 1024: the optimal reconstruction, by n x n arrays; a histogram, and sets whose multiples tell
-      all characters equally well, as below.
+    * Windows up to n = 1024: the optimal reconstruction, by n x n arrays; a histogram, and sets whose multiples give
+      all characters the same eigenvalue, as below.
     * Longer windows: prefixes by `Window`; other queries from r_b^ = x_b^/m, whose translates estimate cells
       without bias.
 
     Raises:
-        UnsupportedWorkloadError: if a query touches a character that no pattern sees.
+        UnsupportedWorkloadError: if a query needs a character at which M is zero.
         ValueError: if the domains differ, or on larger domains for queries without transforms.
     """
     check_domain(workload, strategy)
@@ -112,13 +112,13 @@ def half_eigenvalues(strategy: OrbitStrategy) -> np.ndarray:
 
 
 def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
-    """Return whether n x n arrays are formed: where they are small and transforms are not as good."""
+    """Return whether n x n arrays are formed: for n up to 1024, where no estimator by transforms is used."""
     easy = len(strategy.sizes) == 1 and (not strategy.window or isinstance(workload, Identity))
     return workload.domain_size <= SMALL and not easy and not even_scores(strategy)
 
 
 def _optimal(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
-    """Evaluate the optimal reconstruction, pattern by pattern."""
+    """Return the accuracy of the optimal reconstruction, summed pattern by pattern."""
     F, moments = factor(workload.gram()), np.zeros(workload.domain_size)
     B = _solved(F, strategy)
     for weight, rows in _translates(strategy):
@@ -153,7 +153,7 @@ def _translates(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
 
 
 def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
-    """Return t_u (n,) from t_u + (what is subtracted) = sum_b w_b sum_g x_b(u - g) ||a_b(g)||^2."""
+    """Return t_u (n,): sum_b w_b sum_g x_b(u - g) ||a_b(g)||^2 less the second value of `_scored`."""
     if len(strategy.cycles) > 1:
         raise ValueError(
             f"variances by user type on {workload.domain_size} cells of {len(strategy.cycles)} attributes are not "
@@ -193,7 +193,7 @@ def _transforms(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
 def _scored(
     workload: Workload, strategy: OrbitStrategy, m: np.ndarray
 ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-    """Return ||a_b(g)||^2 as a function (N,) of x_b^, and what is subtracted from its mean by type (n,)."""
+    """Return the function from x_b^ to ||a_b(g)||^2 (N,), and the term (n,) subtracted from its mean."""
     n, cycle = workload.domain_size, math.prod(strategy.cycles)
     weight, inner = _weight(workload)
     if strategy.window and isinstance(inner, Prefix):
@@ -205,7 +205,7 @@ def _scored(
 
 
 def _weight(workload: Workload) -> tuple[float, Workload]:
-    """Return the product of all weights of a workload and the workload inside."""
+    """Return the product of all weights around a workload, and the workload inside them."""
     weight = 1.0
     while isinstance(workload, Weighted):
         weight, workload = weight * workload.weight, workload.workload

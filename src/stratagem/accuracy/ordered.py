@@ -19,9 +19,10 @@ WRITTEN = 1 << 20
 def variances_by_type(
     found: Harmonics, strategy: JuntaStrategy, mean: float
 ) -> tuple[np.ndarray, tuple[int, ...] | None]:
-    """Return t_u by the cell of some attributes, and these; None for all of them, where they are few enough.
+    """Return t_u for each cell of the ordered attributes, and these attributes.
 
-    Translations of the other attributes leave V as it is, so that they do not matter. `mean` is that of t_u.
+    Up to 2^20 user types, t_u (n,) and None are returned instead. Translations of the other attributes leave V
+    unchanged, so t_u does not depend on them. `mean` is the mean of t_u over the user types.
     """
     sizes = found.plain.sizes
     total = np.full(found.grid, mean)
@@ -91,7 +92,10 @@ def _diagonals(matrix: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
 
 
 def _chances(transform: np.ndarray, slots: list[int], sizes: tuple[int, ...]) -> np.ndarray:
-    """Return the transform of the chances of a report by its shifts along some axes, -1 for none (sizes)."""
+    """Return the transform (sizes) of the probabilities of a report by its shifts along the axes `slots`.
+
+    A slot of -1 stands for an attribute that no axis lies on.
+    """
     order = [t for t in slots if t >= 0]
     on_axes = transform[tuple(slice(None) if t in order else 0 for t in range(transform.ndim))]
     chances = np.zeros(sizes, dtype=complex)

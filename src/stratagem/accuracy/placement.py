@@ -16,7 +16,7 @@ Slots = tuple[int, ...]
 def placements(
     strategy: TranslationStrategy, axes: tuple[int, ...], labels: Labels
 ) -> Iterator[tuple[Slots, float]]:
-    """Yield the ways in which the axes of a pattern can lie on a table, and the chance of each."""
+    """Yield the ways in which the axes of a pattern can lie on a table, and the probability of each."""
     options = [[-1, *(t for t, axis in enumerate(axes) if axis == group)] for group in labels]
     for slots in product(*options):
         on = [t for t in slots if t >= 0]

@@ -18,9 +18,9 @@ from stratagem.workloads.identity import Identity
 from stratagem.workloads.tensor import translates
 
 TABLE = 2048
-"""Cells of the largest table whose covariance is formed."""
+"""Largest number of cells of a table whose covariance is formed."""
 ENTRIES = 1 << 28
-"""Queries x user types up to which variances are computed."""
+"""Largest number of queries times user types for which variances are computed."""
 
 
 def query_variances(
@@ -80,7 +80,7 @@ def _variances(queries: Workload, row: np.ndarray) -> np.ndarray | float:
 def _covariance_row(strategy: TranslationStrategy, attributes: tuple[int, ...]) -> np.ndarray:
     """Return the covariance of a table's cells with cell 0, for one user of random type.
 
-    Characters that no pattern sees count as exact: queries that need them were refused.
+    Characters at which M is zero count as exact; the caller must refuse the queries that need them.
     """
     sizes = [strategy.sizes[i] for i in attributes]
     if math.prod(sizes) > TABLE:

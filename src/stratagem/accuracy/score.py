@@ -10,10 +10,10 @@ import numpy as np
 from stratagem.strategies import JuntaStrategy, OrbitStrategy, TranslationStrategy
 
 SEEN = 1e-26
-"""Eigenvalue of the information matrix, whose largest is 1, below which it is rounding of zero."""
+"""Eigenvalue of the information matrix, whose largest is 1, below which it counts as zero."""
 
 Labels = tuple[int, ...]
-"""The groups of some attributes."""
+"""Index of the group of each of some attributes."""
 
 
 class Scores:
@@ -26,7 +26,7 @@ class Scores:
     """
 
     def __init__(self, strategy: TranslationStrategy) -> None:
-        """Keep the strategy; eigenvalues and transforms are computed as they are asked for."""
+        """Store the strategy; eigenvalues and transforms are computed when they are first needed."""
         self.strategy = strategy
         self._known: dict[Labels, np.ndarray] = {}
         self._last = -1, np.zeros(0, dtype=complex)
@@ -42,7 +42,7 @@ class Scores:
         return self._known[labels]
 
     def inverse(self, labels: Labels) -> np.ndarray:
-        """Return 1/m at the characters of attributes of these groups, 0 where no report tells anything."""
+        """Return 1/m at the characters of attributes of these groups, 0 where m is zero."""
         m = self.information(labels)
         return np.divide(1.0, m, out=np.zeros_like(m), where=m > SEEN)
 
@@ -61,7 +61,10 @@ class Scores:
             yield float(self.strategy.weights[b]) / many, self.transform(b, multiple)
 
     def density(self, transform: np.ndarray, axes: Sequence[int], labels: Labels) -> np.ndarray:
-        """Return K (sizes of the axes) of a report whose axes lie on attributes of these groups, and no others do."""
+        """Return the density K (sizes of the axes) of a report that covers a table by these axes exactly.
+
+        `labels` are the groups of the attributes that the axes lie on.
+        """
         on_axes = transform[tuple(slice(None) if t in axes else 0 for t in range(transform.ndim))]
         if not axes:
             return np.ones(())
@@ -72,7 +75,7 @@ class Scores:
         """Return what covering these axes adds to the score and to its square, (2, orders, sizes of the axes).
 
         sum_(D in A) (-1)^|A - D| K_D and the same of K_D^2, K_D the density of a report that covers exactly D.
-        Orders are those in which axes of one group may come, `orders`.
+        There is one entry for each order in which axes of one group may come (`orders`).
         """
         K = self.density(transform, axes, labels)
         total = np.zeros((2, *K.shape))
@@ -100,7 +103,7 @@ class Scores:
 
 
 def orders(labels: Labels) -> list[tuple[int, ...]]:
-    """Return the permutations that leave the groups in place."""
+    """Return the permutations of attributes that map every attribute to one of the same group."""
     parts, start = [], 0
     for g in sorted(set(labels)):
         many = labels.count(g)

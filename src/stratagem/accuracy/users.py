@@ -1,4 +1,4 @@
-"""How many users an accuracy takes, for the root mean square over the queries and for the least accurate answer."""
+"""The number of users needed for a standard error, as root mean square and for the least accurate answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stratagem.number import real, users_text
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""
 SMALLEST = 1e-9
-"""Smallest standard error that users are counted for, its inverse the largest."""
+"""Smallest standard error that may be asked for; the largest is its inverse."""
 NOISE = 1e-12
 """Relative error of double precision, which must not round 80,000.000000001 users up to one more."""
 
@@ -19,16 +19,16 @@ class Users(NamedTuple):
     """Users needed for a standard error, whole numbers, even if everybody had the least favourable type."""
 
     root_mean_square: int
-    """For the root mean square of the standard errors over all queries."""
+    """Users needed for the root mean square of the standard errors over all queries."""
     least_accurate: int | None
-    """For every single answer; None where the queries are too many to be looked at one by one."""
+    """Users needed for every single answer; None where there are too many queries to compute each."""
 
     def __str__(self) -> str:
-        """Say it in one sentence, about whatever standard error was asked for."""
+        """Return a sentence on the users needed for the standard error asked for."""
         return self.sentence("the standard error asked for")
 
     def sentence(self, goal: str = f"a standard error of {100 * ERROR:g} % of all users") -> str:
-        """Say it in one sentence about a standard error in words."""
+        """Return a sentence on the users needed; `goal` states the standard error in words."""
         mean, single = users_text(self.root_mean_square), users_text(self.least_accurate)
         are = "user is" if self.root_mean_square == 1 else "users are"
         if self.least_accurate is None:
@@ -65,7 +65,7 @@ def users_needed(variance: float, error: float = ERROR) -> int:
 
 
 def both_needed(root_mean_square: float, least_accurate: float | None, error: float = ERROR) -> Users:
-    """Return the users needed from the variance that one user adds to an answer, in the mean and at most.
+    """Return the users needed, from the mean and the largest variance that one user adds to an answer.
 
     Raises:
         ValueError: as `users_needed`.

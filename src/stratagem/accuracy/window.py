@@ -23,9 +23,9 @@ class Window:
     """
 
     size: int
-    """n."""
+    """Number n of points of the domain."""
     cycle: int
-    """N, above n."""
+    """Number N of points of the cycle, above n."""
     eigenvalues: np.ndarray
     """m_k for k = 0, ..., N // 2, positive; m_0 = 1."""
 
@@ -50,7 +50,7 @@ class Window:
 
     @cached_property
     def constants(self) -> np.ndarray:
-        """The means c (n,) over the cycle of the queries asked, 1 on (p, t] averaged over p: to be added back."""
+        """Means c (n,) over the cycle of the indicators of (p, t] averaged over p, which are added back."""
         middle = (self.edges[:-1] + self.edges[1:] - 1) / 2
         return 1 + (np.arange(self.size) - middle @ self.weights) / self.cycle
 
@@ -64,7 +64,7 @@ class Window:
 
     @cached_property
     def squares(self) -> np.ndarray:
-        """sum_t (1[u <= t] - c_t)^2 (n,): what the second moments of a user of type u exceed variances by."""
+        """sum_t (1[u <= t] - c_t)^2 (n,): second moment less variance of the scores of a user of type u."""
         c = self.constants
         above = np.cumsum(np.square(1 - c)[::-1])[::-1]
         return above + np.concatenate([[0.0], np.cumsum(np.square(c))[:-1]])
@@ -97,13 +97,13 @@ class Window:
 
     @cached_property
     def _summation(self) -> np.ndarray:
-        """1/|1 - exp(2 pi i k/N)|^2, zero at k = 0: what summing along the cycle does to a power spectrum."""
+        """Factor 1/|1 - exp(2 pi i k/N)|^2, zero at k = 0, by which summing along the cycle changes a spectrum."""
         k = np.arange(1, self.cycle // 2 + 1)
         return np.concatenate([[0.0], 0.25 / np.square(np.sin(np.pi * k / self.cycle))])
 
     @cached_property
     def _blocks(self) -> np.ndarray:
-        """Transforms (K, N // 2 + 1) of the blocks, each of sum one."""
+        """Transforms (K, N // 2 + 1) of the indicators of the blocks, scaled to sum one."""
         blocks = np.zeros((len(self.edges) - 1, self.cycle))
         for block, first, last in zip(blocks, self.edges, self.edges[1:], strict=False):
             block[first:last] = 1 / (last - first)
@@ -116,7 +116,7 @@ class Window:
 
     @cached_property
     def _kriging(self) -> tuple[np.ndarray, np.ndarray]:
-        """Solve for the weights; the reports' variances are those of an equal share n/N of each translate."""
+        """The weights psi (K, n) and the variances (n,); reports have an equal share n/N of each translate."""
         power = self._summation.copy()
         power[1:] *= self.size / self.cycle / self.eigenvalues[1:]
         near = irfft(power * self._blocks, self.cycle)

@@ -1,1 +1,1 @@
-"""Audits: shipped clients held against the probabilities that their bundle states."""
+"""Audits: compare the reports of the shipped clients with the probabilities that their bundle states."""

@@ -1,4 +1,4 @@
-"""The audit of a mechanism: its certificate checked anew, and its client put to the test as a black box."""
+"""The audit of a mechanism: check its certificate again, and test the reports of its client as a black box."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from stratagem.mechanism.mechanism import Mechanism
 
 TYPES, FALSE_ALARM = 256, 1e-6
 REPORTS, SLOW = 1 << 20, 25
-"""Reports of all user types together, fewer by 1 + attributes/25: a client takes longer to read more attributes."""
+"""Number of reports of all user types together, divided by 1 + attributes/25, as clients read many attributes
+more slowly."""
 CLIENTS, BYTES = (30, 500), 1 << 25
-"""New clients, fewest and most, and bytes of bundles that all of them may read together."""
+"""Least and most new clients, and the most bytes of bundles that all of them may read together."""
 PROCESSES = (40, 200)
-"""New processes, fewest and most: as many as notice first reports that always favour their user type."""
+"""Least and most new processes; within these limits as many as are needed to notice first reports that always
+favour their user type."""
 
 
 def audit(
@@ -41,7 +43,7 @@ def audit(
     are left out where it is not given for another client.
 
     All user types are tested where there are no more than `types`, otherwise random ones, the first, the last,
-    and the pair that the table tells apart best. One client answers `samples` questions about each of them;
+    and the pair whose columns of the table differ most. One client answers `samples` questions about each of them;
     without `samples` a million reports are shared by all. Up to 500 more clients, and 40 to 200 more in
     processes of their own, answer one question each. `seed` chooses user types and order, and repeats them;
     without one it comes from the operating system, so that no client can know what it will be asked.
@@ -87,7 +89,7 @@ def audit(
 
 
 def default_samples(mechanism: Mechanism, types: int) -> int:
-    """Return the reports of each user type where nobody says another number."""
+    """Return the default number of reports per user type."""
     reports = int(REPORTS / (1 + len(mechanism.domain.sizes) / SLOW))
     return max(reports // max(min(types, mechanism.domain.size), 1), 100)
 
@@ -108,7 +110,7 @@ def _first(draw: Draw, count: int, chosen: Chosen, rng: np.random.Generator) -> 
 
 
 def check_options(samples: int, types: int, false_alarm: float, seed: int) -> None:
-    """Refuse numbers that no audit can be made with."""
+    """Refuse options with which no audit can be made."""
     if samples < 100:
         raise ValueError(f"{samples} samples were given, but an audit needs 100 or more: give more")
     if types < 2:

@@ -1,4 +1,4 @@
-"""The checks of an audit: what counts of reports would be unlikely of a client that draws from the table."""
+"""The checks of an audit: tests whether the counts of reports agree with the probabilities of the table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECKS = {
     "schema": "every report has the form that the bundle describes",
     "fresh ids": "no id comes twice",
 }
-"""What each check asks."""
+"""Statement that each check tests, by the name of the check."""
 Found = tuple[str, int | None, float]
 """Name, user type and p-value of a check."""
 
@@ -34,13 +34,13 @@ class Check:
     """One test of the reports about one user type, or about all."""
 
     name: str
-    """A key of CHECKS."""
+    """Name of the check, a key of CHECKS."""
     user_type: int | None
-    """None for a test of all user types together."""
+    """User type that is tested; None for a test of all user types together."""
     p_value: float
-    """Probability that a correct client does as badly; 0 for what a correct client never does."""
+    """Probability that a correct client shows at least this deviation; 0 for what a correct client never does."""
     level: float
-    """The check fails below this p-value."""
+    """Significance level: the check fails if the p-value is below it."""
 
     @property
     def passed(self) -> bool:
@@ -50,20 +50,20 @@ class Check:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Questions in their order and the reports that answered them."""
+    """The questions of an audit in their order, with the reports that answered them."""
 
     places: np.ndarray
-    """Which of the plan's user types each question asked for (k,)."""
+    """Place in the plan's list of user types for each question, of shape (k,)."""
     reports: Reports
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """How often each of the first user types of the plan was asked for."""
+        """Number of questions about each user type of the plan, up to the last one asked, by its place."""
         return np.bincount(self.places)
 
     @cached_property
     def questions(self) -> list[np.ndarray]:
-        """The numbers of the questions for each of the first user types of the plan."""
+        """Numbers of the questions about each user type of the plan, one array for each place."""
         order = np.argsort(self.places, kind="stable")
         return np.split(order, np.cumsum(self.counts)[:-1])
 
@@ -152,7 +152,7 @@ def _favours(plan: Plan, places: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 
 
 def _independence(plan: Plan, asked: Asked) -> list[float]:
-    """Return the p-values of independence of an output from the one before it, of all and of its user type."""
+    """Return p-values for the independence of an output from the previous one: over all reports, and by user type."""
     group = np.full(len(asked.places), -1)
     share = np.zeros((len(plan.user_types), GROUPS))
     for place in range(len(asked.counts)):
@@ -166,10 +166,11 @@ def _independence(plan: Plan, asked: Asked) -> list[float]:
 
 
 def _value_before(plan: Plan, asked: Asked) -> float:
-    """Return the p-value of outputs that have nothing to do with the user type asked for before.
+    """Return the p-value for outputs being independent of the user type of the previous question.
 
-    Two outputs and the two user types before them: as the order of the questions is random, the outputs favour
-    the user types the right way round more often than exchanged with probability 1/2, if at all.
+    The test takes two outputs and the user types of the two questions before them. As the order of the
+    questions is random, the outputs favour their own preceding user types more often than the exchanged ones
+    with probability 1/2, ties left out.
     """
     count = len(asked.places) // 4
     before, outputs = asked.places[: 4 * count : 2], asked.reports.outputs[1 : 4 * count : 2]
@@ -180,7 +181,7 @@ def _value_before(plan: Plan, asked: Asked) -> float:
 
 
 def repeated(ids: np.ndarray) -> int:
-    """Return how many ids (k x 16 bytes) came before; random ones of 128 bits never do."""
+    """Return how many of the ids (k x 16 bytes) are repetitions; random ids of 128 bits practically never repeat."""
     halves = np.ascontiguousarray(ids).view(np.uint64)
     ordered = halves[np.lexsort(halves.T)]
     return int((ordered[1:] == ordered[:-1]).all(axis=1).sum())

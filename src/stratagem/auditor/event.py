@@ -1,4 +1,4 @@
-"""Events that tell user types apart best, and what their counts prove about epsilon."""
+"""Events that distinguish user types best, and the lower bound on epsilon that their counts prove."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import bdtrik, betainccinv, betaincinv, expit, logit, ndtri
 
 MISS = 0.01
-"""Probability with which what is called provable or noticeable is missed."""
+"""Probability of a miss for everything that is called provable or noticeable."""
 TINY = 1e-300
-"""In place of zero, where an output never comes."""
+"""Probability used in place of zero for an output that never occurs."""
 EXCESS = 0.05
-"""The excess over epsilon for which the power of an audit is stated."""
+"""Relative excess over epsilon for which the power of an audit is stated."""
 MOST = 10**12
-"""Samples beyond which nobody goes."""
+"""Largest number of reports that is considered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +24,14 @@ class Event:
     """A set S of outputs that is likelier for user type u than for v: p = Q_u(S) > q = Q_v(S)."""
 
     u: int | None
-    """None, as v, for several pairs together: p and q are their means."""
+    """First user type; None, as for v, if the event pools several pairs, where p and q are means over the pairs."""
     v: int | None
     inside: np.ndarray
-    """Which classes of outputs belong to S, bool."""
+    """Whether each class of outputs belongs to S, boolean."""
     p: float
     q: float
     classes: Callable[[np.ndarray], np.ndarray] = np.asarray
-    """From outputs (k,) to their classes; as they are where every output is a class."""
+    """Map from outputs (k,) to the numbers of their classes (k,); the identity where every output is a class."""
 
     def hits(self, outputs: np.ndarray) -> int:
         """Return how many outputs (k,) belong to S."""
@@ -43,13 +43,13 @@ class Favoured:
     """The outputs that are likelier for one user type than on the average over all."""
 
     inside: np.ndarray
-    """Which classes of outputs they are, bool."""
+    """Whether each class of outputs is favoured, boolean."""
     probability: float
-    """How likely one of them is for the user type."""
+    """Probability of a favoured output for the user type."""
     raised: float
-    """How likely one is where every log-ratio of the table is 5 % larger, as at 1.05 times epsilon."""
+    """The same probability if every log-ratio of the table is 5 % larger, as it is at 1.05 times epsilon."""
     classes: Callable[[np.ndarray], np.ndarray] = np.asarray
-    """From outputs (k,) to their classes; as they are where every output is a class."""
+    """Map from outputs (k,) to the numbers of their classes (k,); the identity where every output is a class."""
 
     def holds(self, outputs: np.ndarray) -> np.ndarray:
         """Return which outputs (k,) are favoured."""
@@ -59,7 +59,7 @@ class Favoured:
 def best_event(
     u: int | None, v: int | None, columns: tuple[np.ndarray, np.ndarray], samples: int, level: float
 ) -> tuple[Event, float]:
-    """Return the event that promises the highest lower bound on epsilon, and that bound.
+    """Return the event with the highest expected lower bound on epsilon, and that bound.
 
     By Neyman and Pearson it is a set {y: Q[y, u] > t Q[y, v]}; t maximises log(p/q) - z s, z the normal quantile
     of `level`, s = sqrt(((1 - p)/p + (1 - q)/q) / samples). Where samples are so few that nothing is promised it
@@ -132,7 +132,7 @@ def samples_to_prove(
     """Return the reports of each of two user types that prove epsilon (1 + excess), within 1 %.
 
     Each number of samples has its own best event. None where not even 10^12 are enough, as for two user types
-    that are never told apart by the full budget.
+    whose probabilities never differ by the full budget.
     """
 
     def proved(samples: int) -> bool:
@@ -149,7 +149,7 @@ def samples_to_prove(
 
 
 def quantile(probability: float, trials: int, success: float) -> float:
-    """Return the count below which a binomial count falls with this probability."""
+    """Return the quantile of a binomial count: it falls below with the given probability."""
     found = float(bdtrik(probability, trials, success))
     if math.isnan(found):  # where hardly any or nearly all trials succeed
         return 0.0 if success < 0.5 else float(trials)

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import betainc, betaincc, gammaincc, xlogy
 
 EXPECTED = 25
-"""Expected count below which outputs are counted together."""
+"""Expected count below which outputs are merged for a test."""
 GROUPS = 16
-"""Groups of outputs whose pairs are counted."""
+"""Number of groups of outputs for the test of pairs."""
 
 
 def fit(counts: np.ndarray, probabilities: np.ndarray) -> float:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 DIGITS = 60
-"""Decimal digits of the lower bound on exp(epsilon)."""
+"""Decimal digits with which exp(epsilon) is computed."""
 BLOCK = 1 << 22
-"""Entries of a temporary array."""
+"""Largest number of entries of a temporary array."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Recheck:
     """Whether every user type's numbers sum to the same total."""
     high: int
     low: int
-    """The two numbers of one output that are furthest apart; `low` may be 0."""
+    """The largest and the smallest number of the output whose ratio of the two is greatest; `low` may be 0."""
     allowed: Fraction
     """A fraction at most exp(epsilon), within 1e-59 of it relatively."""
 

@@ -1,4 +1,4 @@
-"""Files of reports whose values are known: CSV, JSON lines or Parquet, a report a row."""
+"""Files of reports made of known values: CSV, JSON lines or Parquet, one report per row."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from stratagem.mechanism.client import reader
 from stratagem.mechanism.mechanism import Mechanism
 
 USER_TYPE, OUTPUT, NAME, MECHANISM = "user_type", "output", "id", "mechanism"
-"""Columns beside those that are named as attributes."""
+"""Names of the columns that are not attributes."""
 ROW_LIMIT = 1 << 20
-"""Characters that a line may have."""
+"""Largest number of characters in a line."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownReports:
-    """Reports, and the user types that they are about."""
+    """Reports, with the user type that each was made of."""
 
     user_types: list[int]
     outputs: np.ndarray
-    """Whole numbers (k,), -1 for a report that the bundle does not describe."""
+    """Outputs of the reports: whole numbers of shape (k,), -1 for a report that the bundle does not describe."""
     ids: np.ndarray | None
-    """Their bytes (k x 16); None where the file has no column of ids."""
+    """Bytes of the ids of the reports, of shape (k, 16); None if the file has no column of ids."""
 
 
 def read_known(path: str | Path, mechanism: Mechanism) -> KnownReports:

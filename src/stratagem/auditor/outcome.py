@@ -1,4 +1,4 @@
-"""The outcome of an audit: what every check and all events say about a client's reports."""
+"""The outcome of an audit: the results of all checks and of all events."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Evidence:
 
     event: Event
     hits: tuple[int, int]
-    """How often the event came for user types u and v."""
+    """Numbers of reports in the event for user types u and v."""
     trials: tuple[int, int]
     epsilon_bound: float
-    """Lower bound on the client's epsilon, by Clopper and Pearson."""
+    """Clopper and Pearson's lower bound on the client's epsilon."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,34 +37,34 @@ class Audit:
 
     identifier: str
     epsilon: Fraction
-    """The budget promised."""
+    """The privacy budget that the bundle states."""
     certificate: Recheck
     samples: int
-    """Reports of each user type, made one after the other in random order; of a file the fewest of any."""
+    """Reports of each user type, in random order; for reports from a file, the fewest of any user type tested."""
     user_types: tuple[int, ...]
     drawn: int | None
-    """How many of the user types were drawn at random out of all, 0 where a file names them; None where all are
-    tested."""
+    """Number of user types that were drawn at random from all; 0 where a file names them; None where all are tested."""
     domain_size: int
     """Number n of user types, tested or not."""
     seed: int | None
-    """What user types and their order were drawn with; None where a file names them."""
+    """Seed of the user types and their order; None where a file names them."""
     false_alarm: float
     checks: tuple[Check, ...]
     evidence: tuple[Evidence, ...]
-    """Events of single pairs of user types."""
+    """Evidence from single pairs of user types."""
     pooled: Evidence | None
-    """The events of all pairs together; None where no two user types can be compared."""
+    """Evidence from all pairs together; None where no two user types can be compared."""
     power: Power
-    """What an audit of this size would have found."""
+    """Defects that an audit of this size would notice."""
     provable: float
-    """A client's epsilon from here on is proved to exceed the budget with probability 0.99; may be infinite."""
+    """Smallest epsilon of a client that is proved to exceed the budget with probability 0.99; may be infinite."""
     samples_needed: int | None
-    """Reports of each user type that prove 1.05 times the budget to exceed it; None where none are enough."""
+    """Reports of each user type needed to prove that a client of 1.05 times the budget exceeds it; None where
+    no number suffices."""
 
     @property
     def noticeable(self) -> float:
-        """A client's epsilon from here on is noticed as another than the table's with probability 0.99."""
+        """Smallest epsilon above the table's that is noticed with probability 0.99."""
         return self.power.noticeable
 
     @property

@@ -1,4 +1,4 @@
-"""The plan of an audit: user types, classes of outputs and events, settled before any report is seen."""
+"""The plan of an audit: user types, classes of outputs and events, all fixed before any report is seen."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.auditor.event import Favoured
-from stratagem.auditor.partition import Partition
+from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.pool import Pool
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """User types to test."""
+    """The user types that an audit tests."""
 
     user_types: tuple[int, ...]
     drawn: int | None
-    """How many of them were drawn at random out of all; None where all are tested."""
+    """Number of them drawn at random from all user types; None if all are tested."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is counted in the reports about some user types."""
+    """The classes of outputs and the events that an audit counts for some user types."""
 
     user_types: tuple[int, ...]
-    partitions: tuple[tuple[tuple[str, Partition], ...], ...]
-    """For every user type the name of a check and the classes that it counts, the finest classes first."""
+    partitions: tuple[tuple[tuple[str, OutputClasses], ...], ...]
+    """For every user type, pairs of a check's name and the classes of outputs that it counts, finest classes first."""
     favoured: tuple[Favoured, ...]
-    """For every user type the outputs that favour it."""
+    """For every user type, the outputs that favour it."""
     pool: Pool | None
     """Events that prove an epsilon; None where no two user types can be compared."""
 

@@ -1,4 +1,4 @@
-"""Pairs of user types counted together: one threshold of the probability ratio for all of them."""
+"""Pairs of user types pooled for one test, with the same threshold of the probability ratio for all pairs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BINS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two user types, and how likely every class of outputs is for each of them."""
+    """Two user types, with the probability of every class of outputs for each of them."""
 
     u: int
     v: int
     of_u: np.ndarray
     of_v: np.ndarray
     classes: Callable[[np.ndarray], np.ndarray] = np.asarray
-    """From outputs (k,) to their classes; as they are where every output is a class."""
+    """Map from outputs (k,) to the numbers of their classes (k,); the identity where every output is a class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,11 @@ class Pool:
     events: tuple[Event, ...]
     mean: Event
     columns: tuple[np.ndarray, np.ndarray]
-    """Mean probability of every bin for the first and for the second user types."""
+    """Mean probability of every bin for the first user types of the pairs and for the second ones."""
 
 
 def pooled(pairs: Sequence[Pair], samples: int, level: float) -> Pool | None:
-    """Return the events of pairs that promise most together for `samples` reports of each user type."""
+    """Return the events of pairs whose pool gives the highest bound for `samples` reports of each user type."""
     if not pairs:
         return None
     most = max(float(np.abs(_log_ratio(pair)).max()) for pair in pairs)

@@ -1,4 +1,4 @@
-"""What an audit would have found: the defects that it misses with a stated probability."""
+"""The power of an audit: the defects that it misses with a stated probability."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stratagem.auditor.goodness import share_fit
 from stratagem.auditor.plan import Chosen
 
 BAD = 0.05
-"""The fraction of bad user types for which the chance of a miss is stated."""
+"""Fraction of bad user types for which the probability of a miss is stated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,18 +25,20 @@ class Power:
     """
 
     noticeable: float
-    """A client's epsilon from here on is noticed as another than the table's with probability 0.99; may be infinite."""
+    """Smallest epsilon of a client that is noticed as larger than the table's with probability 0.99; may be
+    infinite."""
     excess_missed: float
-    """Probability that a client of 1.05 times the epsilon is not noticed."""
+    """Probability that a client with 1.05 times the epsilon is missed."""
     raw_reports: float | None
-    """From this fraction of raw reports on a tested user type is bad: noticed with probability 0.99; None for never."""
+    """Smallest fraction of raw reports for which a tested user type is noticed with probability 0.99; None if
+    none is."""
     bad_types_missed: float
-    """Bound on the probability that a client is not noticed that treats 5 % of the user types badly."""
+    """Upper bound on the probability of missing a client that treats 5 % of the user types badly."""
     bad_types: float | None
-    """The smallest fraction of bad user types that is missed with probability 0.01 at most; None for none."""
+    """Smallest fraction of bad user types that is missed with probability at most 0.01; None if no fraction is."""
     first_reports: Mapping[str, tuple[int, float | None]]
-    """For "new clients" and "new processes" how many were asked, and from which fraction of raw first reports on
-    that is noticed with probability 0.99; None for never."""
+    """For "new clients" and "new processes": how many were asked, and the smallest fraction of raw first
+    reports that is noticed with probability 0.99, or None if no fraction is."""
 
 
 def power(
@@ -98,7 +100,7 @@ def _noticeable(p: float, raised: float, total: int, level: float) -> float:
 
 
 def _missed(p: float, other: float, total: int, level: float) -> float:
-    """Return how likely the share of hits passes as one of probability p where it is another."""
+    """Return the probability that a test for hit probability p passes although the hit probability is `other`."""
     if not 0 < p < 1:
         return 1.0
     least, most = math.floor(quantile(level / 2, total, p)), math.ceil(quantile(1 - level / 2, total, p))
@@ -107,7 +109,7 @@ def _missed(p: float, other: float, total: int, level: float) -> float:
 
 
 def _types_missed(chosen: Chosen, domain_size: int) -> float:
-    """Return the bound on a miss of 5 % bad user types: each is drawn with chance 0.05 and then found with 0.99."""
+    """Return an upper bound on the probability of missing a client that treats 5 % of the user types badly."""
     if chosen.drawn is None:
         return MISS ** max(1, math.floor(BAD * domain_size))
     return float((1 - BAD * (1 - MISS)) ** chosen.drawn)
@@ -122,7 +124,7 @@ def _types_found(chosen: Chosen, domain_size: int) -> float | None:
 
 
 def _first(caught: Callable[[float], bool], most: float) -> float:
-    """Return the smallest number up to `most` that is caught."""
+    """Return the smallest number up to `most` for which `caught` holds, by bisection."""
     low, high = 0.0, most
     for _ in range(40):
         middle = (low + high) / 2

@@ -11,7 +11,7 @@ import numpy as np
 from stratagem.collection.reports import Reason, Report
 
 ID = bytes(16)
-"""In place of the id of a report that is none."""
+"""Placeholder for the id of a malformed report."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +21,11 @@ class Reports:
     outputs: np.ndarray
     """Outputs (k,), whole numbers 0..m-1; -1 for a report that breaks the schema or names another mechanism."""
     ids: np.ndarray | None = None
-    """The bytes of their ids (k x 16), uint8; None where a simulation makes none."""
+    """Bytes of the ids of the reports, of shape (k, 16), uint8; None in simulations, which make no ids."""
 
     @property
     def malformed(self) -> int:
-        """How many reports break the schema or name another mechanism."""
+        """Number of reports that break the schema or name another mechanism."""
         return int((self.outputs < 0).sum())
 
     def at(self, places: np.ndarray) -> Reports:
@@ -35,11 +35,11 @@ class Reports:
 
 
 Draw = Callable[[Sequence[Sequence[int]]], Reports]
-"""From rows of user types to a report of each, in order; every row is asked of a new client."""
+"""Function from rows of user types to one report for each, in order; a new client answers every row."""
 
 
 def collected(found: Iterable[Report | Reason]) -> Reports:
-    """Return outputs and ids of what a collector makes of reports."""
+    """Return the outputs and ids of the reports that a collector has read; malformed ones have output -1."""
     numbers, ids = array("q"), bytearray()
     for one in found:
         if isinstance(one, Reason):

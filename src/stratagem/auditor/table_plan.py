@@ -7,24 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from stratagem.auditor.event import EXCESS, TINY, Favoured, best_event
-from stratagem.auditor.partition import Partition
+from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.plan import Chosen, Plan, filled, matched
 from stratagem.auditor.pool import Pair, pooled
 from stratagem.strategies import Strategy
 
 CANDIDATES = 256
-"""User types among which the pair that differs most is sought."""
+"""Number of user types among which the most different pair is searched for."""
 ENTRIES = 1 << 25
-"""Numbers of an array that holds the columns of the user types."""
+"""Largest number of entries of the array that holds the columns of the user types."""
 SHORTLIST = 32
-"""Pairs whose best event is computed."""
+"""Number of pairs for which the best event is computed."""
 
 
 def choose(strategy: Strategy, types: int, samples: int, level: float, rng: np.random.Generator) -> Chosen:
     """Return user types to test: all where there are no more than `types`, otherwise mostly random ones.
 
-    Then the first ones are the two that are told apart best among (at most 256) random candidates, the first
-    and the last: all from the table and the generator, before any report is seen.
+    The first of them are then the two that differ most among (at most 256) random candidates, the first and
+    the last user type: all from the table and the generator, before any report is seen.
     """
     n = strategy.domain_size
     room = max(2, ENTRIES // max(n, strategy.outputs))
@@ -42,7 +42,7 @@ def plan(strategy: Strategy, user_types: Sequence[int], samples: int, level: flo
     Q = _columns(strategy, user_types)
     mean = strategy.forward(np.full(strategy.domain_size, 1 / strategy.domain_size))
     pairs = [Pair(user_types[i], user_types[j], Q[:, i], Q[:, j]) for i, j in matched(_distances(Q))]
-    partitions = tuple((("outputs", Partition(column)),) for column in Q.T)
+    partitions = tuple((("outputs", OutputClasses(column)),) for column in Q.T)
     return Plan(tuple(user_types), partitions, tuple(_favoured(Q, mean)), pooled(pairs, samples, level))
 
 
@@ -77,7 +77,7 @@ def _distances(Q: np.ndarray) -> np.ndarray:
 
 
 def _furthest(Q: np.ndarray, samples: int, level: float) -> tuple[int, int]:
-    """Return the two columns whose best event promises most, out of 32 pairs with much chi-squared distance."""
+    """Return the two columns whose best event gives the largest bound, of 32 pairs with large chi-squared distance."""
     rows, columns = np.triu_indices(Q.shape[1], 1)
     distance = _distances(Q)[rows, columns]
     pairs = [(int(rows[k]), int(columns[k])) for k in np.argsort(-distance, kind="stable")[:SHORTLIST]]

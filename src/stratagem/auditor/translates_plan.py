@@ -8,8 +8,8 @@ from itertools import islice, pairwise
 import numpy as np
 
 from stratagem.auditor.event import EXCESS, Favoured, best_event
-from stratagem.auditor.partition import (
-    Partition,
+from stratagem.auditor.output_classes import (
+    OutputClasses,
     by_attribute,
     by_holding,
     by_output,
@@ -23,11 +23,11 @@ from stratagem.strategies import TranslationStrategy
 from stratagem.strategies.orbit import on_cycles
 
 PAIRS = 16
-"""Pairs of user types among which those that differ most are sought."""
+"""Number of pairs of user types among which the most different one is searched for."""
 CELLS = 1 << 28
-"""Cells of patterns that are looked through for them."""
+"""Largest number of pattern cells that are examined in that search."""
 ENTRIES = 1 << 24
-"""Numbers of an array that holds the probabilities of all outputs for every user type."""
+"""Largest number of entries of the array of the probabilities of all outputs for every user type."""
 
 
 def choose(
@@ -35,7 +35,7 @@ def choose(
 ) -> Chosen:
     """Return user types to test: all where there are no more than `types`, otherwise random pairs.
 
-    Then the first ones are the pair that is told apart best of 17, and the first user type with the last.
+    The first of them are then the most different pair of 17, followed by the first and the last user type.
     """
     strategy = on_cycles(strategy)
     sizes, cells = strategy.sizes, sum(pattern.cells for pattern in strategy.patterns)
@@ -90,9 +90,10 @@ def _favoured(strategy: TranslationStrategy, user: np.ndarray) -> Favoured:
 
 
 def _distances(strategy: TranslationStrategy, users: np.ndarray) -> np.ndarray:
-    """Return for user types (t, d) how far around the cycles they are apart (t, t).
+    """Return the distances around the cycles between user types (t, d), of shape (t, t).
 
-    It is 0 where attributes of one group do not differ alike: then the placement of a pattern would matter.
+    The distance is 0 where the attributes of a group do not all differ by the same step, because then the
+    placement of a pattern would matter.
     """
     cycles, distance = np.array(strategy.cycles), np.zeros((len(users), len(users)))
     alike = np.ones(distance.shape, dtype=bool)
@@ -126,7 +127,7 @@ def _random(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[np.ndarr
 
 def _partitions(
     strategy: TranslationStrategy, user: np.ndarray, most: int
-) -> Iterator[tuple[str, Partition]]:
+) -> Iterator[tuple[str, OutputClasses]]:
     """Yield the classes that are counted for a user type (d,), with the name of the check."""
     yield "outputs", by_output(strategy, user, most)
     yield "outputs", by_holding(strategy, user)

@@ -22,4 +22,4 @@ class Baseline:
     title: str
     reference: str
     candidates: Callable[[Setting, float], Candidates]
-    """(setting, epsilon) -> what it may be tuned to, nothing where it does not apply; comparisons keep the best."""
+    """Function of (setting, epsilon) that yields the mechanisms to compare, none where it does not apply."""

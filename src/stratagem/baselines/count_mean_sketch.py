@@ -72,7 +72,7 @@ def hadamard_count_mean_sketch(
 
 
 def hash_tables(domain_size: int, width: int, hashes: int, seed: int) -> np.ndarray:
-    """Return k random hash functions into m values (k x n), those of a seed.
+    """Return k random hash functions into m values as tables (k x n), drawn from a seed.
 
     Raises:
         ValueError: unless n >= 1, m >= 2, k >= 1 and the seed are whole numbers, and k n at most 2^27.
@@ -117,7 +117,7 @@ def count_mean_bias(sketch: StratifiedProtocol, x: np.ndarray) -> np.ndarray:
 
 
 def _sizes(n: int) -> tuple[int, int]:
-    """Return a width and a number of hash functions that tell n values apart."""
+    """Return a width and a number of hash functions that determine the counts of n values."""
     width = 1 << max(1, min(6, (n - 1).bit_length() - 1))
     hashes = -(-2 * n // (width - 1))
     while True:

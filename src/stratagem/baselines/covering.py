@@ -16,12 +16,12 @@ from stratagem.combinatorics.covering import covering_tables
 from stratagem.strategies import Randomiser
 
 Oracle = Callable[[int, float], Randomiser]
-"""(number of cells, epsilon) -> what the cell is told through."""
+"""Function of (number of cells, epsilon) that returns the randomiser through which a cell is reported."""
 
 
 @dataclass(frozen=True)
 class Cover:
-    """A mechanism for tables that is not built yet."""
+    """A covering of the tables and the name of an oracle, with an estimate of their objective."""
 
     oracle: str
     tables: Sequence[Sequence[int]]
@@ -29,12 +29,12 @@ class Cover:
     """Its objective without the constant 1^T V 1 / n: exact if the oracle treats the cells of a table alike."""
 
     def __str__(self) -> str:
-        """Say what was tuned."""
+        """Return the parameters in words."""
         return f"{len(self.tables)} tables of {len(self.tables[0])} attributes, {self.oracle}"
 
 
 def screen(setting: Setting, epsilon: float, keep: int, oracles: Mapping[str, Oracle]) -> list[Cover]:
-    """Return the `keep` coverings and oracles of least estimate, nothing where no smaller table will do."""
+    """Return the `keep` coverings and oracles of least estimate, none if the queries need all attributes."""
     tables, d = tables_of(setting), len(setting.sizes)
     if not tables:
         return []

@@ -1,4 +1,4 @@
-"""StratifiedProtocol through encodings: coarser pictures of the domain whose reports are too many for a matrix."""
+"""Partitions of the domain whose groups are reported through an encoding, too large for a matrix."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ ENCODINGS: Mapping[str, Callable[[int, float], LinearProtocol]] = {
 def encode_view(
     views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str
 ) -> StratifiedProtocol:
-    """Draw a view, report the user's cell there through an encoding; least squares puts the cells together.
+    """Draw a partition, report the user's group through an encoding; least squares combines the groups.
 
     Args:
-        views: the cell 0..k-1 of every user type in each view, arrays (n,).
-        shares: probabilities of the views, summing to one.
+        views: partitions of the user types, each an array (n,) of groups 0..k-1.
+        shares: probabilities of the partitions, summing to one.
         epsilon: the budget.
         encoding: a name from ENCODINGS.
 
     Guarantee:
-        epsilon-LDP: the view is drawn without a look at the value, and the encoding is epsilon-LDP.
+        epsilon-LDP: the partition is drawn without a look at the value, and the encoding is epsilon-LDP.
 
     Raises:
         ValueError: for an unknown encoding or shares that do not sum to one.

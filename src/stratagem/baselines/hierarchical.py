@@ -51,7 +51,7 @@ def hierarchical(
 def node_views(
     domain_size: int, branching: int, levels: ArrayLike | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the node of every user type (n,) on the levels with a positive probability, and these.
+    """Return the node of every type (n,) on each level of positive probability, and the probabilities.
 
     Raises:
         ValueError: if `branching` is below 2 or `levels` are not probabilities of the levels.

@@ -17,7 +17,7 @@ from stratagem.strategies.unary_encoding import UnaryEncoding
 LARGEST = 1 << 14
 """User types of the largest domain of SHE."""
 SAFE = 1 + 1e-14
-"""Factor on scales of noise that makes good their rounding."""
+"""Factor on the scale of noise that covers its rounding error."""
 
 
 def summed_histogram_encoding(domain_size: int, epsilon: float) -> AdditiveNoise:

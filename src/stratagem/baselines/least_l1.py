@@ -17,15 +17,15 @@ SHARES = (24, 16, 16, 16, 12, 12, 10, 10)
 MOST = 40
 """Queries beyond the identity at most, so that an evaluation on 1024 user types takes about 0.1 s."""
 WIDEST = 160
-"""Such queries of a given start at most; one with more is not improved, only compared."""
+"""Most queries beyond the identity of a given start; a start with more is compared but not improved."""
 LOW = 4
 """User types per dimension of V from which the L2 optimum is a start too: it has no identity to begin with."""
 STEPS, FEWEST = 600, 150
 """Descent steps that settle the third digit on 256 user types; on larger domains in proportion fewer, to a limit."""
 TRIAL = 4
-"""All starts get this part of the steps..."""
+"""Divisor of the number of steps: every start gets a quarter of them at first."""
 LEFT = 3
-"""... and the best of them the rest."""
+"""Number of the best starts that then get all the steps."""
 DOMINANT = 20.0
 """Weight that a given start gets over the identity, whose part a descent can still enlarge."""
 
@@ -46,7 +46,7 @@ def least_l1(
             worse than one of them.
         steps: L-BFGS steps of a start that is among the best after a quarter of them; by default 600 on up to
             256 user types, fewer on more.
-        seed: Of the random starts.
+        seed: Seed of the random starts.
 
     Returns:
         A with a longest column of L1 norm 1, its objective, and as lower bound the optimum of `least_l2`: every

@@ -57,7 +57,7 @@ def least_l2(V: np.ndarray, steps: int = 2000, tolerance: float = TOLERANCE) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A dual point with the queries that it asks for."""
+    """Weights gamma of the dual problem, with the queries that they determine."""
 
     gamma: np.ndarray
     """Weights (n,), mean 1."""

@@ -1,4 +1,4 @@
-"""Marginals one at a time: MargPS, and MargHT without its waste."""
+"""Marginals one at a time: MargPS, and MargHT with equal coefficients of several tables merged."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def check_tables(sizes: Sequence[int], tables: Tables) -> None:
 
 
 def tables_of(setting: Setting) -> Tables:
-    """Return the tables that the queries need, none of them if that is the whole domain or nothing."""
+    """Return the tables that the queries need, without those of no attribute or of all."""
     several = sum(a > 1 for a in setting.sizes)
     return [table for table in setting.margins if 0 < len(table) < several]
 

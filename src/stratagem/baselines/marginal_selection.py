@@ -1,4 +1,4 @@
-"""Marginals one at a time by subset selection, each table as often as its cost asks for."""
+"""Marginals one at a time by subset selection, with probabilities of the tables set by their costs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def marginal_selection(
 
 
 def _by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarray:
-    """Return the shares of the tables by their costs (T,)."""
+    """Return the probabilities of the tables (T,) from their costs, as `shares_by_cost` does."""
     kinds = [touched for touched in np.ndindex(setting.energies.shape) if any(touched)]
     needed = [frozenset(np.flatnonzero(touched).tolist()) for touched in kinds]
     held = np.array([[float(one <= frozenset(table)) for table in tables] for one in needed])
@@ -82,7 +82,7 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
 def _told(sizes: Sequence[int], epsilon: float, tables: Tables, shares: np.ndarray) -> Randomiser:
     """Return the mechanism, with blocks of a design in place of all sets where a table has few enough cells.
 
-    Designs tell as much, and their reports can be counted: so a search may return them.
+    Designs are as accurate, and they have few enough reports for a search to return them.
     """
     partitions = [table_cells(sizes, attributes) for attributes in tables]
     if max(int(view.max()) + 1 for view in partitions) <= DESIGNED:

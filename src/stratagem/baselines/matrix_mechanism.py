@@ -87,7 +87,7 @@ def local_gaussian(queries: ArrayLike, epsilon: float, delta: float) -> Additive
 
 
 def _checked(queries: ArrayLike) -> np.ndarray:
-    """Return queries A (k x n) as floats whose squares are floats too."""
+    """Return queries A (k x n) as floats whose squares neither overflow nor underflow."""
     A = numbers(queries)
     if A.ndim != 2 or A.shape[1] < 2 or not np.isfinite(A).all() or not (A != A[:, :1]).any():
         raise ValueError(
@@ -116,7 +116,7 @@ def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float
 
 
 def _spanned(A: np.ndarray) -> np.ndarray:
-    """Return the columns less their mean in an orthonormal basis of what they span: distances are kept."""
+    """Return the centred columns in an orthonormal basis of their span (r x n); distances are kept."""
     return factor(centre(A.T @ A)).T
 
 
@@ -147,7 +147,7 @@ def _queries(setting: Setting, norm: int) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _candidates(norm: int, answer: Callable[[np.ndarray, float], AdditiveNoise]) -> Tuning:
-    """Return what tries every queries with one noise."""
+    """Return a function that yields every set of queries, answered with one kind of noise."""
 
     def candidates(setting: Setting, epsilon: float) -> Candidates:
         for name, queries in _queries(setting, norm):

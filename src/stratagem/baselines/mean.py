@@ -103,7 +103,7 @@ def _scaled(values: ArrayLike) -> np.ndarray:
 def _tuned(
     mechanism: Callable[[np.ndarray, float], Strategy | LinearProtocol],
 ) -> Callable[[Setting, float], Candidates]:
-    """Return what tries a mechanism where the queries are multiples of one query and of the total."""
+    """Return the candidates of a mechanism for workloads that combine a single query and the total."""
 
     def candidates(setting: Setting, epsilon: float) -> Candidates:
         V = centre(setting.gram)

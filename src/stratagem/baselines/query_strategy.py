@@ -1,4 +1,4 @@
-"""What the matrix mechanism measures: queries of bounded sensitivity, and what they leave of a workload's variance."""
+"""Queries of bounded sensitivity for the matrix mechanism, and the variance of answers from them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class QueryStrategy:
     matrix: np.ndarray
     """A (k x n): the longest column, in the norm of the noise, has length 1."""
     objective: float
-    """tr((A^T A)^+ V)."""
+    """Objective tr((A^T A)^+ V), the total variance of the answers at noise variance 1."""
     lower_bound: float
-    """No queries of sensitivity 1 in that norm have a lower objective."""
+    """Lower bound on the objective of all queries of sensitivity 1 in the norm of the noise."""
 
     @property
     def gap(self) -> float:
@@ -37,7 +37,7 @@ class QueryStrategy:
 def residual_trace(A: np.ndarray, V: np.ndarray) -> float:
     """Return tr((A^T A)^+ V) for queries A (k x n) and a Gram matrix V (n x n).
 
-    Infinite where V asks for something that A does not measure.
+    It is infinite if the range of V is not part of the range of A^T.
     """
     return inverse_trace(inverse(A.T @ A), V)
 

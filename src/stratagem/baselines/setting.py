@@ -1,4 +1,4 @@
-"""What a published mechanism may look at before it is tuned."""
+"""The problem to which a published mechanism is tuned: attribute sizes and a Gram matrix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Setting:
     sizes: tuple[int, ...]
     """Number of values of every attribute; n is their product."""
     gram: np.ndarray
-    """V = W^T W (n x n)."""
+    """Gram matrix V = W^T W, n x n."""
 
     @property
     def domain_size(self) -> int:

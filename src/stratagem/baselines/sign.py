@@ -1,4 +1,4 @@
-"""One sign of the user's value, drawn from a table of signs and told by binary randomised response."""
+"""One sign of the user's value, drawn from a table of signs and reported by randomised response."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LARGEST = 1 << 11
 CHEAP = 1 << 25
 """Most outputs x values in a comparison."""
 SIZES = 16
-"""Sizes that are tried, the best first, before none is found."""
+"""Number of block sizes that are tried, the best first, before the search for a design fails."""
 
 
 def subset_design(domain_size: int, epsilon: float, size: int | None = None) -> TwoLevelStrategy:

@@ -37,7 +37,7 @@ def subset_selection(domain_size: int, epsilon: float, subset_size: int | None =
 
 
 def best_subset_size(domain_size: int, epsilon: float, total: float, trace: float) -> int:
-    """Return the k of least mean variance for a Gram matrix of this sum and trace, by looking at all of them."""
+    """Return the k of least mean variance for a Gram matrix with this sum and trace; every k is tried."""
 
     def moment(k: int) -> float:
         return subset_selection(domain_size, epsilon, k).mean_moment(total, trace)

@@ -1,4 +1,4 @@
-"""Contingency tables as views: which cell of a marginal a user type falls into."""
+"""Contingency tables as partitions: the cell of a marginal that each user type falls into."""
 
 from __future__ import annotations
 

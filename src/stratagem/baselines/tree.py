@@ -20,7 +20,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A hierarchical mechanism that is not built yet."""
+    """The parameters of a hierarchical mechanism, with an estimate of its objective."""
 
     branching: int
     oracle: str
@@ -86,7 +86,7 @@ def _optimal(energies: np.ndarray, strengths: np.ndarray, shares: np.ndarray) ->
 
 
 def _quotients(energies: np.ndarray, eigenvalues: np.ndarray) -> np.ndarray:
-    """Return c / mu, zero where c is."""
+    """Return c / mu entry by entry, zero where c is zero."""
     return np.divide(energies, eigenvalues, out=np.zeros_like(energies), where=energies > 0)
 
 

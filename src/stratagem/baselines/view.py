@@ -1,4 +1,4 @@
-"""StratifiedProtocol: coarser pictures of the domain, one drawn and told through an oracle."""
+"""Partitions of the domain: one is drawn, and the user's group is reported through an oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Oracle = Callable[[int, float], Strategy]
 
 
 DESIGNED = 64
-"""Most cells that are told through a balanced design."""
+"""Largest number of groups that are reported through a balanced design."""
 
 
 def one_bit(cells: int, epsilon: float) -> Strategy:
@@ -71,17 +71,17 @@ def named_oracle(name: str) -> Oracle:
 def report_view(
     views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, oracle: str
 ) -> TwoLevelStrategy:
-    """Draw a view, report the user's cell there through an oracle over the view's cells.
+    """Draw a partition, report the user's group through an oracle over the groups.
 
     Args:
-        views: the cell 0..k-1 of every user type in each view, arrays (n,).
-        shares: probabilities of the views, summing to one.
+        views: partitions of the user types, each an array (n,) of groups 0..k-1.
+        shares: probabilities of the partitions, summing to one.
         epsilon: the budget.
         oracle: a name from ORACLES.
 
     Guarantee:
-        epsilon-LDP: the view is drawn without a look at the value, and each row is a row of an epsilon-LDP
-        oracle, repeated over the members of a cell.
+        epsilon-LDP: the partition is drawn without a look at the value, and each row is one of an epsilon-LDP
+        oracle, repeated over the members of a group.
 
     Raises:
         ValueError: for an unknown oracle or shares that do not sum to one.
@@ -104,7 +104,7 @@ def two_valued(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
 
 
 def strength(oracle: Strategy | LinearProtocol) -> float:
-    """Return the mean eigenvalue of an oracle's information on its k cells, away from their total.
+    """Return the mean eigenvalue of an oracle's information matrix over k cells, on vectors of sum zero.
 
     Of a strategy it is tr(M - 11^T/k)/(k - 1), where a row of lower value theta that is high on a share f
     of the cells adds c^2 theta f (1 - f)/(1 + c f), c = E - 1, to the trace. Of a protocol it is what gives

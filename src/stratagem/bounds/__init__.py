@@ -60,29 +60,31 @@ class Bounds:
 
     L is the variance of unbiased estimates from one report per user, averaged over the user types or the prior:
     biased estimates, or rounds that build on each other, may have smaller errors.
-    On L(Q)/n instead where nobody can count the domain, n > 2^53 (`workload.counted`).
+    They are bounds on L(Q)/n instead where n > 2^53 (see `workload.counted`).
     """
 
     svd: float | None
-    """None under a prior, as `integer` and `delsarte`."""
+    """The SVD bound; None under a prior, like `integer` and `delsarte`."""
     closed: float
     integer: float | None
-    """None beyond n = 2^53, where whole pattern sizes are all sizes."""
+    """The bound with whole pattern sizes; None beyond n = 2^53."""
     weighted: float | None = None
-    """None where the domain is too large to compute it unasked."""
+    """The weighted bound; None where the domain is too large to compute it by default."""
     nonnegative: float | None = None
-    """None, as the next two, where it was not computed: the domain is too large or no need was seen."""
+    """The nonnegative bound; None, like `sdp` and `exact`, where it was not computed."""
     sdp: float | None = None
     exact: float | None = None
     """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros."""
     pairwise: float | None = None
     """The bound on a largest variance from two user types alone; None for the average case."""
     delsarte: float | None = None
-    """None without a spectrum (see `Workload.spectrum`), or with too many types of characters."""
+    """The linear programming bound; None without a spectrum (see `Workload.spectrum`) or with too many types
+    of characters."""
     linear: float | None = None
-    """The optimum for one query, within a few 1e-4; None for others."""
+    """The bound of the linear programme for few queries (see `linear_dual`), close to the optimum; None for
+    other workloads."""
     noiseless: float | None = None
-    """tr V, the best of all at large epsilon; None in `spectral_bounds`."""
+    """The bound tr V, the best of all at large epsilon; None in `spectral_bounds`."""
 
     def known(self) -> dict[str, float]:
         """Return the bounds that were computed, by name."""
@@ -91,7 +93,7 @@ class Bounds:
     __repr__ = brief
 
     def __str__(self) -> str:
-        """Say every bound that was computed, the best of them marked."""
+        """Return the bounds that were computed, one a line, the best of them marked."""
         return "\n".join(f"{name:<10} {value}" for name, value in self._rows())
 
     def _repr_html_(self) -> str:
@@ -124,8 +126,8 @@ def lower_bounds(
 ) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
-    Under a prior over the user types, those that know it: all but svd, integer and delsarte. See `tighten`
-    for the others; one that fails numerically is left out. Whoever has dual solutions already passes them on.
+    Under a prior over the user types these are all but svd, integer and delsarte. See `tighten`
+    for the others; one that fails numerically is left out. Dual solutions found before are passed as `duals`.
     Beyond 4096 user types no Gram matrix is built for marginals, parities and ranges; beyond 2^53 the bounds
     are on L/n, per user type. A name with a `domain`, a file or a matrix of queries may stand for the workload
     (see `workload_of`).
@@ -157,7 +159,7 @@ def lower_bounds(
 
 
 def _quick(workload: Workload, epsilon: float, prior: np.ndarray | None) -> float:
-    """Return the nonnegative bound of a second."""
+    """Return the nonnegative bound that a search of one second finds."""
     search = Generation.of(workload, epsilon, prior)
     search.run(QUICK)
     return search.best.value
@@ -213,15 +215,15 @@ PAIRED = 1024
 CLOSE, CLOSER = 5e-3, 2e-3
 """Gap above which the nonnegative bound is computed although less was asked for, and gap at which its search ends."""
 SMALL = 0.15
-"""Share 1/(1 + E) of the types in optimal patterns up to which that is done: at epsilon 1 it stays at the
-weighted bound of 64 prefixes, at 2 it is 2 % above."""
+"""Share 1/(1 + E) of the types in optimal patterns up to which the nonnegative bound is computed although
+less was asked for: at epsilon 1 it stays at the weighted bound of 64 prefixes, at 2 it is 2 % above."""
 LONG, LONGEST, MODEST, PATIENCE = 1024, 1 << 20, 0.05, 20.0
 """User types of prefixes and ranges whose nonnegative bound has smooth matrices, the gap above which it is computed
 and the seconds it may take: its eight stages take about 3 on an idle machine."""
 MARGIN = 0.9
 """Share of the gap asked for at which the search for a nonnegative bound ends."""
 LATE = 0.5
-"""Seconds below which nothing new is begun."""
+"""Least number of seconds left at which another bound is begun."""
 
 
 def tighten(
@@ -259,7 +261,7 @@ def tighten(
 
 @dataclass(eq=False)
 class _Tightening:
-    """The bounds so far and what is asked of them."""
+    """The bounds found so far, the problem, and the gap and deadline that end the search."""
 
     bounds: Bounds
     workload: Workload

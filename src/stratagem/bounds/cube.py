@@ -1,4 +1,4 @@
-"""The three-point bound of equal binary attributes: what three types at a time allow the spectrum of patterns."""
+"""The three-point bound of equal binary attributes, from the chances of three user types in a pattern."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Triples:
 
     @cached_property
     def energies(self) -> np.ndarray:
-        """B_1, ..., B_d (d x N)."""
+        """Rows (d x N) whose products with y are the energies B_1, ..., B_d."""
         d = self.d
         a = np.array([comb(d, i) * self.chance(0, i, i) for i in range(d + 1)])
         mean = krawtchouk(d, 2, np.arange(d + 1))[1:]
@@ -178,12 +178,12 @@ class Triples:
         return self.folded(np.concatenate([total - k * pairs, self.chances, rest, *triangles]), k)
 
     def folded(self, rows: np.ndarray, k: int) -> np.ndarray:
-        """Return rows on (1, a, q) from rows on y."""
+        """Return rows on (1, a, q) from rows on y, with the entry f = k/n of y inserted."""
         return np.column_stack([rows[:, 0] + k / 2**self.d * rows[:, 1], rows[:, 2:]])
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many of the rows are zero, and how many nonnegative."""
+        """Number of rows whose products are zero, and number of those whose products are nonnegative."""
         return self.d + 1, len(self.chances) + 1
 
 
@@ -191,7 +191,7 @@ triples = cache(Triples)
 
 
 def _share(d: int, i: int, j: int, r: int, t: int) -> int:
-    """Return Schrijver's beta_ijr^t."""
+    """Return the coefficient beta_ijr^t of Schrijver's block diagonalisation."""
     return sum(
         (-1) ** (u - t)
         * comb(u, t)
@@ -259,9 +259,9 @@ class Search:
 
     triples: Triples
     gains: np.ndarray
-    """mu_l sqrt(v_l), l = 1, ..., d."""
+    """Gains mu_l sqrt(v_l) of the levels l = 1, ..., d, shape (d,)."""
     c: float
-    """E - 1."""
+    """Difference E - 1 of the two levels of a row."""
 
     @cached_property
     def floor(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The linear programming bound: what translations of the domain allow a pattern's Fourier transform to be."""
+"""The linear programming bound, from constraints that translations put on a pattern's Fourier transform."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOPE = 0.8
 SLOPES, SPACING = 12, 0.05
 """Most slopes lambda that are tried, and how far apart they are otherwise, as a share of the largest."""
 SLACK = 1e-11
-"""What rounding may change in a sum of numbers below ten, and more."""
+"""Upper bound on the rounding error of a sum of numbers below ten."""
 
 
 def conditioning(spectrum: Spectrum, epsilon: float, known: float = 0.0) -> float:
@@ -72,7 +72,7 @@ class Prices:
     whole: float
     """The gain of the attributes that are not sliced."""
     c: float
-    """E - 1."""
+    """Difference E - 1 of the two levels of a row."""
 
     def best(self, known: float) -> float:
         """Return the bound at the best prices of a coordinate search from those of single attributes."""
@@ -130,11 +130,11 @@ class Slicing:
     """
 
     cells: int
-    """M, an even number."""
+    """Number M of cells of the interval [0, 1], even."""
     levels: int
 
     def step(self, ratios: np.ndarray, size: int, price: float) -> np.ndarray:
-        """Return A (M,) with one more attribute from the A without it."""
+        """Return the numbers A (M,) after one more attribute is sliced, from the numbers before."""
         least, most = float(ratios.min()), max(float(ratios.max()), price)
         slopes = np.linspace(least, most, min(SLOPES, 1 + math.ceil((most - least) / (SPACING * most))))
         r = np.linspace(0, math.sqrt(ratios.max()) / 2, self.levels)
@@ -159,7 +159,7 @@ class Slicing:
         return largest.min(axis=0).reshape(-1, size).max(axis=1)
 
     def psi(self, ratios: np.ndarray, price: float, slopes: np.ndarray, r: np.ndarray) -> np.ndarray:
-        """Return psi (slopes x levels x M)."""
+        """Return psi_g for every slope, level and cell, shape (slopes, levels, M)."""
         left = np.arange(self.cells) / self.cells
         right = left + 1 / self.cells
         k, curve = (slopes[:, None] - price * (left + right))[:, None], 2 * r[:, None] * np.sqrt(ratios)
@@ -199,7 +199,7 @@ TYPES, SHIFTS, WORK = 1 << 17, 1 << 22, 1 << 24
 WHOLE = 1 << 10
 """Domain size up to which every whole pattern size is a constraint of the search."""
 POINTS = 200
-"""Pattern sizes that are constraints of it beyond that."""
+"""Number of pattern sizes that are constraints of the search on larger domains."""
 NOISE = 1e-13
 """Most that rounding changes a mean of characters by."""
 ROUNDS = 3
@@ -236,16 +236,16 @@ def delsarte(spectrum: Spectrum, epsilon: float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """The multipliers' side of the program. Types and classes are those of all groups, in C order."""
+    """The dual of the linear programme. Types and classes are those of all groups, in C order."""
 
     gains: np.ndarray
     """mu_l sqrt(v_l) of all types but the trivial one (t - 1,)."""
     tables: tuple[np.ndarray, ...]
     """P_j(l) of each group (m + 1 x k), l down and some classes j, 0 among them, across."""
     cells: int | None
-    """The number n of user types, None where nobody can count them."""
+    """Number n of user types; None above 2^53."""
     c: float
-    """E - 1."""
+    """Difference E - 1 of the two levels of a row."""
 
     @staticmethod
     def of(spectrum: Spectrum, epsilon: float) -> Dual | None:

@@ -95,7 +95,7 @@ class _Value:
         """F (n x r) with F F^T = A V A^T, A = I - 1 p^T."""
         self.kappa, self.prior, self.ulps = kappa, prior, ulps
         self.size = size
-        """What the rounding of F F^T is relative to."""
+        """Size that the rounding error of F F^T is relative to."""
         self.best, self.gamma, self.scaled = math.inf, np.ones(len(half)), half
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -123,7 +123,10 @@ class _Value:
         return float(np.sqrt(values[keep]).sum()), self.half @ vectors[:, keep] / values[keep] ** 0.25
 
     def pressed(self, gamma: np.ndarray) -> np.ndarray:
-        """Return H (r x r); F^T p = 0, and less a multiple of p the weights leave no large numbers that cancel."""
+        """Return H = F^T Gamma F (r x r), computed so that no large numbers cancel.
+
+        Because F^T p = 0, a multiple of p is subtracted from the weights first.
+        """
         half, total = self.half, gamma.sum()
         pulled = half.T @ (gamma - total * self.prior)
         return (half.T * gamma) @ half - np.outer(pulled, pulled) * (self.kappa / total)
@@ -168,7 +171,7 @@ SAFETY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LinearDual:
-    """The bound, and the outputs that come near it."""
+    """The bound of the linear programme for few queries, and a strategy whose objective is close to it."""
 
     value: float
     """The bound on L(Q)."""
@@ -179,7 +182,7 @@ class LinearDual:
     theta: np.ndarray
     """Least probability of every output (K,)."""
     total: float
-    """What the total costs under every strategy, n p^T V p."""
+    """Constant part n p^T V p of L(Q), the same for every strategy."""
 
     def cost(self, answers: np.ndarray, occurrence: np.ndarray) -> float:
         """Return L(Q) with some answers (K x r), for outputs that occur with given probabilities (K,)."""
@@ -248,7 +251,7 @@ class Duals:
 
     @cached_property
     def weighted(self) -> WeightedDual | None:
-        """The weighted bound, None where it takes too long to be computed unasked, or fails."""
+        """The weighted bound; None where it is not computed by default (see `weighed`), or fails."""
         if not weighed(self.workload):
             return None
         return attempted(lambda: weighted_dual(self.workload, self.epsilon, prior=self.prior))
@@ -260,5 +263,5 @@ class Duals:
 
 
 def weighed(workload: Workload) -> bool:
-    """Return whether the weighted bound is computed unasked: it forms V, and hardly beats a closed form there."""
+    """Return whether the domain is small enough for the weighted bound to be computed by default."""
     return workload.domain_size <= (WEIGHTED_LIMIT if workload.norms is None else WEIGHTED_BESIDE)

@@ -28,7 +28,7 @@ SLIVER = 1e-8
 
 
 Start = tuple[np.ndarray, np.ndarray]
-"""theta (m,), positive, and lambda (n,)."""
+"""Starting point of `solve`: theta (m,), positive, and lambda (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def solve(
             dz = target / theta - z - z / theta * dtheta
             length = min(1.0, BOUNDARY * _reach(theta, dtheta), BOUNDARY * _reach(z, dz))
             expanded = _expand(U, V, theta + length * dtheta)
-        except np.linalg.LinAlgError:  # rounding has the last word; where we stand is still a valid pair
+        except np.linalg.LinAlgError:  # rounding ends the progress; the present pair is still valid
             break
         theta, lam, z = theta + length * dtheta, lam + length * dlam, z + length * dz
         M, G, curvature, g = expanded
@@ -177,7 +177,7 @@ RELAXED_LIMIT = 32
 RELAXED_SLIVER = 1e-7
 """Share of tr V/n added to V while solving: keeps M away from singular when V has low rank."""
 FINE = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-"""What the solver is asked for: at its usual tolerances of 1e-8 the multipliers prove less."""
+"""Tolerances of the solver: at its usual 1e-8 the multipliers prove less."""
 RIDGE = 1e-9
 """Least eigenvalue left to the solver's M, a share of the largest; any positive M is a valid certificate."""
 
@@ -223,18 +223,18 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0, prior: np.nda
 
 
 class Relaxed(NamedTuple):
-    """What the solver found, as it came."""
+    """The solver's matrix and multipliers for the relaxation."""
 
     information: np.ndarray
     """M (n x n), made positive definite."""
     multiplier: np.ndarray
-    """lambda (n,)."""
+    """Multiplier lambda of M h = 1, shape (n,)."""
     diagonal: np.ndarray
     """Multipliers of diag X = x (n,), of any sign."""
     cuts: tuple[np.ndarray, ...]
-    """Those of X >= 0, x_i >= X_ij and X_ij >= x_i + x_j - t (n x n each), nonnegative."""
+    """Multipliers of X >= 0, x_i >= X_ij and X_ij >= x_i + x_j - t (n x n each), nonnegative."""
     whole: np.ndarray
-    """Those of the cuts of whole sizes k = 0, 1, ... (n,), nonnegative."""
+    """Multipliers of the cuts of whole sizes k = 0, 1, ... (n,), nonnegative."""
 
 
 def lacking(found: Relaxed, G: np.ndarray, c: float, h: np.ndarray) -> float:
@@ -267,7 +267,7 @@ def lacking(found: Relaxed, G: np.ndarray, c: float, h: np.ndarray) -> float:
 
 
 def _relax(V: np.ndarray, E: float, h: np.ndarray, seconds: float) -> Relaxed | None:
-    """Return what the solver finds, None where it gives up."""
+    """Return the solver's solution of the relaxation, or None if it finds none."""
     import cvxpy as cp
 
     n, c, one = len(V), E - 1, np.ones((len(V), 1))

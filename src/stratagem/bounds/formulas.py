@@ -15,7 +15,7 @@ from stratagem.workloads.harmonics import Harmonics, Part, harmonics, subsets
 from stratagem.workloads.norm import Norms
 
 ULP = float(np.finfo(float).eps)
-"""Relative distance of neighbouring numbers."""
+"""Relative distance of neighbouring float64 numbers."""
 SHARE = 1e-10
 """Relative amount taken off every bound, for sums of products of n and n^2 numbers.
 
@@ -82,7 +82,7 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
 
 
 def total_term(workload: Workload, prior: np.ndarray | None = None) -> float:
-    """Return n p^T V p: what the direction p costs under every strategy, because M (n p) = 1; p = 1/n."""
+    """Return n p^T V p, which is part of L(Q) for every strategy because M (n p) = 1; p = 1/n by default."""
     V = workload.gram()
     return float(V.sum()) / len(V) if prior is None else len(V) * float(prior @ V @ prior)
 
@@ -136,7 +136,7 @@ def _diagonal(found: Harmonics, blocks: dict[Attributes, _Block]) -> float:
 
 @dataclass(eq=False)
 class _Block:
-    """V/n at one character of the free attributes."""
+    """The block of V/n at one character of the free attributes, over functions of the ordered ones."""
 
     found: Harmonics
     free: Attributes
@@ -171,7 +171,7 @@ class _Block:
         return B
 
     def _fill(self, B: np.ndarray, part: Part) -> None:
-        """Add what a part asks."""
+        """Add the Gram matrix of a part's queries to the block B (rows x rows)."""
         gram = _rotated(part)
         for other in subsets([i for i in part.free if i in self.found.ordered]):
             share, eye = part.share((*self.free, *other)), np.eye(self.many(other))
@@ -269,7 +269,7 @@ def pattern_information(n: int, epsilon: float, k: int) -> float:
 
 
 def noiseless(workload: Workload, prior: np.ndarray | None = None) -> float:
-    """Return tr V <= L(Q), n sum_u p_u V_uu under a prior p; per user type where nobody can count the domain.
+    """Return tr V <= L(Q), or n sum_u p_u V_uu under a prior p; per user type where n > 2^53.
 
     Proof: L(Q) = n sum_u p_u (t_u + V_uu), and no variance t_u is negative. At large epsilon it is attained up
     to terms of order 1/E, where bounds that shrink like 1/E leave nothing.

@@ -1,4 +1,4 @@
-"""The nonnegative bound where all patterns are listed: the design problem over few of them, the worst joining."""
+"""The nonnegative bound where all patterns are listed: column generation that adds the worst patterns."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Generation:
     workload: Workload
     best: Proof
     patterns: np.ndarray
-    """Those that have weights (N, n), zeros and ones."""
+    """Patterns with weights, shape (N, n), zeros and ones."""
     objective: float = math.inf
-    """L of the best strategy met."""
+    """Least L(Q) of the strategies found so far."""
 
     @classmethod
     def of(
@@ -62,7 +62,7 @@ class Generation:
         prior: np.ndarray | None = None,
         patterns: np.ndarray | None = None,
     ) -> Generation:
-        """Return the search at its start: single types, all but one, and patterns (N, n) or those worst at first.
+        """Return a new search over single types, all types but one, and given or worst patterns (N, n).
 
         Raises:
             ValueError: if epsilon is out of range.
@@ -75,7 +75,7 @@ class Generation:
     def run(
         self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
     ) -> None:
-        """Go on until a bound is enough, time is up or the strategy met is optimal.
+        """Run until the bound reaches `enough`, time is up or the best strategy found is optimal.
 
         `stop` receives the bound after each round; a true answer ends the search.
         """
@@ -108,7 +108,7 @@ class Generation:
             begin = self._extended(centre, np.vstack([worst for _, worst in found]))
 
     def _solved(self, gap: float, begin: Start | None) -> Centre:
-        """Return the best weights of the patterns, and note their L."""
+        """Return the best weights of the patterns, and record their objective L."""
         V = centred(self.workload, self.best.prior).gram
         size, c = float(np.trace(V)), math.expm1(self.best.epsilon)
         centre = solve(1 + c * self.patterns, V / size, gap, begin, prior=self.best.prior)
@@ -136,7 +136,7 @@ class Generation:
 
 
 def covered(proof: Proof) -> tuple[Proof, np.ndarray]:
-    """Return a proof with all prices raised by what the worst pattern lacks, and patterns that lack much (N, n).
+    """Return the proof with prices raised until no pattern violates them, and patterns (N, n) that did.
 
     Raised prices pay 1^T s, delta would pay h^T s: under a prior the types of a pattern may be unlikely, h^T s small.
     """
@@ -148,7 +148,7 @@ def covered(proof: Proof) -> tuple[Proof, np.ndarray]:
 
 
 def _looked_at(proof: Proof, most: int) -> tuple[float, np.ndarray]:
-    """Return the largest price that a pattern lacks, and those patterns that lack most, the worst first."""
+    """Return the largest violation of the prices by a pattern, and the worst patterns (N, n) in order."""
     n, c, everything = len(proof.gamma), math.expm1(proof.epsilon), AllPatterns(len(proof.gamma))
     a = n + c * everything.linear(n * (uniform(n) if proof.prior is None else proof.prior))
     excess = proof.excess_of_all(proof.definite()) * a
@@ -166,7 +166,7 @@ def between(held: Proof, fresh: Proof, step: float) -> Proof:
 
 
 def of_matrix(proof: Proof, G: np.ndarray) -> Proof:
-    """Return the proof with this G (n x n) and no w."""
+    """Return the proof with the same prices, the matrix G (n x n) and w = 0."""
     gamma = np.diag(G).copy()
     return replace(
         proof, gamma=gamma, avoided=np.diag(gamma) - G, spread=np.zeros_like(gamma), level=(0.0, 0.0)
@@ -218,7 +218,7 @@ def first_proof(workload: Workload, epsilon: float, prior: np.ndarray | None) ->
 
 
 def single_proof(proof: Proof) -> Proof:
-    """Return what randomised response proves: G = M^-1 V M^-1 of its M, and prices that each of its rows attains.
+    """Return the proof from randomised response: G = M^-1 V M^-1 of its M, and prices that its rows attain.
 
     Its row s_y = 1 + (E - 1) e_y pays lambda^T s_y = s_y^T A^T G A s_y/h^T s_y (see `Proof`). At large epsilon, on many
     user types of about the same weight, randomised response is optimal, and this bound is its L.

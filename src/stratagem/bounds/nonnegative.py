@@ -34,9 +34,9 @@ class Terms(NamedTuple):
     """The numbers of a problem, V scaled to trace one."""
 
     F: jax.Array
-    """(n x r)"""
+    """Factor F of the centred Gram matrix, of Frobenius norm one, n x r."""
     h: jax.Array
-    """n p (n,)"""
+    """Prior times n, h = n p, shape (n,)."""
     X: jax.Array
     """Patterns that are looked at one by one (N x n): all that are listed, or the worst at the last proof."""
     sizes: jax.Array
@@ -44,7 +44,7 @@ class Terms(NamedTuple):
     f: jax.Array
     """Their masses (K,), sizes/n without a prior."""
     c: jax.Array
-    """E - 1."""
+    """Difference E - 1 of the two levels of a row."""
 
 
 def ends(n: int) -> tuple[int, ...]:
@@ -96,7 +96,9 @@ def _unlisted_excess(
     terms: Terms,
     smoothing: float,
 ) -> jax.Array:
-    """Return what bounds it for patterns of each other size and mass (K,), from q = field x + squares (K x n and K,).
+    """Return bounds on the excess of patterns of each other size and mass, shape (K,).
+
+    They come from q = field x + squares, with `field` of shape (K, n) and `squares` of shape (K,).
 
     Under a prior t (n f - h^T x) = 0 is added, t the tilts (K,).
     """
@@ -112,7 +114,7 @@ def _unlisted_excess(
 
 
 def largest(linear: jax.Array, sizes: jax.Array, width: jax.Array) -> jax.Array:
-    """Return about the largest sum of so many entries of every row (K,).
+    """Return a smooth upper bound on the sum of the `sizes` largest entries of every row, shape (K,).
 
     It is min over t of size t + width sum softplus((linear - t)/width).
     """
@@ -230,7 +232,7 @@ class Ascent:
     def run(
         self, seconds: float = math.inf, enough: float = math.inf, stop: Callable[[float], bool] | None = None
     ) -> None:
-        """Go on until a bound is enough, time is up or all stages are done.
+        """Run until the bound reaches `enough`, time is up or all stages are done.
 
         `stop` receives the bound after each stage; a true answer ends the search.
         """
@@ -273,7 +275,7 @@ class Ascent:
             self.point = np.append(self.point[: ends(len(proof.prior))[-1]], tilts[kept] / a)
 
     def _descend(self, smoothing: float, deadline: float) -> None:
-        """Make the steps of one stage."""
+        """Minimise the smoothed loss of one stage by L-BFGS-B, which moves the point."""
         n = len(self.best.gamma)
         parts = ends(n)
         gamma, _, _, _, upper, tilts = np.split(self.point, parts)
@@ -300,7 +302,7 @@ class Ascent:
             )
 
     def _proof(self) -> Proof:
-        """Return what the present point proves."""
+        """Return the proof at the present point."""
         n = len(self.best.gamma)
         gamma, prices, spread, (first, second), upper, _ = np.split(self.point, ends(n))
         return replace(
@@ -320,7 +322,7 @@ def nonnegative(
     enough: float = math.inf,
     prior: np.ndarray | None = None,
 ) -> Proof:
-    """Return the best proof found until its bound is enough, time is up or the search is at its end.
+    """Return the best proof found until its bound reaches `enough`, time is up or the search ends.
 
     Raises:
         ValueError: if epsilon is out of range.
@@ -338,7 +340,7 @@ def nonnegative(
 
 
 def _point(proof: Proof) -> np.ndarray:
-    """Return the variables of a proof."""
+    """Return the search variables of a proof as one vector."""
     n = len(proof.gamma)
     prices = proof.prices * n / math.expm1(proof.epsilon)
     return np.concatenate(

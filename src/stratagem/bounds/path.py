@@ -1,4 +1,4 @@
-"""The nonnegative bound for prefixes and ranges of many values: its matrices are smooth, so its search knows no n."""
+"""The nonnegative bound for prefixes and ranges of many values; its search hardly slows with n."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ n = 2^16 and epsilon 4, m = 48 gains .3 %, 96 another .3 %."""
 
 
 class Arrays(NamedTuple):
-    """What a proof consists of; N has eigenvalues of size one."""
+    """The arrays that define a proof; N has eigenvalues of size one."""
 
     prices: np.ndarray
-    """alpha and beta."""
+    """Coefficients alpha and beta of the prices, shape (2,)."""
     far: np.ndarray
     """w >= 0 at the distances of `nodes` (s,)."""
     cells: np.ndarray
@@ -197,7 +197,7 @@ OCTAVE = 16
 FIRST = 1e-6
 """Entries of N to begin with, beside eigenvalues of one: from zero on the search finds no direction."""
 FORBIDDEN = 1e6
-"""Loss where a trial step leaves what has a logarithm."""
+"""Loss of a trial step at which a logarithm is not defined."""
 
 
 class Terms(NamedTuple):
@@ -208,11 +208,11 @@ class Terms(NamedTuple):
     beyond: jax.Array
     """Sums of roots of V that a cosine beyond the low ones stands for (J,), in the same scale."""
     near: jax.Array
-    """What the hats give the low cosines (m - 1, s)."""
+    """Contribution of each node of w to the eigenvalues at the low cosines, shape (m - 1, s)."""
     far: jax.Array
-    """What they give those beyond (J, s)."""
+    """Contribution of each node of w to the eigenvalues at the other cosines, shape (J, s)."""
     sums: jax.Array
-    """What they give nu (s,)."""
+    """Contribution of each node of w to nu, shape (s,)."""
     C: jax.Array
     """The low cosines of the kernels (m - 1, P)."""
     bumps: jax.Array
@@ -220,14 +220,14 @@ class Terms(NamedTuple):
     f: jax.Array
     """Pattern sizes over n (K,)."""
     c: jax.Array
-    """E - 1."""
+    """Difference E - 1 of the two levels of a row."""
 
 
 class Search:
     """The search for a proof; `best` is a valid one at any moment."""
 
     def __init__(self, line: Line, epsilon: float):
-        """Begin with N near zero, which proves what the closed bound says."""
+        """Start with N near zero, where the proof gives the closed bound."""
         self.terms = _terms(line, epsilon)
         count = int(mirrored().max()) + 1
         c, f = math.expm1(epsilon), 1 / (1 + math.exp(epsilon))
@@ -236,7 +236,7 @@ class Search:
         self.best = PathProof(line, self._arrays(self.point), epsilon)
 
     def run(self, seconds: float, enough: float = math.inf) -> None:
-        """Go on until the bound is enough, time is up or all stages are done."""
+        """Run until the bound reaches `enough`, time is up or all stages are done."""
         deadline = time.monotonic() + seconds
         for smoothing in SMOOTHINGS:
             self._descend(smoothing, deadline)
@@ -267,7 +267,7 @@ class Search:
             )
 
     def _arrays(self, point: np.ndarray) -> Arrays:
-        """Return the arrays of a point."""
+        """Return the arrays of a proof from a vector of search variables."""
         s = self.terms.sums.size
         return Arrays(point[:2], point[2 : 2 + s], point[2 + s :][mirrored()])
 
@@ -302,7 +302,7 @@ def _terms(line: Line, epsilon: float) -> Terms:
 
 @cache
 def mirrored() -> np.ndarray:
-    """Return the number (P x P) of the variable that an entry of R is, the same for its mirror images."""
+    """Return the index (P x P) of the search variable of each entry of R, the same for mirror images."""
     a, b = np.indices((CELLS, CELLS))
     last = CELLS - 1
     alike = [(a, b), (b, a), (last - a, last - b), (last - b, last - a)]

@@ -1,4 +1,4 @@
-"""A lower bound on L(Q) that travels: the few arrays from which anybody can compute it again."""
+"""A lower bound on L(Q) as a few arrays, from which it can be computed again and checked."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def listed_patterns(n: int, size: int) -> Iterator[np.ndarray]:
 
 
 EACH, GROWTH = 64, 1.05
-"""Size up to which every one is looked at by itself, and by what factor the groups of larger sizes grow."""
+"""Largest pattern size that is a group of its own, and the factor by which the groups of larger sizes
+grow."""
 PARTS, FINE, ROUNDS, WORK = 16, 1e-5, 6, 1 << 22
 """Parts of the masses of a size, and of each part where the relative error is larger; how often, and most entries of
 their rows."""
@@ -93,7 +94,7 @@ class Terms(NamedTuple):
     """Numerators linear x + constant of patterns x of at most some sizes at masses f (K,), over a^2."""
 
     linear: np.ndarray
-    """(K, n)"""
+    """Coefficients of x, shape (K, n)."""
     constant: np.ndarray
     square: float
     """Half the second derivative of linear x + constant by f."""
@@ -118,7 +119,7 @@ class Boxes(NamedTuple):
         return whole.divided(np.full(len(fewest), True))
 
     def divided(self, chosen: np.ndarray) -> Boxes:
-        """Return the parts of the chosen ones (B,), equal ranges of masses."""
+        """Return the chosen boxes (mask of shape (B,)), each divided into equal ranges of mass."""
         fewest, most, low, high = (side[chosen].repeat(PARTS) for side in self)
         part = np.tile(np.arange(PARTS), int(chosen.sum()))
         ends = (low + (high - low) * share / PARTS for share in (part, part + 1))
@@ -231,20 +232,20 @@ class Proof:
     avoided: np.ndarray
     """N (n x n), symmetric, zero on its diagonal: what patterns pay for two types together, of any sign."""
     spread: np.ndarray
-    """w (n,): what patterns pay whose weight w^T x is not near r."""
+    """Vector w (n,): patterns pay if their weight w^T x is far from r."""
     level: tuple[float, float]
-    """(r_0, r_1)."""
+    """Coefficients (r_0, r_1) of r = r_0 + r_1 f."""
     prices: np.ndarray
-    """lambda (n,)."""
+    """Prices lambda of the user types, shape (n,)."""
     factor: np.ndarray
-    """F (n x r)."""
+    """Factor F (n x r) of the centred Gram matrix, F F^T = A V A^T."""
     total: float
-    """h^T V h/n."""
+    """Constant part h^T V h/n of the bound."""
     epsilon: float
     prior: np.ndarray | None = None
-    """p (n,); None for 1/n."""
+    """Prior p over the user types (n,); None for 1/n."""
     ulps: float = 0.0
-    """Relative error of F F^T (see `allowance.ulps`)."""
+    """Relative error of F F^T (see `formulas.ulps`)."""
 
     @cached_property
     def value(self) -> float:
@@ -312,7 +313,7 @@ class Proof:
         return (found + 8 * n * ULP * size) / a**2
 
     def excess_of_all(self, gamma: np.ndarray) -> np.ndarray:
-        """Return the same of all patterns (2^n,), in the order of `AllPatterns`; the form in A is expanded."""
+        """Return the excess of all patterns (2^n,), in the order of `AllPatterns`; A is expanded."""
         n, c, every = len(gamma), math.expm1(self.epsilon), AllPatterns(len(gamma))
         f = every.linear(uniform(n) if self.prior is None else self.prior)
         G, absolute, prices = self.matrix(gamma), self._absolute(gamma), np.abs(self.prices)
@@ -339,7 +340,7 @@ class Proof:
 
     @cached_property
     def _together(self) -> np.ndarray:
-        """The b of patterns of at most 1, 2, ..., n types (n x n)."""
+        """Vectors b for patterns of at most 1, 2, ..., n types, one in each row, n x n."""
         inorder = -np.sort(np.minimum(self.avoided, 0), axis=1)
         return np.cumsum(np.pad(inorder[:, :-1], ((0, 0), (1, 0))), axis=1).T
 

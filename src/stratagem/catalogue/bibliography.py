@@ -10,21 +10,21 @@ from pathlib import Path
 FILE = Path(__file__).with_name("references.bib")
 CITED = re.compile(r"@([a-z]+(?:\d{4}[a-z]+)?)")
 SHOWN = 4
-"""Authors that a short reference names; more are et al."""
+"""Largest number of authors that a short reference names; with more it names the first one only."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """An entry of the file."""
+    """One BibTeX entry of the bibliography."""
 
     key: str
     fields: dict[str, str]
     bibtex: str
-    """The entry as it stands."""
+    """Text of the entry as it is in the file."""
 
     @property
     def short(self) -> str:
-        """Surnames and year."""
+        """Short reference: surnames and year."""
         surnames = [author.split(",")[0].strip("{}") for author in self.fields["author"].split(" and ")]
         names = ", ".join(surnames) if len(surnames) <= SHOWN else f"{surnames[0]} et al."
         return f"{names} {self.fields['year']}"

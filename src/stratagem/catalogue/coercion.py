@@ -1,4 +1,4 @@
-"""What the verbs take in place of a workload: its name, a file or a matrix of queries."""
+"""Conversion of what stands for a workload: its name, a file or a matrix of queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each lower bound is, in one line, and where it comes from."""
+"""The meaning of each lower bound in one line, with its reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ linear part, which is unbiased too (Hoeffding 1948); so the bounds on linear est
 
 
 class Meaning(NamedTuple):
-    """What a bound is and who found it."""
+    """The meaning of a bound, and the reference for it."""
 
     title: str
     reference: str
@@ -45,4 +45,4 @@ MEANINGS = {
     ),
     "noiseless": Meaning("tr V, what remains without any noise; the best at large epsilon", "@stratagem"),
 }
-"""By the names of the fields of `Bounds`."""
+"""Meanings of the bounds, by the names of the fields of `Bounds`."""

@@ -79,7 +79,7 @@ class Request:
     order: int | None = None
     width: int | None = None
     numbers: tuple[float, ...] | None = None
-    """What the values of an attribute stand for."""
+    """Numbers that the values of an attribute stand for; None for the default."""
 
     def options(self) -> dict[str, Any]:
         """Return the options that were given."""

@@ -11,7 +11,7 @@ def haar(domain_size: int) -> np.ndarray:
     """Return the total and the difference between the halves of every node of a binary tree (k x n).
 
     Rows are not scaled: their entries are 0, 1 and -1, and a person changes one row a level and the total,
-    each by 1. A domain that is not a power of two is cut out of the next one; rows that see nobody are left out.
+    each by 1. A domain that is not a power of two is cut out of the next one; rows that are zero there are left out.
 
     Reference:
         Xiao, Wang, Gehrke, "Differential privacy via wavelet transforms", ICDE 2010 (Privelet).

@@ -1,4 +1,4 @@
-"""What a comparison tries: every reference mechanism that applies to a workload, with what it may be tuned to."""
+"""The candidates of a comparison: every reference mechanism that applies to a workload, with its parameters."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from stratagem.combinatorics.covering import covering_tables
 from stratagem.workloads import Workload
 
 LONGEST = 4
-"""Measured queries per user type at most."""
+"""Largest number of measured queries per user type."""
 
 
 Candidate = tuple[str, str, Pure]
-"""Mechanism, tuned parameters in words, measurement."""
+"""Name of the mechanism, its tuned parameters in words, and its measurement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked and under which promise."""
+    """The workload to answer, and the budget and neighbour relation to keep."""
 
     workload: Workload
     setting: Setting
@@ -40,7 +40,7 @@ class Task:
     def spent(
         self, mechanism: str, parameters: str, K: np.ndarray, shares: np.ndarray | None = None
     ) -> Iterator[Candidate]:
-        """Yield whole-number queries with geometric noise, nothing if they tell no neighbours apart."""
+        """Yield whole-number queries measured with geometric noise; nothing if all neighbours agree on them."""
         if self.neighbours == "add-remove" or (K != K[:, :1]).any():
             yield mechanism, parameters, measure(K, self.epsilon, self.neighbours, shares)
 
@@ -86,7 +86,7 @@ def _hierarchies(task: Task) -> Iterator[Candidate]:
 
 
 def _trees(sizes: tuple[int, ...]) -> Iterator[Tree]:
-    """Yield the trees that have more levels than the histogram, and for one attribute the binary one anyway."""
+    """Yield trees with more levels than the histogram; for one attribute the binary tree in any case."""
     if len(sizes) == 1:
         yield from (Hierarchy(sizes[0], b) for b in BRANCHINGS if b == 2 or b < sizes[0])
     else:
@@ -94,7 +94,7 @@ def _trees(sizes: tuple[int, ...]) -> Iterator[Tree]:
 
 
 def _views(task: Task) -> Iterator[Candidate]:
-    """Yield the tables that are asked for, and larger ones that cover them."""
+    """Yield measurements of the tables that the workload asks for, and of larger tables that cover them."""
     sizes, margins = task.setting.sizes, task.setting.margins
     K = tables(sizes, margins)
     if len(K) <= LONGEST * task.setting.domain_size:
@@ -107,7 +107,7 @@ def _views(task: Task) -> Iterator[Candidate]:
 
 
 def _cube(task: Task) -> Iterator[Candidate]:
-    """Yield the tables that are chosen with the noise that they will get."""
+    """Yield the measurement of the tables that the greedy data-cube search chooses for its noise."""
     sizes, person = task.setting.sizes, 1 if task.neighbours == "add-remove" else 2
     if len(sizes) <= MOST:
         chosen = cube_tables(task.setting, lambda s: geometric_variance(task.epsilon / (person * s)))

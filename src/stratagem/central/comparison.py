@@ -19,9 +19,9 @@ from stratagem.workloads import Workload
 
 HEADINGS = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")
 LARGEST = 1024
-"""User types up to which a comparison takes about a minute."""
+"""Largest number of user types, for which a comparison takes about a minute."""
 CONSTANT = 1e-12
-"""Share of V below which the queries do not tell user types apart."""
+"""Fraction of max |V| below which the centred V counts as zero: the workload then asks for the total alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class Row:
     mechanism: str
     parameters: str
     average_variance: float
-    """Variance of a query of the workload, on average; in squared counts, the same for all data."""
+    """Mean variance of a query of the workload, in squared counts; it is the same for all data."""
     worst_variance: float
-    """Variance of the query that is answered worst."""
+    """Variance of the least accurate query, in squared counts."""
     measurement: Measurement
 
     def record(self) -> dict[str, object]:
@@ -61,7 +61,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class CentralComparison:
-    """Mechanisms that trust a curator, least average variance first."""
+    """Mechanisms of a trusted curator, in order of increasing average variance."""
 
     workload: Workload
     rows: tuple[Row, ...]
@@ -123,7 +123,7 @@ def compare(
 
 
 def _tuned(task: Task) -> dict[str, tuple[float, Candidate]]:
-    """Return the candidate of least total variance of every mechanism that measures what is asked."""
+    """Return the candidate of least total variance for every mechanism, among those that measure the whole workload."""
     tuned: dict[str, tuple[float, Candidate]] = {}
     for candidate in candidates(task):
         name, total = candidate[0], candidate[2].total_variance(task.setting.gram)

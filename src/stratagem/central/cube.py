@@ -13,11 +13,11 @@ from stratagem.central.view import Attributes
 from stratagem.combinatorics.covering import covering_tables
 
 MOST = 10
-"""Attributes at most: a step looks at every set of attributes for every set."""
+"""Largest number of attributes, since a step examines all pairs of attribute sets."""
 BETTER = 1 - 1e-12
-"""Factor that a step must gain."""
+"""Factor by which a step must lower the variance at least."""
 KNOWN = 0.5
-"""Whether a table tells of some functions: n/c_C >= 1 or nothing."""
+"""Threshold on the information n/c_C of a table, which is at least 1 or zero."""
 
 
 def cube_tables(
@@ -66,7 +66,7 @@ def cube_tables(
 
 @dataclass(frozen=True, eq=False)
 class _Cube:
-    """All sets of attributes, numbered with attribute 0 as the highest bit."""
+    """Attribute sets of a domain, numbered with attribute 0 as the highest bit, and the variances of table choices."""
 
     setting: Setting
     noise: Callable[[np.ndarray], np.ndarray]
@@ -85,20 +85,20 @@ class _Cube:
 
     @cached_property
     def told(self) -> np.ndarray:
-        """What table C (row) tells of the functions of exactly S (column): n/c_C if S lies inside C."""
+        """Information of table C (row) on functions of exactly the set S (column): n/c_C if S lies inside C, else 0."""
         cells = reduce(np.kron, (np.array([1, size]) for size in self.setting.sizes))
         return self.inside * (self.setting.domain_size / cells)[:, None]
 
     def code(self, attributes: Attributes) -> int:
-        """Return the number of a set."""
+        """Return the number of an attribute set."""
         return sum(len(self.needed) >> (a + 1) for a in attributes)
 
     def variance(self, tables: list[int]) -> float:
-        """Return the total variance when these tables are measured."""
+        """Return the total variance when these tables are measured with equal noise."""
         return float(self._variances(self.told[tables].sum(axis=0)[None], np.array([len(tables)]))[0])
 
     def descended(self, tables: Iterable[int]) -> list[int]:
-        """Return the tables after steps that each lower the variance most."""
+        """Return the tables after greedy steps, each the one that lowers the total variance most."""
         now = list(tables)
         value = self.variance(now)
         while True:
@@ -122,7 +122,7 @@ class _Cube:
         return step, float(values[best])
 
     def _variances(self, told: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return the totals of table sets that tell `told` (k x 2^d) with `counts` tables (k,)."""
+        """Return the total variances (k,) from informations `told` (k x 2^d) and numbers of tables `counts` (k,)."""
         asked = self.needed > 0
         with np.errstate(divide="ignore"):
             shares = np.where(told[:, asked] > KNOWN, self.needed[asked] / told[:, asked], np.inf)

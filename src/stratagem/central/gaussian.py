@@ -31,12 +31,12 @@ class GaussianMeasurement(Measurement):
 
     @property
     def variances(self) -> np.ndarray:
-        """sigma^2 (k,)."""
+        """Variances of the answers, sigma^2 for each, of shape (k,)."""
         return np.full(len(self.queries), self.sigma**2)
 
     @property
     def epsilon(self) -> float:
-        """The least epsilon that goes with delta."""
+        """Smallest epsilon for the given delta."""
         noise = self.sigma / sensitivity(self.queries, self.neighbours, 2)
         return gaussian_epsilon(noise, self.delta)
 

@@ -101,7 +101,7 @@ def published_variance(domain_size: int, branching: int) -> float:
 
 
 def published_branching(domain_size: int) -> int:
-    """Return the branching B <= n, at least 2, that `published_variance` likes best."""
+    """Return the branching B <= n, at least 2, with the least `published_variance`."""
     return min(range(2, max(3, domain_size + 1)), key=lambda b: published_variance(domain_size, b))
 
 

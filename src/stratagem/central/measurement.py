@@ -1,4 +1,4 @@
-"""What every measurement of the central model can do: queries of the data, each answered with noise."""
+"""The common interface of all measurements of the central model: linear queries, each answered with noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stratagem.numeric.linalg import OUTSIDE, PseudoInverse, RegularInverse, inv
 from stratagem.workloads import Workload
 
 BLOCK = 1 << 24
-"""Numbers of a temporary array."""
+"""Largest number of entries of a temporary array."""
 
 
 class Measurement(ABC):
@@ -24,23 +24,23 @@ class Measurement(ABC):
     """
 
     queries: np.ndarray
-    """K (k x n)."""
+    """The queries K, of shape (k, n)."""
     neighbours: Neighbours
 
     @property
     @abstractmethod
     def variances(self) -> np.ndarray:
-        """Var z (k,)."""
+        """Variances Var z of the noise, of shape (k,)."""
 
     @property
     @abstractmethod
     def epsilon(self) -> float:
-        """Privacy loss, measured from queries and noise."""
+        """Privacy loss computed from the queries and the noise."""
 
     @property
     @abstractmethod
     def delta(self) -> float:
-        """Probability of a larger loss; 0 for pure differential privacy."""
+        """Probability that the privacy loss exceeds epsilon; 0 for pure differential privacy."""
 
     @final
     @property
@@ -50,7 +50,7 @@ class Measurement(ABC):
 
     @final
     def covariance(self) -> RegularInverse | PseudoInverse:
-        """Return (K^T N^-1 K)^+, the covariance of x^, as what it does to matrices (n x k)."""
+        """Return (K^T N^-1 K)^+, the covariance of x^ (n x n), as an operator to apply to arrays (n x k)."""
         scaled = self.queries / np.sqrt(self.variances)[:, None]
         return inverse(scaled.T @ scaled)
 

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 Neighbours = Literal["add-remove", "replace"]
-"""Whether one person more or less, or one person with another value."""
+"""Neighbour relation: "add-remove" is one person more or less, "replace" one person with another value."""
 EQUAL = 1 - 1e-14
-"""Part of the two longest columns together from which a distance is as long as both, up to rounding."""
+"""Fraction of the sum of the two greatest lengths from which a distance counts as equal to that sum, up to rounding."""
 
 
 def check(neighbours: str) -> Neighbours:
-    """Return the relation.
+    """Return the neighbour relation unchanged if it is known.
 
     Raises:
         ValueError: for any other than "add-remove" and "replace".

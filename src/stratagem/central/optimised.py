@@ -12,7 +12,7 @@ from stratagem.central.neighbour import Neighbours
 from stratagem.central.pure import GeometricMeasurement, measure
 
 GRID = 1 << 20
-"""Steps of a query's weights: real numbers become whole ones, a millionth of the largest apart."""
+"""Number of steps of a query's weights: they are rounded to 2^-20 of the largest."""
 SAME = 1e-9
 """Relative difference up to which the weights of a query count as equal."""
 

@@ -18,15 +18,15 @@ from stratagem.counts.noise import Source, TwoSided
 from stratagem.strategies.user_type import check_counts
 
 SAFE = 1 - 1e-13
-"""Budget kept when rates are computed in floating point."""
+"""Fraction of the budget that is spent, so that rounding of the rates never exceeds it."""
 SMALL = 1e-5
-"""Rates below are small enough for a series, whose error is rate^2/6 of 1 - alpha."""
+"""Rate below which alpha is computed by a series, with an error of rate^2/6 relative to 1 - alpha."""
 RARE = 64.0
-"""Noise beyond this many scales is drawn in a second round."""
+"""Number of noise scales beyond which the noise is drawn in a second round."""
 SLOWEST = 1e-16
-"""Least rate of a release: 64 scales of its noise are below 2^60."""
+"""Smallest rate of a release; then 64 scales of its noise are below 2^60."""
 LARGEST = 2**62
-"""Whole numbers stay below, noise included."""
+"""Limit of all whole numbers of a release, noise included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +44,22 @@ class LaplaceMeasurement(Measurement):
 
     queries: np.ndarray
     rates: np.ndarray
-    """r (k,): budget spent per unit of each query."""
+    """Rates r (k,): the budget spent per unit of each query."""
     neighbours: Neighbours
 
     @property
     def variances(self) -> np.ndarray:
-        """2/r^2 (k,)."""
+        """Variances of the answers, 2/r^2, of shape (k,)."""
         return 2 / np.square(self.rates)
 
     @property
     def epsilon(self) -> float:
-        """The largest loss between neighbours."""
+        """Largest privacy loss between neighbours."""
         return _loss(self.queries, self.rates, self.neighbours)
 
     @property
     def delta(self) -> float:
-        """0."""
+        """Zero, as the differential privacy is pure."""
         return 0.0
 
 
@@ -78,24 +78,24 @@ class GeometricMeasurement(Measurement):
     """
 
     queries: np.ndarray
-    """K (k x n), int64."""
+    """The queries K, of shape (k, n), int64."""
     rates: np.ndarray
-    """r (k,): budget spent per unit of each query."""
+    """Rates r (k,): the budget spent per unit of each query."""
     neighbours: Neighbours
 
     @property
     def variances(self) -> np.ndarray:
-        """2 alpha/(1 - alpha)^2 for alpha = exp(-r) (k,)."""
+        """Variances of the answers, 2 alpha/(1 - alpha)^2 with alpha = exp(-r), of shape (k,)."""
         return geometric_variance(self.rates)
 
     @property
     def epsilon(self) -> float:
-        """The largest loss between neighbours."""
+        """Largest privacy loss between neighbours."""
         return _loss(self.queries, self.rates, self.neighbours)
 
     @property
     def delta(self) -> float:
-        """0."""
+        """Zero, as the differential privacy is pure."""
         return 0.0
 
     def release(self, x: ArrayLike, source: Source = secrets.token_bytes) -> np.ndarray:
@@ -207,7 +207,7 @@ def _sampler(rate: float) -> TwoSided:
 
 
 def _noise(sampler: TwoSided, source: Source) -> int:
-    """Return two-sided geometric noise without a limit: beyond one, it is the limit and as much again."""
+    """Return two-sided geometric noise of any size; a draw at its limit is extended by another draw."""
     x, limit = sampler.draw(source), 1 << sampler.bits
     if abs(x) < limit:
         return x

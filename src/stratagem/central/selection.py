@@ -17,9 +17,9 @@ from stratagem.counts.noise import PRECISION, Source, below
 from stratagem.number import integer
 
 SLOWEST = 1e-9
-"""Least rate, so that alpha is known to seven digits of 1 - alpha."""
+"""Smallest rate, at which 1 - alpha is known to seven digits."""
 LARGEST = 2**62
-"""Scores stay below in absolute value."""
+"""Limit of the absolute value of a score."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Selection:
     """
 
     rate: float
-    """Budget of a score's unit."""
+    """Budget spent per unit of a score."""
     sensitivity: int
     monotone: bool
 
     @property
     def epsilon(self) -> float:
-        """The largest loss: the option's own score and the others' move against it, unless they are monotone."""
+        """Largest privacy loss: rate times sensitivity, doubled unless the scores are monotone."""
         return self.rate * self.sensitivity * (1 if self.monotone else 2)
 
     def probabilities(self, scores: ArrayLike) -> np.ndarray:

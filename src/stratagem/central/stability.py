@@ -34,13 +34,13 @@ class StabilityHistogram:
     """
 
     rate: float
-    """Budget of a cell: noise z has probability in proportion to exp(-rate |z|)."""
+    """Budget spent per cell: noise z has probability in proportion to exp(-rate |z|)."""
     threshold: int
     neighbours: Neighbours
 
     @property
     def epsilon(self) -> float:
-        """The rate times the cells that one person touches."""
+        """Rate times the number of cells that one person touches."""
         return self.rate * _cells(self.neighbours)
 
     @property

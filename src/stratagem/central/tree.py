@@ -1,4 +1,4 @@
-"""What all hierarchies share: levels that each split the domain, and the budget that every level gets."""
+"""The common base of all hierarchies: levels that each split the domain, and the budget of every level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stratagem.workloads.workload import MATRIX_LIMIT
 BRANCHINGS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 """Branchings that are tried."""
 ROUNDS = 60
-"""Descent steps of a start for the budgets."""
+"""Largest number of descent steps from each start of the search for budgets."""
 
 
 class Tree(ABC):
@@ -27,7 +27,7 @@ class Tree(ABC):
     @cached_property
     @abstractmethod
     def widths(self) -> list[int]:
-        """Values in a node of every level (h,) along an attribute, 1 for the leaves."""
+        """Number of values along an attribute in a node of every level (h,), 1 for the leaves."""
 
     @cached_property
     @abstractmethod

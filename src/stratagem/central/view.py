@@ -1,4 +1,4 @@
-"""StratifiedProtocol: contingency tables of a few attributes each, from which smaller tables are read."""
+"""Views: contingency tables of a few attributes each, from which smaller tables are computed."""
 
 from __future__ import annotations
 

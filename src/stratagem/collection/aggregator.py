@@ -22,18 +22,18 @@ KIND = "stratagem reports"
 VERSION = 1
 VALID = "valid"
 OVERRULED = "overruled"
-"""Stands in the state of an aggregator where the first output of an id counts: the ids that came with others."""
+"""Key of the ids with several outputs in a saved aggregator that counts the first output of an id."""
 
 
 class Aggregator:
     """Counts the reports of one mechanism by output: streaming, mergeable, each id once.
 
-    What it holds is a set (id -> output) and, for every aggregator that took part, how much it has received.
-    Merging takes the union of the first and the larger number of the second, so it is commutative, associative
+    An aggregator holds a set (id -> output) and, for itself and every aggregator merged into it, the numbers of lines
+    received. Merging takes the union of the sets and the larger of the numbers, so it is commutative, associative
     and idempotent, and no order of arrival, repetition or restart changes the counts.
-    It needs about 110 bytes of memory a report; `Collection` takes what does not fit. An id that comes with several
-    outputs counts for none, whatever the order; with `first` the output that came first counts, and after merging
-    the one of the aggregator that was merged into.
+    It needs about 110 bytes of memory a report; a `Collection` takes more reports than fit in memory.
+    An id that comes with several outputs counts for none, whatever the order. With `first` the output that came
+    first counts; after merging, it is the one of the aggregator that was merged into.
 
     Raises:
         ValueError: for an identifier that is not 64 lower-case hex digits, or fewer than one output.
@@ -69,7 +69,7 @@ class Aggregator:
                 count_named(self.foreign, mechanism_named(line))
 
     def merge(self, other: Aggregator) -> None:
-        """Take all that another aggregator of the same mechanism holds; a second time changes nothing.
+        """Merge another aggregator of the same mechanism into this one; merging it again changes nothing.
 
         Raises:
             ValueError: for an aggregator of another mechanism, or with another rule for ids with several outputs.
@@ -91,7 +91,7 @@ class Aggregator:
             self._received[member] |= received
 
     def tally(self) -> Tally:
-        """Return the counts by output and what became of everything else."""
+        """Return the counts by output, and the number of lines that were not counted, by reason."""
         outputs = np.fromiter(self._outputs.values(), dtype=np.int64, count=len(self._outputs))
         received = sum(self._received.values(), Counter())
         valid = received.pop(VALID, 0)
@@ -110,7 +110,7 @@ class Aggregator:
         return [name.hex() for name in islice(found, NAMED)]
 
     def save(self, path: str | Path) -> Path:
-        """Write all that is held to a .json file, which appears complete or not at all.
+        """Write the state of the aggregator to a .json file, which appears complete or not at all.
 
         Raises:
             ValueError: for another suffix or a folder that does not exist.
@@ -130,7 +130,7 @@ class Aggregator:
 
     @classmethod
     def load(cls, path: str | Path) -> Aggregator:
-        """Read a file that `save` wrote; what it counts from now on is told apart from what it held.
+        """Return the aggregator in a file that `save` wrote; lines received from now on are counted separately.
 
         Raises:
             ValueError: for a file that is not one, or not whole.
@@ -180,7 +180,11 @@ class Aggregator:
 
 
 def _numbers(received: Mapping[str, Any]) -> Counter[str]:
-    """Return how much of each kind a member has received, as it stands in a file."""
+    """Return the number of valid and rejected lines of one aggregator from its saved form.
+
+    Raises:
+        ValueError: for an unknown reason or a number that is no whole number.
+    """
     if not received.keys() <= {VALID, *Reason}:
         raise ValueError
     return Counter({kind: integer(number, "", 0, 1 << 62, "") for kind, number in received.items()})

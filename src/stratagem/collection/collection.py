@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table
 
 PASS = 1 << 24
-"""Ids that are told apart at a time: at twice as many their hash table would outgrow MEMORY."""
+"""Number of ids that are compared at a time: with twice as many the hash table would outgrow MEMORY."""
 MEMORY = "1GB"
-"""What DuckDB may hold; the process needs about half a GB more."""
+"""Memory limit of DuckDB; the process needs about half a GB more."""
 Callback = Callable[[Taken], bool | None]
-"""Receives every file; a true answer stops before the next."""
+"""A function that is called with the record of every file; a true return value stops before the next file."""
 
 
 class Collection:
@@ -39,7 +39,7 @@ class Collection:
     The state is a DuckDB file. A file of reports is taken in one transaction, all of it or nothing, and recognised
     by its path and content, so a collection that was killed is continued by giving the same files again: nothing
     is lost and nothing doubled. A copy of a file is taken as well; its ids are repeats. Files without ids are
-    refused, as a copy of them could not be told from other reports: `anonymous="count"` says that every file counts.
+    refused, as a copy of such a file could not be recognised: `anonymous="count"` says that every file counts.
 
     Raises:
         ValueError: for a path that cannot be written, a file that is no collection, or one of another mechanism.
@@ -59,7 +59,7 @@ class Collection:
         anonymous: str = REFUSE,
         memory: str = MEMORY,
     ):
-        """Open the state at `path` (.duckdb), or make it; None for one that lasts until `close`."""
+        """Open the state at `path` (.duckdb), or create it; None makes a temporary state that `close` removes."""
         self.form = ReportFormat(identifier, outputs)
         self.anonymous = check_anonymous(anonymous)
         self.skipped: list[Skipped] = []
@@ -98,7 +98,7 @@ class Collection:
         return done
 
     def foreign(self, sources: str | Path | Iterable[str | Path]) -> Mapping[str, int]:
-        """Return which other mechanisms the reports of files name, with their numbers; at most 64 names."""
+        """Return the other mechanisms that reports in files name, with their numbers of reports; at most 64."""
         found: Counter[str] = Counter()
         for path in find([sources] if isinstance(sources, str | Path) else sources).files:
             for name, times in report_file.named(self._ibis, path):
@@ -107,7 +107,7 @@ class Collection:
         return found
 
     def tally(self, *, first: bool = False) -> Tally:
-        """Return the counts by output and what became of everything else.
+        """Return the counts by output, and the number of rows that were not counted, by reason.
 
         An id that came with several outputs counts for none, or with `first` for the one that was taken first.
         """
@@ -125,7 +125,7 @@ class Collection:
         return [Contested(uuid.UUID(name).hex, self._holders(name)) for name in found]
 
     def close(self) -> None:
-        """Let go of the file; a temporary one is removed."""
+        """Close the DuckDB file, and remove it if it is temporary."""
         self._ibis.disconnect()
         self._remove()
 
@@ -193,7 +193,7 @@ class Collection:
         self._ibis.insert("reports", rows)
 
     def _complete(self, number: int, content: Content) -> None:
-        """Account for the lines of a CSV file that its reader left out."""
+        """Record the lines of a CSV file that its reader left out as rejected rows."""
         if content.path.suffix.lower() != ".csv":
             return
         missing = content.lines - 1 - self._count("file = ?", number)
@@ -204,7 +204,7 @@ class Collection:
         )
 
     def _check_new(self, content: Content, size: int | None) -> None:
-        """Refuse a file that has grown since it was taken if its reports, without ids, cannot be told apart."""
+        """Refuse a file without ids that has changed since it was taken: new reports cannot be recognised."""
         if size is not None and self._row("SELECT 1 FROM files WHERE path = ?", content.name):
             raise ValueError(
                 f"{content.path} has changed since it was taken, and without ids its new reports cannot be told "
@@ -212,7 +212,7 @@ class Collection:
             )
 
     def _copied(self, content: Content, size: int | None) -> str | None:
-        """Return an earlier file with the same content; without ids, also one that this file begins with."""
+        """Return the path of an earlier file whose reports came again, or None (see `Taken.copy_of`)."""
         begins = [content.sha256]
         if size is not None:
             smaller = self._sql("SELECT DISTINCT size FROM files WHERE size < ?", size)
@@ -224,13 +224,13 @@ class Collection:
         return found[0] if found else None
 
     def _holders(self, name: str) -> tuple[str, ...]:
-        """Return files that hold reports with an id, in their order."""
+        """Return up to 8 files that hold reports with an id, in the order in which they were taken."""
         held = "SELECT file FROM reports WHERE id = ?"
         rows = self._sql(f"SELECT path FROM files WHERE number IN ({held}) ORDER BY number LIMIT 8", name)
         return tuple(path for (path,) in rows)
 
     def _parts(self, reports: Table) -> Iterator[Table]:
-        """Yield the reports by the first bits of their ids, about PASS at a time."""
+        """Yield the reports with ids in parts of about PASS, split by the first bits of their ids."""
         import ibis
 
         bits = max(0, math.ceil(math.log2(max(1, self._count("id IS NOT NULL")) / PASS)))
@@ -243,7 +243,7 @@ class Collection:
         return self._row(f"SELECT count(*) FROM reports WHERE {condition}", *values)[0]
 
     def _row(self, query: str, *values: object) -> tuple:
-        """Return the first row of a query; empty where there is none."""
+        """Return the first row of the result of a query, or an empty tuple if the result is empty."""
         rows = self._sql(query, *values)
         return rows[0] if rows else ()
 
@@ -252,7 +252,7 @@ class Collection:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Do all that follows or none of it."""
+        """Run the body in one transaction, which is rolled back on any exception."""
         import duckdb
 
         self._sql("BEGIN")
@@ -267,7 +267,7 @@ class Collection:
 
 @contextmanager
 def _refusing(what: str, advice: str) -> Iterator[None]:
-    """Say in one sentence what DuckDB cannot do."""
+    """Raise an error of DuckDB in the body as a ValueError of one sentence."""
     import duckdb
 
     try:

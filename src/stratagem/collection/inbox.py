@@ -12,7 +12,7 @@ from stratagem.file.literal import EndlessFileError, check_regular
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 HIDING = (".", "_")
-"""What the names begin with that Spark and Hadoop pass over in a folder."""
+"""First characters of the names that Spark and Hadoop skip in a folder."""
 
 
 class Left(StrEnum):
@@ -33,13 +33,13 @@ class Skipped:
     reason: str
 
     def __str__(self) -> str:
-        """Say what was left out, and why."""
+        """Return a sentence with the path and the reason."""
         return f"{self.path} was left out: {self.reason}"
 
 
 @dataclass(frozen=True)
 class Found:
-    """What there is among files and folders."""
+    """The files of reports found among given files and folders, and what was left out."""
 
     files: list[Path]
     """Files of reports, those of a folder in the order of their names."""
@@ -106,7 +106,7 @@ def _entries(folder: Path) -> Iterator[Path | Skipped]:
 
 
 def _reason(path: Path) -> Left | None:
-    """Return why a path in a folder is left out; None where it is not."""
+    """Return the reason why a path in a folder is left out, or None if it is not left out."""
     if path.name.startswith(HIDING):
         return Left.HIDDEN
     path.lstat()  # from Python 3.14 on the questions below hide that a folder allows no look

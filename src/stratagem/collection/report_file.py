@@ -1,4 +1,4 @@
-"""Files of reports: recognised by their content, and read as judged rows."""
+"""Files of reports: recognised by their content, and read as checked rows."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table
 
 HEADER_LIMIT = 1 << 16
-"""Bytes that the header of a CSV file may have."""
+"""Largest number of bytes of the header of a CSV file."""
 BATCH = 1 << 17
-"""Lines of JSON text that are judged at a time."""
+"""Number of lines of JSON text that are checked at a time."""
 CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a file held when it was looked at."""
+    """The digest, number of lines, size and time of change of a file when it was read."""
 
     path: Path
     sha256: str
     lines: int
-    """Line ends, and one more where the last line has none."""
+    """Number of lines, the last one counted even without a line end."""
     stamp: tuple[int, int]
     """Size in bytes and time of change in nanoseconds."""
 
     @classmethod
     def of(cls, path: Path) -> Content:
-        """Read a file once.
+        """Return the content of a file, which is read once.
 
         Raises:
             ValueError: for a file that cannot be read.
@@ -71,7 +71,10 @@ class Content:
 
     @property
     def name(self) -> str:
-        """The path as text; one that is no UTF-8 has such bytes in hexadecimal digits, and its backslashes doubled."""
+        """The path as text.
+
+        Where a path is not valid UTF-8, the wrong bytes are written as hexadecimal escapes and backslashes doubled.
+        """
         raw = os.fsencode(self.path)
         try:
             return raw.decode()
@@ -80,11 +83,11 @@ class Content:
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """Size of the file in bytes."""
         return self.stamp[0]
 
     def beginnings(self, sizes: Iterable[int]) -> list[str]:
-        """Return the SHA-256 of the first bytes of the file, for each of some numbers of bytes that it has."""
+        """Return the SHA-256 of the first `size` bytes of the file for each of the distinct sizes, rising."""
         found, digest, read = [], hashlib.sha256(), 0
         with open_regular(self.path) as file:
             for size in sorted(set(sizes)):
@@ -98,7 +101,7 @@ class Content:
 def judged(connection: Backend, content: Content, form: ReportFormat, anonymous: str) -> Iterator[Table]:
     """Yield the rows of a file as judged tables (`judge`), which a single transaction must take together.
 
-    Each is to be used before the next is asked for: the file is open until then.
+    Use each table before asking for the next: the file is open until then.
 
     Raises:
         ValueError: for columns that cannot hold reports.
@@ -111,7 +114,10 @@ def judged(connection: Backend, content: Content, form: ReportFormat, anonymous:
 
 
 def named(connection: Backend, path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the mechanisms that the reports of a file name, each with a number of reports."""
+    """Yield pairs of a mechanism that reports of a file name, and a number of such reports.
+
+    A mechanism may come in several pairs. A line that names none gives an empty name.
+    """
     if path.suffix.lower() == ".jsonl":
         with open_regular(path) as file:
             yield from ((mechanism_named(line), 1) for line in lines(file))
@@ -168,10 +174,10 @@ def _table(connection: Backend, path: Path) -> Iterator[Table]:
 
 
 def _csv(connection: Backend, path: Path, opened: str) -> Table:
-    """Return the rows of a CSV file as text; DuckDB is left nothing to guess.
+    """Return the rows of a CSV file as text columns, with every option of DuckDB's reader given.
 
-    Quotes mean nothing to the reader, so that one that is never closed cannot swallow the rows below it; a pair
-    around a value is taken off here. Rows that do not fit are left out, and counted by the caller.
+    The reader ignores quotes, so that a quote that is never closed cannot swallow the rows below it. A pair of
+    quotes around a value is removed here. Rows that do not fit are left out, and counted by the caller.
     """
     header = _header(path)
     check_names(header)

@@ -1,4 +1,4 @@
-"""Reports as a table of any Ibis backend: judged row by row, each id once, counted by output."""
+"""Reports in a table of any Ibis backend: checked row by row, then counted by output, each id once."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 DIGITS = 32
 COLUMNS = {"mechanism": ("string",), "id": ("string", "uuid"), "output": ("integer", "string")}
-"""The columns that are looked at, each with the types that it may have."""
+"""The columns that are read, each with the types that it may have."""
 
 
 REFUSE, COUNT = "refuse", "count"
 ANONYMOUS = (REFUSE, COUNT)
-"""What becomes of reports without ids."""
+"""Ways to treat a table of reports without ids: refuse it, or count every row."""
 
 
 class AnonymousReportsError(ValueError):
-    """Reports came without ids, and nobody said that all of them count."""
+    """A table of reports has no ids, and `anonymous="count"` was not given."""
 
     def __init__(self, source: str) -> None:
         self.fact = f"{source} has no column 'id', so repeated reports cannot be told from others"
@@ -35,7 +35,7 @@ class AnonymousReportsError(ValueError):
 
 
 def check_anonymous(anonymous: str) -> str:
-    """Return what becomes of reports without ids.
+    """Return `anonymous`, the way to treat reports without ids, after checking it.
 
     Raises:
         ValueError: for another word than those of `ANONYMOUS`.
@@ -48,11 +48,11 @@ def check_anonymous(anonymous: str) -> str:
 
 
 def aggregate(table: Table, identifier: str, outputs: int, *, anonymous: str = REFUSE) -> Tally:
-    """Count the reports of a table where it lies: DuckDB, Spark in its session, or any other Ibis backend.
+    """Count the reports of a table inside its own engine: DuckDB, Spark or any other Ibis backend.
 
     The column `output` holds whole numbers (as integers or as text); `id` (32 hex digits as text, or UUIDs)
     and `mechanism` (text) may be missing. Without ids no duplicate can be found: `anonymous="count"` says that every
-    row counts. Other columns are not looked at.
+    row counts. Other columns are ignored.
 
     Raises:
         AnonymousReportsError: for a table without ids, unless they are to be counted.
@@ -68,9 +68,9 @@ def aggregate(table: Table, identifier: str, outputs: int, *, anonymous: str = R
 
 
 def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Table:
-    """Return the columns `id`, `output` (int64) and `reason`: null for a report, else why it is none.
+    """Return the columns `id`, `output` (int64) and `reason`, the reason for rejection or null for a report.
 
-    Rows that are no reports have neither id nor output; the order of reasons is that of `Reason`. `source` names the
+    Rejected rows have neither id nor output; the order of reasons is that of `Reason`. `source` names the
     table in errors.
 
     Raises:
@@ -102,7 +102,7 @@ def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Tabl
 def tally(
     judged: Table, outputs: int, parts: Iterable[Table] | None = None, order: str | None = None
 ) -> Tally:
-    """Count judged reports by output, each id once.
+    """Count the reports of a table that `judge` returned by output, each id once.
 
     `parts` are filters of `judged` that share no id and leave out none: counted one after another, they need
     less memory at a time than all ids together. An id with several outputs counts for none, or for the first by the
@@ -125,10 +125,10 @@ def tally(
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse columns among which there is no `output`.
+    """Refuse a table without a column `output`.
 
     Raises:
-        ValueError: naming those that are closest.
+        ValueError: if there is none, naming the columns with the closest names.
     """
     names = tuple(names)
     if "output" not in names:
@@ -146,7 +146,7 @@ def _check_types(table: Table) -> None:
 
 
 def _number(output: Any) -> tuple[Any, Any]:
-    """Return whether each value is a whole number, and the number; null where int64 does not hold it."""
+    """Return two columns: whether each value is a whole number, and the number or null beyond int64."""
     if output.type().is_integer():
         return output.notnull(), output.try_cast("int64")
     # the negated class also finds what $ overlooks in some dialects, a line end at the end
@@ -165,9 +165,9 @@ def _equal(text: Any, wanted: str) -> Any:
 
 
 def _received(judged: Table) -> tuple[int, Counter[str], np.ndarray]:
-    """Return the number of reports with an id, of rows rejected by reason, and of reports without id by output.
+    """Return the number of reports with an id, the rejected rows by reason, and the reports without an id.
 
-    The last are pairs (k x 2) of output and number.
+    The last are an array (k x 2): an output, and the number of its reports without an id.
     """
     import ibis
 
@@ -181,9 +181,9 @@ def _received(judged: Table) -> tuple[int, Counter[str], np.ndarray]:
 
 
 def _ids_by_output(judged: Table, order: str | None) -> Table:
-    """Return how many distinct ids count for each output, those that had several outputs apart.
+    """Return the number of distinct ids for each output, with separate rows for ids that had several outputs.
 
-    The output of the latter is CONFLICT, or with an `order` the first that came.
+    The output of such ids is CONFLICT, or with an `order` the first that came.
     """
     import ibis
 
@@ -196,5 +196,5 @@ def _ids_by_output(judged: Table, order: str | None) -> Table:
 
 
 def _rows(table: pa.Table) -> np.ndarray:
-    """Return columns of whole numbers as an array, a row for each of theirs."""
+    """Return a table of whole-number columns as an array (rows x columns)."""
     return np.stack([column.to_numpy() for column in table.columns], axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What a report is, and the words for why a line is none."""
+"""The format of a report, and the reasons for which a line is rejected."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import Any, BinaryIO, NamedTuple
 from stratagem.number import integer
 
 LINE_LIMIT = 512
-"""Bytes that a line may have; a report as clients write it has about 100."""
+"""Largest number of bytes of a line; a report as clients write it has about 100."""
 ENDLESS = 1 << 30
-"""Bytes without a line end after which a file counts as no text at all."""
+"""Number of bytes without a line end from which on a file is refused as not being text."""
 IDENTIFIER = re.compile("[0-9a-f]{64}")
 SHORT = 16
-"""Hex digits of the identifier that a report carries."""
+"""Number of hex digits of the mechanism's identifier that a report carries."""
 MECHANISM = re.compile(f"[0-9a-f]{{{SHORT}}}")
 NAMED = 64
-"""Other mechanisms that are told apart."""
+"""Largest number of other mechanisms that are counted by name, and of contested ids that are listed."""
 ID = re.compile("[0-9a-f]{32}")
 MOST_OUTPUTS = 1 << 62
 
 
 class Reason(StrEnum):
-    """Why something is not a report of this mechanism; the first that applies, in this order."""
+    """The reason why a line or row is rejected: the first that applies, in this order."""
 
     LONG = "line too long"
     SYNTAX = "not a JSON object"
@@ -46,7 +46,7 @@ class Report(NamedTuple):
     id: str
     """32 lower-case hex digits, drawn at random by the client."""
     output: int
-    """0 <= output < m."""
+    """Number of the randomiser's output, 0 <= output < m."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ReportFormat:
     """Number m of outputs; a report carries one of 0, ..., m - 1."""
 
     def __post_init__(self) -> None:
-        """Check both, so that every report is held against something real."""
+        """Check the identifier and the number of outputs."""
         if not isinstance(self.identifier, str) or not IDENTIFIER.fullmatch(self.identifier):
             raise ValueError(
                 f"the mechanism's identifier is {self.identifier!r}, but must be 64 lower-case hex digits: "
@@ -76,11 +76,11 @@ class ReportFormat:
 
     @property
     def mechanism(self) -> str:
-        """What reports carry to name the mechanism."""
+        """First 16 hex digits of the identifier, by which reports name the mechanism."""
         return self.identifier[:SHORT]
 
     def check(self, report: object) -> Report | Reason:
-        """Return the report that a decoded JSON value is, or why it is none."""
+        """Return the report that a decoded JSON value holds, or the reason why it is rejected."""
         if not isinstance(report, Mapping):
             return Reason.SYNTAX
         if report.keys() != {"mechanism", "id", "output"}:
@@ -95,7 +95,10 @@ class ReportFormat:
         return Report(name, output) if 0 <= output < self.outputs else Reason.RANGE
 
     def parse(self, line: bytes | str) -> Report | Reason:
-        """Return the report that one line of JSON text is, or why it is none; strict, and bounded in work."""
+        """Return the report that one line of JSON text holds, or the reason why it is rejected.
+
+        Lines above LINE_LIMIT bytes and objects with repeated keys are rejected, so that the work is bounded.
+        """
         if len(line) > LINE_LIMIT:
             return Reason.LONG
         try:
@@ -108,7 +111,7 @@ class ReportFormat:
 
 
 def mechanism_named(line: bytes | str) -> str:
-    """Return the mechanism that a line names, empty where that is none that a bundle can have."""
+    """Return the mechanism that a line names, or an empty text if it names none of 16 hex digits."""
     try:
         named = json.loads(line)["mechanism"]
     except (ValueError, RecursionError, KeyError, TypeError):
@@ -125,7 +128,7 @@ def count_named(counts: Counter[str], name: str, times: int = 1) -> None:
 def lines(file: BinaryIO) -> Iterator[bytes]:
     """Yield the lines of a file without their ends, each cut off shortly behind LINE_LIMIT bytes.
 
-    A mark of the byte order before the first of them is taken off.
+    A byte order mark before the first line is removed.
 
     Raises:
         ValueError: for a line of more than 1 GiB.
@@ -142,7 +145,7 @@ def lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 class _RepeatedKeyError(ValueError):
-    """A JSON object that names a key twice means something else to every reader."""
+    """A JSON object names a key twice, so that its meaning depends on the reader."""
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

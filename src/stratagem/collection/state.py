@@ -1,4 +1,4 @@
-"""The tables of a collection, and those that earlier versions made."""
+"""The tables of a collection, and the upgrade of those of earlier versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stratagem.collection.reports import ReportFormat
 
 KIND, VERSION = "stratagem reports", 2
 FILES = "CREATE TABLE files (number INTEGER, path VARCHAR, sha256 VARCHAR, rows BIGINT, size BIGINT)"
-"""Files in the order in which they were taken; the size in bytes of those without ids."""
+"""Table of the files taken, numbered in that order; `size` in bytes is null for files with ids."""
 TABLES = f"""
     CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT);
     {FILES};
@@ -24,14 +24,14 @@ UPGRADES = {
         UPDATE about SET version = {VERSION};
     """,
 }
-"""What brings the tables of an earlier version up to date; in the first, each content was taken once."""
+"""Statements that upgrade the tables of an earlier version; version 1 took each content only once."""
 
 
 class Execute(Protocol):
-    """Runs statements of SQL and returns the rows of the last."""
+    """A function that runs SQL statements and returns the rows of the last one."""
 
     def __call__(self, statement: str, *values: object) -> list[tuple]:
-        """Run statements."""
+        """Run the statements with these values, and return the rows of the last one."""
         ...
 
 

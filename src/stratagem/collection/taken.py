@@ -12,17 +12,18 @@ class Taken:
 
     path: Path
     rows: int
-    """Rows or lines taken from it now, reports or not."""
+    """Number of rows or lines taken from the file now, valid reports or not."""
     before: bool
     """Whether the same file had been taken before, so that nothing was taken now."""
     copy_of: str | None
-    """An earlier file with the same content, or which a file without ids begins with: its reports came again."""
+    """Path of an earlier file whose reports came again: it has the same content, or this file, without ids, begins
+    with its content. None if there is no such file."""
     anonymous: bool
     """Whether there are reports without ids among those taken now."""
     done: int
-    """Files done, this one included."""
+    """Number of files done, this one included."""
     files: int
-    """Files given."""
+    """Number of files given."""
 
 
 @dataclass(frozen=True)
@@ -31,4 +32,4 @@ class Contested:
 
     id: str
     files: tuple[str, ...]
-    """Files that hold reports with it, in the order in which they were taken; at most 8."""
+    """Files that hold reports with the id, in the order in which they were taken; at most 8."""

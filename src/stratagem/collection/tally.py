@@ -1,4 +1,4 @@
-"""What a collection of reports came to."""
+"""The tally of reports: counts by output, and the number of lines and rows that were not counted."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from stratagem.collection.reports import Reason
 
 CONFLICT = -1
-"""Stands for the output of an id that was received with two."""
+"""Marker in place of the output of an id that was received with several outputs."""
 DENSE = 1 << 20
-"""Most outputs whose counts are held as one array, zeros included, unless somebody asks for it."""
+"""Largest number of outputs whose counts are held as one array with its zeros, unless `dense` is called."""
 VECTOR = 1 << 28
-"""Most outputs whose counts are made one array at all."""
+"""Largest number of outputs for which `SparseCounts.dense` makes one array."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseCounts:
-    """Reports by output where far more outputs are possible than come: those that came, in rising order.
+    """Counts of the outputs that came, in rising order, for far more possible outputs than reports.
 
     Raises:
         ValueError: unless both arrays are whole numbers of one length, outputs rise within 0..size-1 and every
@@ -60,7 +60,7 @@ class SparseCounts:
 
     @staticmethod
     def of(counts: Counts) -> SparseCounts:
-        """Return the counts of a vector (m,), zeros left out; those that are sparse as they are."""
+        """Return a vector of counts (m,) without its zeros; sparse counts are returned unchanged."""
         if isinstance(counts, SparseCounts):
             return counts
         counts = np.asarray(counts)
@@ -87,11 +87,11 @@ class SparseCounts:
 
 
 Counts = np.ndarray | SparseCounts
-"""Reports of each output: a vector (m,), or those that came where m is above 2^20."""
+"""Number of reports of each output: a vector (m,), or sparse counts where m is above 2^20."""
 
 
 def counted(outputs: np.ndarray, size: int, times: np.ndarray | None = None) -> Counts:
-    """Return how often each of `size` outputs comes in `outputs` (k,), each entry as often as `times` (k,)."""
+    """Return how often each of `size` outputs comes in `outputs` (k,), entry i counted `times[i]` times."""
     if times is None:
         times = np.ones(len(outputs), dtype=np.int64)
     if size > DENSE:
@@ -101,7 +101,7 @@ def counted(outputs: np.ndarray, size: int, times: np.ndarray | None = None) -> 
 
 
 def _added(places: np.ndarray, size: int, times: np.ndarray) -> np.ndarray:
-    """Return the sums of `times` at equal places, exact at any size."""
+    """Return the sums (size,) of `times` over equal places, exact because they are whole numbers."""
     total = np.zeros(size, dtype=np.int64)
     np.add.at(total, places, times)
     return total
@@ -121,7 +121,7 @@ class Tally:
     duplicates: int
     """Reports whose id had been received before."""
     conflicting: int
-    """Ids received with two different outputs; they count for none, whatever the order of arrival."""
+    """Ids received with several outputs; they count for none, whatever the order of arrival."""
     anonymous: int
     """Reports among the counts that carry no id, so that no duplicate of them can be found."""
     overruled: int = 0

@@ -1,4 +1,4 @@
-"""Tallies as JSON: what passes from the aggregation to the estimate."""
+"""Tallies as JSON files, which are passed from the aggregation to the estimate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stratagem.number import integer
 
 KEYS = ("mechanism", "reports", "counts", "rejected", "duplicates", "conflicting", "anonymous")
 OVERRULED = "overruled"
-"""Stands in a tally where it is not zero."""
+"""Key of a tally file for `Tally.overruled`, present where this is not zero."""
 ADVICE = "give a tally as it was written"
 MOST = 1 << 62
 
@@ -85,14 +85,18 @@ def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
 
 
 def _counts_data(counts: Counts) -> list[int] | dict[str, list[int]]:
-    """Return counts as a list, one for each output; sparse ones as two, of the outputs that came and how often."""
+    """Return counts as one list, or sparse counts as two lists: the outputs that came, and their counts."""
     if isinstance(counts, SparseCounts):
         return {"outputs": counts.outputs.tolist(), "counts": counts.counts.tolist()}
     return counts.tolist()
 
 
 def _counts(data: Any, size: int, source: str) -> Counts:
-    """Return counts from either form, the one that `_counts_data` writes for so many outputs."""
+    """Return the counts of `size` outputs from the form in which `_counts_data` writes them.
+
+    Raises:
+        ValueError: for data of another form, or numbers out of range.
+    """
     if size > DENSE:
         if not isinstance(data, dict) or set(data) != {"outputs", "counts"}:
             raise ValueError(f"{source} needs the outputs that came, and their counts: {ADVICE}")

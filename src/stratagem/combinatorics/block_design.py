@@ -16,7 +16,7 @@ class BlockDesign:
     """Weighted blocks of k of n points that hold every point, and every pair of points, equally often."""
 
     kind: str
-    """Where it comes from, in words."""
+    """Name of the construction, in words."""
     patterns: np.ndarray
     """Blocks, bit-packed (b x ceil(n/8))."""
     weights: np.ndarray

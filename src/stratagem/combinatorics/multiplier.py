@@ -29,7 +29,7 @@ class Group:
         return 1 + np.unique(pairs[1:], return_index=True)[1]
 
     def differences(self, blocks: np.ndarray) -> np.ndarray:
-        """Return |{x, y in T: x - y = d}| for blocks T (s x n) and each d apart."""
+        """Return |{x, y in T: x - y = d}| for blocks T (s x n) and each d in `apart`."""
         return np.column_stack([(blocks & blocks[:, self.minus[d]]).sum(axis=1) for d in self.apart])
 
     def translates(self, block: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ from stratagem.mechanism.client import (
 FORMAT, VERSION = "stratagem-counts", 1
 SUFFIX = ".count.json"
 DIGITS = 4000
-"""Decimal digits of a number in the file, at most."""
+"""Largest number of decimal digits of a number in the file."""
 CLOSED: dict[str, type[ClosedForm]] = {form.name: form for form in (Geometric, ExplicitFair, Uniform)}
 
 
@@ -61,7 +61,7 @@ def save(mechanism: CountMechanism, path: str | Path, *, overwrite: bool = False
 
 
 def text(mechanism: CountMechanism) -> str:
-    """Return the bundle as it stands in a file.
+    """Return the text of the bundle, as a file holds it.
 
     Raises:
         ValueError: for a table that is too large, or breaks its alpha.
@@ -83,7 +83,7 @@ def load(path: str | Path) -> CountMechanism:
 
 
 def content(mechanism: CountMechanism) -> dict[str, Any]:
-    """Return what is written: the numbers, what they promise and the hash.
+    """Return the content of the bundle: the numbers, the guarantees that are checked on reading, and the hash.
 
     Raises:
         ValueError: for a table that is too large, or breaks its alpha.
@@ -127,7 +127,7 @@ def parse(raw: bytes) -> CountMechanism:
 
 
 def _table(mechanism: CountMechanism) -> dict[str, str]:
-    """Return a table as it stands in a bundle."""
+    """Return the content of a table as a bundle stores it."""
     if mechanism.size > TABLE:
         raise ValueError(f"the table is for {mechanism.size} people, but a bundle holds at most {TABLE}")
     name, (cells, total) = mechanism.name, mechanism.whole()

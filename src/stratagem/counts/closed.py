@@ -20,7 +20,7 @@ from stratagem.counts.sampling import ClampedSampler, RankSampler, UniformSample
 
 EVERY = frozenset(Property)
 TABLE = 512
-"""Group size up to which a closed form is written as whole numbers."""
+"""Largest group size for which a closed form is written as whole numbers."""
 Number = TypeVar("Number", float, Fraction)
 
 
@@ -33,11 +33,11 @@ class ClosedForm(CountMechanism):
 
     @abstractmethod
     def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
-        """Return the powers e(output, count) of alpha; arrays are combined entry by entry."""
+        """Return the exponents e(output, count) of alpha; the two arrays are broadcast against each other."""
 
     @abstractmethod
     def factors(self, alpha: Number) -> tuple[Number, Number]:
-        """Return f of the outputs 0 and n, and f of the others, in the arithmetic of alpha."""
+        """Return the factors f of the outputs 0 and n, and of all other outputs, in the arithmetic of alpha."""
 
     @abstractmethod
     def powers_by_count(self, power: int, above: int) -> np.ndarray:
@@ -103,7 +103,7 @@ class Geometric(ClosedForm):
         return np.abs(np.subtract(output, count))
 
     def sampler(self) -> ClampedSampler:
-        """Return what adds noise and clamps."""
+        """Return the exact sampler, which adds two-sided geometric noise to the count and clamps the sum."""
         return ClampedSampler(self.size, self.alpha)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
@@ -149,11 +149,11 @@ class ExplicitFair(ClosedForm):
         return np.where(k <= m, k, -(-(k + m) // 2))
 
     def sampler(self) -> RankSampler:
-        """Return what draws ranks."""
+        """Return the exact sampler, which draws ranks."""
         return RankSampler(self.size, self.alpha)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
-        """Return y, for all outputs alike."""
+        """Return the factor y twice: the outputs 0 and n have the same one as all others."""
         n, half = self.size, _powers(alpha, (self.size + 1) // 2)
         y = 1 / ((1 + alpha) * half) if n % 2 else 1 / (1 + 2 * alpha * half)
         return y, y
@@ -177,7 +177,7 @@ class ExplicitFair(ClosedForm):
 
     @property
     def properties(self) -> frozenset[Property]:
-        """All properties."""
+        """The properties that hold: all seven."""
         return EVERY
 
 
@@ -187,15 +187,15 @@ class Uniform(ClosedForm):
     name = "uniform"
 
     def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
-        """Return zeros."""
+        """Return the exponents, zero for every output and count."""
         return np.zeros(np.broadcast(output, count).shape, dtype=int)
 
     def sampler(self) -> UniformSampler:
-        """Return what draws every output equally often."""
+        """Return the exact sampler, which draws every output equally often."""
         return UniformSampler(self.size)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
-        """Return 1/(n + 1)."""
+        """Return the factor 1/(n + 1) twice, as all outputs have the same one."""
         even = alpha / alpha / (self.size + 1)
         return even, even
 
@@ -205,12 +205,12 @@ class Uniform(ClosedForm):
         return one_side + one_side[::-1]
 
     def ratio(self) -> Fraction:
-        """Return 1."""
+        """Return 1, as the entries of a row are all equal."""
         return Fraction(1)
 
     @property
     def properties(self) -> frozenset[Property]:
-        """All properties."""
+        """The properties that hold: all seven."""
         return EVERY
 
 

@@ -26,11 +26,11 @@ class Consumer:
 
     @property
     def excess(self) -> float:
-        """By how much the remapped cost exceeds the least possible one, as the gap of a design."""
+        """Relative excess of the remapped cost over the least possible cost, computed as the gap of a design is."""
         return self.tailored.excess(self.remapped.cost)
 
     def __str__(self) -> str:
-        """Say in two lines what both ways cost."""
+        """Return two lines with the costs of both mechanisms."""
         return (
             f"made for this consumer: {self.tailored.loss} {self.tailored.cost:.6f}, "
             f"bound {self.tailored.bound:.6f}\n"

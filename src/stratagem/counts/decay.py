@@ -11,7 +11,7 @@ from stratagem.number import integer
 from stratagem.privacy import check
 
 LARGEST = 10**9
-"""People in a group, at most."""
+"""Largest number of people in a group."""
 LEAST = Fraction(1, 10**131)
 """Smallest alpha: just below exp(-300)."""
 

@@ -33,7 +33,7 @@ class Derivation:
 
     @property
     def weakest(self) -> tuple[int, int]:
-        """The output i and the count j at which T is least: where P bends most against the test."""
+        """The output i and the count j of the least entry of T."""
         i, j = np.unravel_index(self.numbers.cells.argmin(), self.numbers.cells.shape)
         return int(i), int(j)
 

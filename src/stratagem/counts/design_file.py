@@ -56,4 +56,4 @@ WRITERS: dict[str, Callable[[BinaryIO, CountDesign], None]] = {
     ".npz": _write_npz,
     ".csv": _write_csv,
 }
-"""By suffix, which may have several dots."""
+"""Functions that write a design, by the suffix of the file, which may contain several dots."""

@@ -15,12 +15,12 @@ ATTEMPTS: dict[Engine, list[dict[str, Any]]] = {
     ],
     "CLARABEL": [{"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}, {}],
 }
-"""Options in turn until one succeeds. HiGHS ends in a vertex either way; interior points are the faster way,
-with a limit, as they may never end where alpha is tiny."""
+"""Options of each solver, tried in turn until one succeeds. Both HiGHS methods end in a vertex; the
+interior-point one is faster, limited to 1000 iterations because it may never end where alpha is tiny."""
 
 
 def other(engine: Engine) -> Engine:
-    """Return the other solver."""
+    """Return the name of the solver that was not named."""
     return "CLARABEL" if engine == "HIGHS" else "HIGHS"
 
 

@@ -14,25 +14,25 @@ from stratagem.estimation.interval import check_confidence, standard_errors_each
 
 About = Literal["groups", "population"]
 SINGULAR = 1e-10
-"""Singular values below this share of the largest, and outputs of less probability, count as zero."""
+"""Threshold below which a singular value (relative to the largest) or the mass of an output counts as zero."""
 BIAS = 1e-9
 """Largest bias of an estimate, as a share of the largest value of its statistic."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountEstimate:
-    """Estimates of sums over groups; all of them numbers, or arrays (q,) for q statistics."""
+    """Estimates of sums over groups: scalars for one statistic, arrays (q,) for q statistics."""
 
     values: np.ndarray
     standard_errors: np.ndarray
-    """Estimated from the outputs too; their squares are unbiased but where they would be negative, then 0."""
+    """Standard errors estimated from the outputs. Their squares are unbiased, except that negative ones become 0."""
     groups: int
-    """k, the number of outputs."""
+    """Number k of groups, which is the number of outputs."""
     confidence: float
 
     @property
     def low(self) -> np.ndarray:
-        """Lower ends of the intervals, normal approximations, each alone."""
+        """Lower ends of the confidence intervals: normal approximations, each valid alone."""
         return self.values - self._margins
 
     @property

@@ -11,16 +11,16 @@ import numpy as np
 from stratagem.counts.inequality import Inequalities, least_majorant
 
 BITS = 80
-"""Whole numbers of a column sum to about 2^80 at first."""
+"""Number of bits: the whole numbers of a column sum to about 2^80 before the repair."""
 FINE = 40
-"""Bits that the repair adds, so that it can take very little of the inner matrix."""
+"""Number of bits that the repair appends, so that it can add a very small multiple of the inner matrix."""
 
 
 class Whole(NamedTuple):
     """A matrix of whole numbers; every column sums to `total`."""
 
     cells: np.ndarray
-    """(n+1, n+1) of Python integers."""
+    """Entries of the matrix (n+1 x n+1), Python integers."""
     total: int
 
 
@@ -80,7 +80,7 @@ def strict_matrix(n: int, factor: Fraction) -> np.ndarray:
 
 
 def _needed(cells: np.ndarray, families: list[Inequalities], weakly_honest: bool, inner: np.ndarray) -> int:
-    """Return how many times `inner` must be added to the cells until nothing is broken."""
+    """Return how many times `inner` must be added to the cells until every inequality holds."""
     flat, strict, times = cells.ravel(), inner.ravel(), 0
     for family in families:
         missing = family.shortfall(flat)
@@ -96,6 +96,6 @@ def _needed(cells: np.ndarray, families: list[Inequalities], weakly_honest: bool
 
 
 def reduced(cells: np.ndarray) -> Whole:
-    """Return the cells divided by what they have in common."""
+    """Return the matrix divided by the greatest common divisor of its entries."""
     common = gcd(*cells.ravel())
     return Whole(cells // common, int(cells[:, 0].sum() // common))

@@ -12,7 +12,7 @@ from stratagem.counts.property import Property, property_set
 
 
 class Kind(StrEnum):
-    """How the optimum is found."""
+    """The two ways to the optimum: a closed form or a linear program."""
 
     GEOMETRIC = "closed form of the geometric mechanism"
     EXPLICIT_FAIR = "closed form of the explicit fair mechanism"
@@ -24,7 +24,7 @@ class Route(NamedTuple):
 
     kind: Kind
     properties: frozenset[Property]
-    """What the program asks for: the properties requested and those that come at no cost."""
+    """Properties that the linear program imposes: those requested and those that cost nothing more."""
     reason: str
 
 

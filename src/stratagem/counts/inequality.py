@@ -20,17 +20,17 @@ class Inequalities(NamedTuple):
     factor: Fraction
 
     def least(self, less: np.ndarray) -> np.ndarray:
-        """Return the least right side c P[b], rounded up among whole numbers."""
+        """Return the least allowed left sides, factor P[less], rounded up among whole numbers."""
         if less.dtype == object:
             return -((-self.factor.numerator * less) // self.factor.denominator)
         return float(self.factor) * less
 
     def holds(self, cells: np.ndarray) -> bool:
-        """Return whether they hold exactly among whole numbers (flat array of Python integers)."""
+        """Return whether all inequalities hold exactly for whole numbers (flat array of Python integers)."""
         return bool((self.shortfall(cells) <= 0).all())
 
     def shortfall(self, cells: np.ndarray) -> np.ndarray:
-        """Return what is missing on the left: positive where an inequality is broken."""
+        """Return factor P[less] - P[greater], rounded up among whole numbers; positive where it is broken."""
         return self.least(cells[self.less]) - cells[self.greater]
 
 

@@ -16,7 +16,7 @@ class Posterior:
     """The distribution of a group's count after its output is known."""
 
     probabilities: np.ndarray
-    """Of the counts 0..n (n+1,), sum 1."""
+    """Posterior probabilities of the counts 0..n, of shape (n+1,), with sum 1."""
 
     @property
     def mean(self) -> float:

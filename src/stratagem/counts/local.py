@@ -9,8 +9,8 @@ merged channel P[i, j] = sum of Q[y, j] over d(y) = i pays. P is square, its row
 within exp(eps), so it keeps within it too, and it is a candidate of the square program; random decisions are
 mixtures of such. `merged` carries that out. They do help where many reports are combined: the variance of an
 unbiased reconstruction is no loss of a single answer. That is the strategy optimiser's problem, and
-`rectangular` poses it beside the square program. It is the one place of this room that calls the local wing,
-and it does so as any user would, through the package's public names.
+`rectangular` poses it beside the square program. It is the only function of the package `counts` that
+calls the strategy optimiser, through the public names of stratagem.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ class LocalComparison:
     """The square program and the optimised rectangular channel on one workload, both eps-LDP."""
 
     square: CountDesign
-    """The channel with as many outputs as user types, of least expected loss."""
+    """The channel with as many outputs as user types that has the least expected loss."""
     accuracy: Accuracy | None
-    """Of the square channel on the workload; None where it cannot answer it without bias."""
+    """Accuracy of the square channel on the workload; None if the channel cannot answer it without bias."""
     rectangular: Solution
-    """The strategy with as many outputs as it takes, of least variance."""
+    """The strategy of least variance, with any number of outputs."""
 
     @property
     def objective(self) -> float:
@@ -99,7 +99,7 @@ class LocalComparison:
         return self.objective / self.rectangular.objective
 
     def __str__(self) -> str:
-        """Say in two lines what both are worth."""
+        """Return two lines with the number of outputs and the objective of both channels."""
         return (
             f"square      {self.square.mechanism.size + 1} outputs, objective {self.objective:.6g}\n"
             f"rectangular {self.rectangular.strategy.outputs} outputs, "

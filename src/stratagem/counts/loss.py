@@ -55,7 +55,7 @@ class Loss:
 
     @property
     def symmetric(self) -> bool:
-        """Whether counts and outputs may be read from the other end."""
+        """Whether the loss is unchanged when counts and outputs are both reversed, C[i, j] = C[n - i, n - j]."""
         return bool((self.cost == self.cost[::-1, ::-1]).all())
 
 

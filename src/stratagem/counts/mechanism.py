@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MATRIX = 4096
-"""Group size up to which a matrix of probabilities is made."""
+"""Largest group size for which a matrix of probabilities is made."""
 
 
 class CountMechanism(ABC):
@@ -58,16 +58,16 @@ class CountMechanism(ABC):
 
     @abstractmethod
     def sampler(self) -> Sampler:
-        """Return what draws outputs exactly."""
+        """Return the exact sampler of the outputs."""
 
     @property
     @abstractmethod
     def properties(self) -> frozenset[Property]:
-        """The properties that hold, exactly."""
+        """The properties that hold exactly."""
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """P (n+1 x n+1).
+        """The matrix P (n+1 x n+1), P[i, j] = Pr[output i | count j].
 
         Raises:
             ValueError: above n = 4096.

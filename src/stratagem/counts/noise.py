@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 
 Source = Callable[[int], bytes]
-"""From a number k to k random bytes."""
+"""Function from a number k to k random bytes."""
 PRECISION = 64
-"""Random bits that nearly always decide a draw."""
+"""Number of random bits read at first for a comparison; they almost always decide it."""
 GUARD = 32
-"""More bits for the powers of alpha, so that their rounding hardly shows in the chances."""
+"""Further bits for the powers of alpha, so that rounding them hardly changes the probabilities."""
 
 
 def below(limit: int, source: Source) -> int:
@@ -41,7 +41,7 @@ class TwoSided:
     alpha: Fraction
     bits: int
     beyond: bool
-    """Whether larger noise is drawn too, as 2^bits or -2^bits; without, it is left out."""
+    """Whether noise of size 2^bits and more is drawn too, as 2^bits or -2^bits; otherwise it is left out."""
 
     def draw(self, source: Source) -> int:
         """Return X; every try takes one string of bytes of fixed length."""

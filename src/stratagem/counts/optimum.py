@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEAR = 1e-6
-"""Gap up to which a mechanism is called optimal."""
+"""Largest gap for which a mechanism is called optimal."""
 SLIGHT = 1e-9
-"""Share of the uniform mechanism's cost below which a cost is nothing."""
+"""Fraction of the uniform mechanism's cost below which a cost counts as zero."""
 
 
 REACHES = "1 hides one person's answer, n any count from any other"
@@ -48,23 +48,23 @@ class CountStatus(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class CountDesign:
-    """A count mechanism and how good it is."""
+    """A count mechanism, its cost, and a lower bound on the cost of every mechanism that was allowed."""
 
     mechanism: CountMechanism
     loss: str
     cost: float
-    """Of the mechanism as its whole numbers are."""
+    """Exact cost of the mechanism as its whole numbers define it."""
     bound: float
-    """No mechanism as asked for costs less."""
+    """Lower bound on the cost of every mechanism with the properties requested."""
     route: str
-    """How it was found."""
+    """How the mechanism was found, in words."""
     requested: frozenset[Property]
     uniform: float
-    """What the uniform mechanism costs, to see what is small."""
+    """Cost of the uniform mechanism, the scale against which a cost counts as small."""
 
     @property
     def gap(self) -> float:
-        """By how much the cost exceeds the bound, see `excess`."""
+        """Relative excess of the cost over the bound (see `excess`)."""
         return self.excess(self.cost)
 
     def excess(self, cost: float) -> float:
@@ -74,11 +74,11 @@ class CountDesign:
 
     @property
     def status(self) -> CountStatus:
-        """Whether the cost is the least."""
+        """Whether the cost is within 1e-6 of the bound."""
         return CountStatus.OPTIMAL if self.gap <= NEAR else CountStatus.NEAR
 
     def __str__(self) -> str:
-        """Say what was found in a few lines."""
+        """Return a few lines with the mechanism found, its cost and its gap."""
         found = self.mechanism
         return (
             f"{found.name} mechanism for counts 0 to {found.size}, alpha = {float(found.alpha):.6g}\n"

@@ -18,32 +18,32 @@ from stratagem.counts.loss import Aggregate, Loss, total_cost
 from stratagem.counts.property import Property, column_ratio, inequalities, privacy
 
 SMALLEST = 1e-3
-"""Least scale of a variable: with smaller ones the multipliers prove less."""
+"""Smallest scale of a variable; with smaller scales the multipliers prove a weaker bound."""
 TIGHT = 1e-7
 """Relative distance of cost and bound above which the multipliers of other programs are tried too."""
 TIE = 1.5
-"""Among optimal mechanisms the one of least sum |i - j|^1.5 is taken."""
+"""Exponent of the tie-break: of several optimal mechanisms, the one of least sum |i - j|^1.5 P[i, j] is taken."""
 SLIGHT = 1e-6
-"""Weight of that tie-break beside the cost."""
+"""Weight of the tie-break relative to the cost."""
 ROUNDING = 2.0**-51
 """Twice the spacing of doubles at one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a count mechanism is asked to be."""
+    """A request for a count mechanism: group size, alpha, loss, weights and properties."""
 
     n: int
     alpha: Fraction
     loss: Loss
     weights: np.ndarray
-    """Of the counts (n+1,), sum one."""
+    """Weights of the counts, of shape (n+1,), with sum 1."""
     aggregate: Aggregate
     properties: frozenset[Property]
     reach: int = 1
-    """How far counts may be apart for alpha to hold between them."""
+    """Largest distance between two counts for which alpha must hold."""
     column_factor: Fraction | None = None
-    """Least ratio of neighbours in a column."""
+    """Least ratio between neighbouring entries of a column; None if none is required."""
 
     @property
     def symmetric(self) -> bool:
@@ -58,7 +58,7 @@ class Request:
 
     @cached_property
     def ratios(self) -> list[Inequalities]:
-        """The inequalities with factors below one."""
+        """The inequalities whose factor is below one: privacy and the column ratio."""
         columns = [] if self.column_factor is None else column_ratio(self.column_factor, self.n)
         return privacy(self.alpha, self.n, self.reach) + columns
 
@@ -68,7 +68,7 @@ class Request:
 
     @cached_property
     def magnitude(self) -> float:
-        """The cost of a mechanism that has all properties: how large costs are, roughly."""
+        """Cost of the explicit fair or the uniform mechanism, a rough scale of all costs; 1 where it is zero."""
         usual = self.reach == 1 and self.column_factor is None
         P = (ExplicitFair if usual else Uniform)(self.n, self.alpha).matrix
         return total_cost(self.by_count(P), self.weights, self.aggregate) or 1.0

@@ -13,20 +13,20 @@ from stratagem.counts.program import SMALLEST, TIGHT, Program, Request
 from stratagem.counts.property import Property
 
 MAGNIFIED = 23
-"""Residuals are multiplied by 2^23; a variable moves by at most 2^-23."""
+"""Number of bits of the magnification: residuals are multiplied by 2^23, and a variable moves by at most 2^-23."""
 NEAR = 4.0
-"""Magnified slack above which an inequality cannot be met by so small a move."""
+"""Magnified slack above which so small a move cannot break an inequality; such inequalities are left out."""
 BALANCED = 1e-17
-"""Error of the columns below which nothing is done."""
+"""Error of the column sums below which no refinement is done."""
 
 
 class Optimum(NamedTuple):
-    """A nearly feasible matrix of nearly least cost, and a proof of what is least."""
+    """A nearly feasible matrix of nearly least cost, with a lower bound on every cost."""
 
     cells: np.ndarray
     """P (n+1 x n+1) in multiples of 2^-80, Python integers."""
     bound: float
-    """No mechanism as asked for costs less."""
+    """Lower bound on the cost of every mechanism that satisfies the request."""
 
 
 def solve(request: Request, engine: Engine = "HIGHS") -> Optimum:

@@ -14,9 +14,9 @@ from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.table import CountTable
 
 TIE, TINY = 1e-9, 1e-290
-"""Relative and absolute distance of two expected losses below which they are compared as fractions."""
+"""Relative and absolute difference of two expected losses below which they are compared as exact fractions."""
 PARTS = 1 << 53
-"""A randomised answer is drawn by one whole number below this."""
+"""Total of a column of T: a randomised answer is drawn with one whole number below this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +24,16 @@ class Remap:
     """A mechanism P whose outputs y are replaced by answers, T P, and what that costs its consumer."""
 
     mechanism: CountTable
-    """T P in whole numbers: as private as P, since nobody looks at the count again."""
+    """The mechanism T P in whole numbers; it is as private as P, because T reads only the output."""
     transition: np.ndarray
-    """T (n+1 x n+1): T[i, y] = Pr[answer i | output y]; zeros and ones unless the worst count matters."""
+    """T (n+1 x n+1), T[i, y] = Pr[answer i | output y]. Its entries are zeros and ones under "sum"."""
     cost: float
     bound: float
-    """No post-processing of P costs less."""
+    """Lower bound on the cost of every post-processing of P."""
 
     @property
     def answers(self) -> np.ndarray:
-        """The answer to every output (n+1,), the likeliest where it is random."""
+        """Most likely answer to every output, of shape (n+1,)."""
         return self.transition.argmax(axis=0)
 
 

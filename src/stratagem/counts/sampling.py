@@ -1,4 +1,4 @@
-"""Exact samplers: noise drawn without sight of the counts, then what it makes of them."""
+"""Exact samplers: they draw noise without access to the counts, then combine it with the counts."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class ClampedSampler(Sampler):
         self.size, self.two_sided = size, TwoSided(alpha, size.bit_length(), beyond=True)
 
     def noise(self, source: Source) -> int:
-        """Return X, what lies beyond n cut off."""
+        """Return X limited to +-2^s with 2^s > n; the clamped sum is the same as without a limit."""
         return self.two_sided.draw(source)
 
     def outputs(self, counts: np.ndarray, noise: Sequence[int]) -> np.ndarray:
-        """Return max(0, min(n, count + X))."""
+        """Return the outputs max(0, min(n, count + X)), of shape (k,)."""
         return np.clip(counts + np.array(noise, dtype=np.int64), 0, self.size)
 
 
@@ -82,7 +82,7 @@ class RankSampler(Sampler):
         self.size, self.two_sided = size, TwoSided(alpha, ((size + 1) // 2).bit_length(), beyond=False)
 
     def noise(self, source: Source) -> int:
-        """Return a rank."""
+        """Return a random rank in 0..n."""
         while True:
             x = self.two_sided.draw(source)
             rank = 2 * x - 1 if x > 0 else -2 * x
@@ -90,7 +90,11 @@ class RankSampler(Sampler):
                 return rank
 
     def outputs(self, counts: np.ndarray, noise: Sequence[int]) -> np.ndarray:
-        """Return the outputs of the ranks: j +- ceil(r/2) by parity up to 2m, beyond r or n - r, the far side."""
+        """Return the outputs (k,) of the ranks r.
+
+        Up to rank 2m they are j + ceil(r/2) for odd r and j - r/2 for even r. Beyond, they are r where 2j <=
+        n, else n - r.
+        """
         rank, n = np.array(noise, dtype=np.int64), self.size
         near = counts + np.where(rank % 2, (rank + 1) // 2, -rank // 2)
         far = np.where(2 * counts <= n, rank, n - rank)
@@ -108,7 +112,7 @@ class UniformSampler(Sampler):
         return below(self.size + 1, source)
 
     def outputs(self, counts: np.ndarray, noise: Sequence[int]) -> np.ndarray:
-        """Return the noise."""
+        """Return the noise itself as the outputs, of shape (k,)."""
         return np.array(noise, dtype=np.int64)
 
 

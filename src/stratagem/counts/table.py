@@ -32,7 +32,7 @@ class CountTable(CountMechanism):
         return cls(n, alpha, repaired(fixed_point(P), privacy(alpha, n), weakly_honest=False), name)
 
     def whole(self) -> Whole:
-        """Return the whole numbers."""
+        """Return the matrix of whole numbers with its column total."""
         return self.numbers
 
     def column(self, count: int) -> np.ndarray:
@@ -49,7 +49,7 @@ class CountTable(CountMechanism):
         return np.array([math.log(number) if number else -math.inf for number in row])
 
     def sampler(self) -> ColumnSampler:
-        """Return what draws from the columns, after a check that they are what they should be.
+        """Return the exact sampler of the columns, after a check of their sums and ratios.
 
         Raises:
             ValueError: if the columns do not sum to the total, or neighbours break alpha.
@@ -61,7 +61,7 @@ class CountTable(CountMechanism):
 
     @property
     def properties(self) -> frozenset[Property]:
-        """The properties that hold, exactly."""
+        """The properties that hold exactly."""
         return self._properties
 
     @cached_property

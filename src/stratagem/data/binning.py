@@ -14,17 +14,17 @@ import numpy as np
 from stratagem.workloads.attribute import OTHER
 
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
-"""What stands for no number, date or time, in lower case; labels may be any text, only the empty one is missing."""
+"""Texts, in lower case, that stand for a missing number, date or time. Of labels only the empty text is missing."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Where the values of a column went."""
+    """The cells of the values of a column, with reasons for values that have none."""
 
     cell: np.ndarray
-    """Cell of each value (k,), -1 outside."""
+    """Cell of each value, of shape (k,); -1 outside the domain."""
     reason: tuple[str, ...]
-    """Why each value is outside, empty for those inside."""
+    """Reason why each value is outside the domain; empty for values inside."""
 
 
 class Binning(ABC):
@@ -33,11 +33,11 @@ class Binning(ABC):
     @property
     @abstractmethod
     def other(self) -> int | None:
-        """The value that stands for whatever has no other, None where there is none."""
+        """The cell that stands for every value without a cell of its own; None if there is no such cell."""
 
     @abstractmethod
     def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
-        """Place every value; `clip` puts what lies beyond the ends into the first or the last bin."""
+        """Return the cell of every value; `clip` moves values beyond the edges into the first or the last bin."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Labels(Binning):
         return self.labels.index(OTHER) if OTHER in self.labels else None
 
     def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
-        """Look every text up; labels have no ends to clip to."""
+        """Return the cell of every text among the labels; `clip` has no effect, as labels have no order."""
         exact = {label: k for k, label in enumerate(self.labels)}
         place = {label.strip(): k for label, k in exact.items()} | exact
         texts = [value or "" for value in values]
@@ -100,11 +100,11 @@ class Codes(Binning):
 
     @property
     def other(self) -> int | None:
-        """None: numbers without a meaning name no other."""
+        """None, as numbers without labels have no cell for other values."""
         return None
 
     def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
-        """Take every whole number as its cell."""
+        """Return every whole number as its own cell."""
         numbers = np.array([read_number(value) for value in values], dtype=float)
         missing = np.array([is_missing(value) for value in values], dtype=bool)
         unknown = np.isnan(numbers)

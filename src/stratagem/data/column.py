@@ -1,4 +1,4 @@
-"""What a column holds, so that the bins or labels of its attribute may follow where nobody states them."""
+"""Values found in a column, from which the bins or labels of its attribute follow if none are stated."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stratagem.data.policy import Policy, examples
 from stratagem.workloads.attribute import OTHER
 
 MOST = 256
-"""Values of a column that are told apart unasked; more are better grouped by somebody who knows them."""
+"""Largest number of values of a column that each get a cell without edges or labels being stated."""
 GROUPS = 20
-"""About as many bins as an error proposes."""
+"""Approximate number of bins that an error message proposes."""
 
 
 def found_values(path: str | Path, column: str, policy: Policy = STRICT) -> Edges | Labels:

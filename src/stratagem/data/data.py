@@ -24,24 +24,25 @@ if TYPE_CHECKING:
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_MAGIC = b"PAR1"
 STRICT = Policy()
-"""The policy where nobody says another: values outside the domain are refused."""
+"""The default policy, which refuses values outside the domain."""
 TEXTS = ("not a number", "unknown label", "like the edges")
-"""What the reasons end in that concern a text."""
+"""Endings of the reasons that concern a text."""
 BATCH = 1 << 16
-"""Rows fetched together."""
+"""Number of rows fetched together."""
 CELLS = 1 << 27
-"""Cells of the largest data vector (1 GiB)."""
+"""Largest number of cells of a data vector (1 GiB)."""
 CSV_SCAN = (
     "read_csv(?, all_varchar = true, header = true, skip = 0, comment = '', quote = '\"', escape = '\"', "
     "compression = '{}', hive_partitioning = false)"
 )
-"""Only the delimiter is guessed: left to guess more, DuckDB drops lines that look like comments or titles."""
+"""Template of the query for a CSV file. DuckDB guesses only the delimiter: if it guessed more, it would drop
+lines that look like comments or titles."""
 PARQUET_SCAN = "read_parquet(?, hive_partitioning = false)"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the values of one attribute come from."""
+    """The column of an attribute, and the rule from its values to cells."""
 
     column: str
     binning: Binning
@@ -49,40 +50,40 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Where rows went."""
+    """The coordinates of rows in the domain, with reasons for rows outside it."""
 
     coordinates: np.ndarray
-    """Value of every attribute in every row (k, d), 0 where it is outside."""
+    """Value of every attribute in every row, of shape (k, d); 0 where it is outside the domain."""
     reason: list[str]
-    """Why a row is outside, empty for those inside."""
+    """Reason why each row is outside the domain; empty for rows inside."""
     others: list[tuple[int, str]]
-    """Rows with an attribute that has the value "other" by the policy, and why; one entry an attribute."""
+    """Pairs of a row and a reason, for every attribute whose value counts as "other" by the policy."""
     texts: list[tuple[int, str]]
-    """Rows outside with a text that is no value, and that text."""
+    """Pairs of a row outside the domain and the text that is no value."""
 
     @property
     def inside(self) -> np.ndarray:
-        """Which rows are inside the domain (k,)."""
+        """Whether each row is inside the domain, of shape (k,)."""
         return np.array([not why for why in self.reason], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """How many users have each type, and how many have none."""
+    """Data of a file: the number of users of each type, and of those outside the domain."""
 
     domain: Domain
     coordinates: np.ndarray
-    """The user types that occur (k, d), one value an attribute; a type may occur again."""
+    """User types that occur, of shape (k, d), one value per attribute; a type may occur again."""
     counts: np.ndarray
-    """Users of each of them (k,), integers."""
+    """Number of users of each of these types: integers of shape (k,)."""
     outside: dict[str, int] = field(default_factory=dict)
-    """Users outside the domain by reason, by the first attribute that puts them there."""
+    """Number of users outside the domain by reason, counted at the first attribute that excludes them."""
     others: dict[str, int] = field(default_factory=dict)
-    """Values that count as "other" by reason; those users are inside."""
+    """Number of values that count as "other" by reason; their users are inside the domain."""
 
     @property
     def users(self) -> int:
-        """Users inside the domain."""
+        """Number of users inside the domain."""
         return int(self.counts.sum())
 
     def __str__(self) -> str:
@@ -163,7 +164,7 @@ def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
 
 
 def _placed(rows: list[tuple], sources: list[Source], policy: Policy) -> Placed:
-    """Place every row; further entries of a row are left alone."""
+    """Return the coordinates of all rows; further entries of a row are not read."""
     placed = Placed(np.zeros((len(rows), len(sources)), dtype=np.int64), [""] * len(rows), [], [])
     for position, source in enumerate(sources):
         values = [policy.read(row[position]) for row in rows]

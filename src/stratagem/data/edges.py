@@ -52,12 +52,12 @@ class Edges(Binning):
 
     @property
     def has_other(self) -> bool:
-        """Whether the last value stands for whatever is in no bin."""
+        """Whether the last value stands for everything that is in no bin."""
         return self.edges[-1:] == (OTHER,)
 
     @property
     def other(self) -> int | None:
-        """The value that stands for whatever is in no bin, None where there is none."""
+        """The value that stands for everything that is in no bin; None if there is none."""
         return self.size - 1 if self.has_other else None
 
     @property
@@ -84,7 +84,7 @@ class Edges(Binning):
         return Edges(edges, max(1, len(edges) - 1) if size is None else size)
 
     def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
-        """Place numbers, or texts that sort by time, by binary search."""
+        """Return the bin of every value by binary search, among numbers or among texts that sort by time."""
         missing = np.array([is_missing(value) for value in values], dtype=bool)
         keys, known = self._moments(values) if self.moments else self._numbers(values)
         bins = len(self._bounds) - 1

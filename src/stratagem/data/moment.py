@@ -21,7 +21,7 @@ UNITS = {
 }
 MONTHS = {"mo": 1, "y": 12}
 MIDNIGHT = datetime(2000, 1, 1)
-"""The day that times of day are counted in."""
+"""Date to which times of day are attached for arithmetic."""
 
 
 def kind_of(texts: Sequence[object]) -> re.Pattern[str] | None:

@@ -1,4 +1,4 @@
-"""What becomes of values that belong to no cell: the rows fail, are left out, or report another value."""
+"""The policy for values that belong to no cell: refuse them, leave their rows out, or count them as another value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stratagem.workloads.attribute import OTHER
 FAIL, DROP = "fail", "drop"
 POLICIES = (FAIL, DROP, OTHER)
 SHOWN = 6
-"""Kinds of values that a sentence counts."""
+"""Largest number of kinds of values that a sentence lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Policy:
 
 
 class InvalidValuesError(ValueError):
-    """Rows of a file have values outside the domain, and nobody said what becomes of them."""
+    """Error for rows with values outside the domain when the policy does not say how to treat them."""
 
     def __init__(
         self, path: object, rows: int, counts: Mapping[str, int], texts: Counter[str], *, has_other: bool

@@ -1,4 +1,4 @@
-"""Answers in the words of whoever owns the data: one answer of many, and a quantile."""
+"""One answer of an estimate, and a quantile, with the labels of the data."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from stratagem.workloads.attribute import Attribute, Bin
 
 
 class Answer(NamedTuple):
-    """One answer of many."""
+    """The answer to one query, with its label, standard error and interval."""
 
     query: int
-    """Its number, 0..p-1."""
+    """Number of the query, 0..p-1."""
     label: str
-    """What is asked, in words."""
+    """The query in words."""
     answer: float
     standard_error: float
     low: float
@@ -40,12 +40,12 @@ class Quantile:
     low_bin: int
     """Place of the first value that can be the quantile, at the confidence of the estimate."""
     high_bin: int
-    """Place of the last one."""
+    """Place of the last value that can be the quantile."""
     confidence: float
 
     @property
     def value(self) -> str | int | Bin:
-        """The label, the whole number, or the edges of the bin."""
+        """The quantile: a label, a whole number or the edges of a bin."""
         return self.attribute.value(self.bin)
 
     @property
@@ -56,7 +56,7 @@ class Quantile:
 
     @property
     def high(self) -> str | float:
-        """The largest value that can be the quantile; it is below that where it is an edge."""
+        """The largest value that can be the quantile; where this is an edge, the quantile lies below it."""
         last = self.attribute.value(self.high_bin)
         return last.stop if isinstance(last, Bin) else last
 
@@ -72,7 +72,7 @@ class Quantile:
         }
 
     def __str__(self) -> str:
-        """The value, then all that can be."""
+        """Return the value, and the range of values that can be the quantile."""
         low, high = self.low_bin, self.high_bin
         span = self.attribute.values_text(low, high)
         return (

@@ -17,7 +17,7 @@ from stratagem.file.target import check_target, written_atomically
 from stratagem.workloads.naming import Naming
 
 Details = Mapping[str, Any]
-"""What answers and their intervals mean (see `Estimate.details`)."""
+"""Users, method, bias and confidence of an estimate (see `Estimate.details`)."""
 
 
 def save(
@@ -38,9 +38,9 @@ def save(
 
 
 def answers_data(answers: Sequence[Answer], details: Details, naming: Naming) -> dict[str, Any]:
-    """Return answers of an estimate as JSON values, with what they and their intervals mean.
+    """Return answers of an estimate as JSON values, together with `Estimate.details`.
 
-    Each answer says `where` it applies: the condition on each attribute, in the units of its owner.
+    Each answer has a key `where`: the condition of its query on each attribute, in the units of the attribute.
     """
     return {**details, "answers": [one._asdict() | {"where": naming.where(one.query)} for one in answers]}
 

@@ -20,15 +20,18 @@ from stratagem.workloads import Workload
 @final
 @dataclass(frozen=True, eq=False)
 class BestLinear(DenseReconstruction):
-    """x_hat = R c for counts of outputs c (m,), R = M^+ Q^T D^-1: the least average variance under the prior."""
+    """The reconstruction x_hat = R c, R = M^+ Q^T D^-1, from counts c (m,) of the outputs.
+
+    R has the least average variance under the prior among the unbiased reconstructions.
+    """
 
     strategy: Strategy
     counts: np.ndarray
     """Counts of reports (m,), whole numbers."""
     prior: np.ndarray | None
-    """Prior p (n,) that chose R."""
+    """Prior p (n,) for which R has the least average variance; None for the uniform prior."""
     inverse: CentredInverse | PseudoInverse
-    """(M - 11^T/n)^+."""
+    """Pseudo-inverse (M - 11^T/n)^+ of the centred information matrix."""
 
     @staticmethod
     def of(strategy: Strategy, counts: np.ndarray, prior: np.ndarray | None = None) -> BestLinear:
@@ -46,7 +49,7 @@ class BestLinear(DenseReconstruction):
 
     @property
     def privacy(self) -> tuple[float, float]:
-        """Those of the strategy."""
+        """Epsilon and delta of the strategy."""
         return self.strategy.epsilon, self.strategy.delta
 
     @property
@@ -61,12 +64,12 @@ class BestLinear(DenseReconstruction):
 
     @property
     def unseen(self) -> int:
-        """Dimensions of the data vector that no report depends on; 0 if every user type has its own column."""
+        """Number of dimensions of the data vector that no report depends on; 0 if Q has rank n."""
         return self.inverse.null.shape[1] - 1
 
     @property
     def blind(self) -> np.ndarray:
-        """A random direction (n,) that no report depends on."""
+        """A random vector (n,) among the data vectors that no report depends on; zeros if there is none."""
         null = self.inverse.null
         if not self.unseen:
             return np.zeros(len(null))
@@ -75,16 +78,16 @@ class BestLinear(DenseReconstruction):
 
     @property
     def shares(self) -> np.ndarray:
-        """p (n,), 1/n unless given."""
+        """The prior p (n,); 1/n unless one was given."""
         return uniform(self.strategy.domain_size) if self.prior is None else self.prior
 
     def estimated_spread(self) -> np.ndarray:
-        """Return R diag(c) R^T (n x n)."""
+        """Return R diag(c) R^T (n x n), an unbiased estimate of sum_u x_u E[s s^T | u]."""
         return spread(self.strategy, self.inverse, self.counts, self.prior)
 
     @property
     def least_spread(self) -> np.ndarray:
-        """R diag(Q p) R^T = M^+ / n (n x n)."""
+        """Second moments R diag(Q p) R^T = M^+ / n (n x n) of one report's scores under the prior."""
         n = self.strategy.domain_size
         return apply_inverse(self.inverse, np.eye(n), self.prior) / n
 

@@ -20,7 +20,10 @@ BLOCK = 1 << 24
 
 
 class DenseReconstruction(Reconstruction):
-    """x_hat (n,) with the second moments of its scores (n x n), for domains of some thousand user types."""
+    """A reconstruction x_hat (n,) with the second moments of its scores (n x n).
+
+    It is meant for domains of up to some thousand user types.
+    """
 
     @property
     @abstractmethod
@@ -30,12 +33,12 @@ class DenseReconstruction(Reconstruction):
     @property
     @abstractmethod
     def blind(self) -> np.ndarray:
-        """A random combination (n,) of the directions that no report depends on; zeros where there are none."""
+        """A random vector (n,) among the data vectors that no report depends on; zeros if there is none."""
 
     @property
     @abstractmethod
     def shares(self) -> np.ndarray:
-        """The prior p (n,) that chose the scores, 1/n unless given."""
+        """The prior p (n,) for which the scores were chosen; 1/n unless one was given."""
 
     @property
     @abstractmethod
@@ -54,7 +57,7 @@ class DenseReconstruction(Reconstruction):
 
     @final
     def answers(self, workload: Workload) -> np.ndarray:
-        """Return W x_hat (p,)."""
+        """Return the estimated answers W x_hat (p,)."""
         return workload.answer(self.data)
 
     @final
@@ -71,7 +74,8 @@ class DenseReconstruction(Reconstruction):
     def total_variance(self, workload: Workload) -> float:
         """Return the estimated total variance of the answers about the users, tr(W C W^T) = tr(V C).
 
-        Exact where all user types are told apart, otherwise what W sees of x_hat; floored as `variances`.
+        The estimate is unbiased where no dimension of the data vector is `unseen`, apart from the floor of
+        `variances`. Otherwise the term diag(V) x_hat knows only the part of x that reports depend on.
         """
         V = workload.gram()
         estimated = float(np.sum(V * self.spread) - np.diag(V) @ self.data)
@@ -82,7 +86,8 @@ class DenseReconstruction(Reconstruction):
         """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat.
 
         Raises:
-            ValueError: for more than 2^27 entries, or about the users if some user types are not told apart.
+            ValueError: for more than 2^27 entries, or about the users if some dimension of the data vector is
+                `unseen`.
         """
         if workload.queries**2 > COVARIANCE_LIMIT:
             raise ValueError(
@@ -102,15 +107,15 @@ class DenseReconstruction(Reconstruction):
 
     @cached_property
     def _floor(self) -> np.ndarray:
-        """(N/E) (sum_u p_u E[s s^T | u] - p p^T), n x n: no data vector has a smaller covariance."""
+        """Lower bound (N/E) (sum_u p_u E[s s^T | u] - p p^T) (n x n) on the covariance for every data vector."""
         p = self.shares
         return least_share(self.users, *self.privacy) * (self.least_spread - np.outer(p, p))
 
     def _squares(self, workload: Workload) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_u w_u^2 x_hat_u (p,) and whether w^2 is in the row space of Q (p,).
 
-        It is when it is orthogonal to all unseen directions, which one random combination of them decides
-        with probability one.
+        The vector w^2 is in the row space if it is orthogonal to every direction that no report depends on.
+        One random combination of these directions decides that with probability one.
         """
         n, unseen, step = len(self.data), self.blind, max(1, BLOCK // workload.queries)
         sums = np.zeros((workload.queries, 3))

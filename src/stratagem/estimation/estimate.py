@@ -1,4 +1,4 @@
-"""An estimate: answers by label, how far off they may be, and what else the same reports can answer."""
+"""An estimate: answers with labels and intervals, and answers to further queries from the same reports."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Estimate:
     reconstruction: Reconstruction
     """The unbiased estimate of the data vector and its covariance."""
     method: Method
-    """The post-processing."""
+    """The post-processing method."""
     processed: np.ndarray | None
     """The post-processed data vector (n,); None where answers come straight from the reports."""
     confidence: float
@@ -52,7 +52,7 @@ class Estimate:
     about: About
     """Whose true answers the intervals are about: the users who reported, or the population they came from."""
     attributes: tuple[Attribute, ...] = ()
-    """What the values of every attribute are called, where that is known."""
+    """The attributes with the names of their values, where these are known."""
 
     @property
     def users(self) -> int:
@@ -70,15 +70,15 @@ class Estimate:
 
     @property
     def bias(self) -> str:
-        """In which sense the answers are biased, or not, in one sentence."""
+        """One sentence on whether and how the answers are biased."""
         return self.method.bias
 
     @property
     def data(self) -> np.ndarray:
-        """Post-processed data vector (n,); where some user types cannot be told apart only its answers count.
+        """Post-processed data vector (n,); only its answers count where reports do not determine every cell.
 
         Raises:
-            ValueError: for a domain that nobody can write out.
+            ValueError: for a domain with too many cells to be written out.
         """
         return self.reconstruction.data if self.processed is None else self.processed
 
@@ -109,7 +109,7 @@ class Estimate:
 
     @property
     def intervals(self) -> str:
-        """What the intervals promise, in words."""
+        """The confidence of the intervals, and whether it holds for all together or for each, in words."""
         held = "all together" if self.simultaneous else "each on its own"
         return f"{100 * self.confidence:g} % intervals, {held}"
 
@@ -120,7 +120,7 @@ class Estimate:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What the answers and their intervals mean, as JSON values."""
+        """Users, method, bias and confidence behind the answers and their intervals, as JSON values."""
         return {
             "users": self.users,
             "queries": self.workload.queries,
@@ -135,7 +135,7 @@ class Estimate:
 
     @cached_property
     def impossible(self) -> Impossible:
-        """How many answers no data vector of these users has, and the method that mends them."""
+        """Number of answers that no data vector of N users has, and the method that mends them."""
         return impossible(self.workload, self.reconstruction, self.answers, self.processed)
 
     def _repr_html_(self) -> str:
@@ -151,7 +151,7 @@ class Estimate:
         return html_table(caption, ("query", "answer", "standard error", "low", "high"), rows)
 
     def __str__(self) -> str:
-        """Say how many users answered what, and the first answers."""
+        """Return the number of users and answers, the method and the first answers as text."""
         lines = [f"{self.users:,} users, {self.workload.queries:,} answers, {self.method.name}"]
         for one in self.table(range(min(ROWS, self.workload.queries))):
             lines.append(f"{one.label[:60]:<20} {one.answer:>14,.1f} ± {one.standard_error:,.1f}")

@@ -1,4 +1,4 @@
-"""Answers from counts of reports, with how far off they may be."""
+"""Estimates of the answers to a workload from counts of reports, with standard errors and intervals."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def estimate(
     """Return the answers of a workload (p queries over n user types) from counts of reports (m,).
 
     Args:
-        strategy: What the clients ran.
-        counts: How often each output was reported, one report a user: (m,), or sparse where m is too large; a
-            protocol's totals.
-        workload: What is asked.
-        prior: Chooses the reconstruction (n,), as in `evaluate`; a protocol has its published one.
-        method: Post-processing by name: unbiased (none); recommended, which is wnnls where n x n arrays can be
+        strategy: The strategy or protocol that the clients ran.
+        counts: Number of reports of each output, one report a user: (m,), or sparse where m is too large. For a
+            protocol, its totals.
+        workload: The queries.
+        prior: Prior (n,) that chooses the reconstruction, as in `evaluate`; a protocol has its published one.
+        method: Name of the post-processing: unbiased (none); recommended, which is wnnls where n x n arrays can be
             formed and else none; wnnls and maximum-entropy for all queries; ibu for those that know no order of
             values; base-pos, base-cut, norm-cut, norm-sub (= simplex) and ripple for histograms.
-        confidence: Of the intervals, which are normal approximations.
+        confidence: Confidence of the intervals, which are normal approximations.
         simultaneous: Whether all intervals hold together (Sidak) or each alone.
         about: `users` for the true answers of the users who reported; `population` for those of the population
             that they are a random sample of, scaled to as many users.
-        attributes: What the values of every attribute are called; a mechanism knows.
+        attributes: The attributes with the names of their values; a mechanism passes its own.
 
     Raises:
         UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.

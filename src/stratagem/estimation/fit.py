@@ -13,7 +13,7 @@ from stratagem.workloads.identity import Identity
 ALIKE = 1e-9
 """Share of the largest entry of a Gram matrix up to which two of its entries are equal."""
 LARGEST = 1 << 14
-"""User types up to which it is found out whether queries count cells alike."""
+"""Largest number of user types for which `cells_alike` compares the entries of the Gram matrix."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Fit:
     """The queries that a post-processing fits."""
 
     queries: str
-    """In words."""
+    """Description of the queries in words."""
     holds: Callable[[Workload], bool]
 
 

@@ -1,4 +1,4 @@
-"""Answers that cannot be true: below or above what so many users can answer, or falling where they must rise."""
+"""Answers that no data vector of N users has: outside their range, or prefix answers that fall."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 """Share of all users by which an answer may be off before it counts as impossible."""
 
 FEW = 8
-"""Queries up to which it is found out whether one of them tells all."""
+"""Largest number of queries for which it is checked whether one answer determines all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +41,11 @@ class Impossible:
     answers: int
     """How many answers are impossible, in one way or in several."""
     low: int
-    """Answers below the least that so many users can have: of counts, negative ones."""
+    """Number of answers below the smallest value possible with N users; for counts, negative answers."""
     high: int
-    """Answers above the most: of counts, those above the number of all users."""
+    """Number of answers above the largest value possible with N users; for counts, answers above N."""
     falling: int
-    """Answers of prefixes below that of a shorter one."""
+    """Number of prefix answers below the answer of a shorter prefix."""
     counts: bool
     """Whether every query is a count, so that answers lie between zero and the number of users."""
     method: str
@@ -54,14 +54,14 @@ class Impossible:
 
     @property
     def fact(self) -> str:
-        """What is impossible, in words; empty where nothing is."""
+        """Statement of what is impossible; empty where nothing is."""
         low, high = ("negative", "above all users") if self.counts else ("too small", "too large")
         kinds = {low: self.low, high: self.high, "below a shorter prefix": self.falling}
         shown = ", ".join(f"{many:,} {kind}" for kind, many in kinds.items() if many)
         return f"{self.answers:,} of {self.queries:,} answers cannot be true ({shown})" if shown else ""
 
     def __str__(self) -> str:
-        """The fact and the method that mends it."""
+        """Return the fact and the name of the method that mends the answers."""
         return self.fact + (f"; the method {self.method} mends them" if self.fact and self.method else "")
 
 
@@ -73,8 +73,8 @@ def impossible(
 ) -> Impossible:
     """Return how many answers (p,) no data vector of N users has, up to rounding.
 
-    Row w of the workload answers from N min w to N max w, and prefixes rise. `processed` (n,) is the data vector that
-    a post-processing made of the reconstruction.
+    The answer of row w of the workload lies between N min w and N max w, and prefix answers rise. `processed` (n,)
+    is the data vector that a post-processing made from the reconstruction.
     """
     users = reconstruction.users
     least, most = _limits(workload)
@@ -97,9 +97,9 @@ def impossible(
 
 
 def _fitting(workload: Workload, data: np.ndarray | None, users: int) -> bool:
-    """Return whether answers within their limits are those of a data vector, as far as is told without a search.
+    """Return whether answers within their limits surely are those of a data vector; none is searched for.
 
-    `data` (n,) is the one that they come from, None where nobody has written it out.
+    `data` (n,) is the data vector that the answers come from, None where it is not written out.
     """
     if data is not None and data.min() >= -users * ROUNDING and abs(data.sum() - users) <= users * ROUNDING:
         return True
@@ -107,7 +107,7 @@ def _fitting(workload: Workload, data: np.ndarray | None, users: int) -> bool:
 
 
 def _single(workload: Workload) -> bool:
-    """Return whether all answers follow from one of them and the number of users, as where one mean is asked for."""
+    """Return whether one answer and the number of users determine all answers, as for a single mean."""
     if workload.queries > FEW or not np.isfinite(_limits(workload)).all():
         return False
     rows = workload.matrix()
@@ -115,7 +115,7 @@ def _single(workload: Workload) -> bool:
 
 
 def _limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers (p,) below and above every entry of each row of the workload."""
+    """Return a lower and an upper limit (p,) of the entries of each row of the workload."""
     p = workload.queries
     match workload:
         case Identity() | Total() | Prefix() | AllRange() | Marginals():
@@ -137,7 +137,7 @@ def _limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
 def _multiplied(
     one: tuple[np.ndarray, np.ndarray], two: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits of all products of an entry of one row and one of another."""
+    """Return the limits of the products of two entries, one from each row, for all pairs of rows."""
     products = [np.multiply.outer(a, b).ravel() for a in one for b in two]
     return np.minimum.reduce(products), np.maximum.reduce(products)
 

@@ -1,4 +1,4 @@
-"""Confidence intervals: how many standard errors, and what they say about a quantile."""
+"""Confidence intervals: their width in standard errors, and the interval of a quantile."""
 
 from __future__ import annotations
 

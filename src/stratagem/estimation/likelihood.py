@@ -61,7 +61,7 @@ def _along(
 
 
 def _per_report(counts: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return counts / values (m,), zero for reports that nobody made."""
+    """Return counts / values (m,), zero for outputs without reports."""
     return np.divide(counts, values, out=np.zeros_like(counts), where=counts > 0)
 
 

@@ -27,30 +27,31 @@ CLOSE = 1e-4
 """Distance of workload non-negative least squares from its exact answer, in total standard errors."""
 
 PAID = 1e-6
-"""Debt that ripple leaves in a cell, as a share of an average cell."""
+"""Largest negative amount that ripple leaves in a cell, as a share of an average cell."""
 
 RECOMMENDED = "recommended"
-"""Name under which `recommended` is asked for."""
+"""Name by which the method that `recommended` chooses is asked for."""
 
 Process = Callable[[Reconstruction, Workload], np.ndarray | None]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way from counts of reports to a data vector (n,), and what it does to expectations.
+    """A post-processing method: a function from a reconstruction to a data vector (n,), and its bias.
 
-    None in place of the data vector leaves the answers as they are.
+    A function that returns None leaves the unbiased answers as they are.
     """
 
     name: str
     unbiased: bool
     """Whether the expectation of every answer is the true one."""
     bias: str
-    """In which sense the answers are biased, or not; begins with `unbiased` or `biased`."""
+    """Sentence on whether and how the answers are biased; begins with `unbiased` or `biased`."""
     reference: str
     process: Process
     fits: Fit = EVERY
-    """The queries that it was made for; others can end tens of times farther from the truth than unbiased ones."""
+    """Queries that the method was made for; for others, answers can be tens of times farther from the truth than
+    the unbiased ones."""
 
     def processed(self, reconstruction: Reconstruction, workload: Workload) -> np.ndarray | None:
         """Return the data vector (n,) for these queries.
@@ -67,7 +68,9 @@ class Method:
 
 
 def named(name: str) -> Method:
-    """Return the post-processing of that name; `recommended` is wnnls as long as nobody knows the reconstruction.
+    """Return the post-processing method of that name; `recommended` stands for wnnls here.
+
+    The choice of the function `recommended` depends on the reconstruction, which a name alone does not give.
 
     Raises:
         ValueError: for an unknown name, with the nearest known ones.
@@ -88,7 +91,7 @@ def recommended(reconstruction: Reconstruction) -> Method:
 
 
 def _unbiased(reconstruction: Reconstruction, workload: Workload) -> None:
-    """Change nothing."""
+    """Return None: the unbiased answers stay as they are."""
 
 
 def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
@@ -97,7 +100,7 @@ def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
 
 def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
-    """Return x_hat where it is at least Phi^-1(1 - 2/n) standard errors of it, else zero."""
+    """Return the cells of x_hat that are at least Phi^-1(1 - 2/n) standard errors, and zero for the others."""
     from scipy.special import ndtri
 
     x = reconstruction.data
@@ -107,7 +110,7 @@ def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
 
 def _norm_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
-    """Return the largest cells of x_hat until they hold the N users, the last one cut to fit, others zero."""
+    """Return the largest cells of x_hat up to a sum of N, the last one cut to fit, and zero for the others."""
     x = np.maximum(reconstruction.data, 0.0)
     order = np.argsort(-x, kind="stable")
     before = np.cumsum(x[order]) - x[order]
@@ -117,7 +120,7 @@ def _norm_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
 
 
 def _norm_sub(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
-    """Return max(x_hat + delta, 0) with delta such that it holds N users: the nearest point of the simplex."""
+    """Return max(x_hat + delta, 0) with delta such that its sum is N: the nearest point of the simplex."""
     return nearest_on_simplex(reconstruction.data, reconstruction.users)
 
 
@@ -144,9 +147,9 @@ def _tolerance(reconstruction: DenseReconstruction, workload: Workload) -> float
 def _maximum_entropy(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
     """Return the x of largest entropy among those with the answers of wnnls, W x = W x_wnnls.
 
-    As even as the answers allow: cells that no query tells apart are equal, attributes that no query asks together
-    independent. Its answers are within 1e-4 of the root of their total variance of those of wnnls. Where the
-    answers determine every cell it is wnnls.
+    It is as even as the answers allow: cells with the same weight in every query are equal, and attributes that
+    no query combines are independent. Its answers are within 1e-4 of the root of their total variance of those of
+    wnnls. Where the answers determine every cell it is wnnls.
     """
     dense = _dense(reconstruction, "maximum-entropy")
     nearest, N, A = _wnnls(dense, workload), dense.users, _independent(workload)
@@ -156,7 +159,7 @@ def _maximum_entropy(reconstruction: Reconstruction, workload: Workload) -> np.n
 
 
 def _independent(workload: Workload) -> np.ndarray:
-    """Return as few queries A (r x n) as the workload has dimensions, A^T A = V."""
+    """Return queries A (r x n) with A^T A = V, r the rank of the workload."""
     if workload.queries >= workload.domain_size:
         return factor(workload.gram()).T
     W = workload.matrix()
@@ -164,9 +167,9 @@ def _independent(workload: Workload) -> np.ndarray:
 
 
 def _ripple(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
-    """Return x_hat, negative cells paid by those that differ in one attribute, and so on until all is paid.
+    """Return x_hat without negative cells: each takes its debt from the cells that differ in one attribute.
 
-    Where x_hat does not hold N users, all cells first take equal parts of what it misses.
+    That is repeated until no debt is left. Before, every cell gets an equal part of N - sum x_hat.
     """
     x, N = reconstruction.data, reconstruction.users
     paid = ripple((x + (N - x.sum()) / len(x)).reshape(workload.domain.sizes), PAID * N / len(x))
@@ -269,4 +272,5 @@ METHODS = {
         ),
     )
 }
-"""Post-processing by name. Hierarchical and marginal consistency need no name here: every data vector has them."""
+"""Post-processing methods by name. Hierarchical and marginal consistency need no method: the answers of every
+data vector are consistent."""

@@ -1,4 +1,4 @@
-"""The data vector by the estimator that a protocol was published with."""
+"""The reconstruction of the data vector by the estimator that a protocol was published with."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from stratagem.workloads import Workload
 @final
 @dataclass(frozen=True, eq=False)
 class Published(DenseReconstruction):
-    """x_hat = the published estimate from a protocol's totals (k,), linear in them and unbiased."""
+    """The reconstruction x_hat by a protocol's published estimator, linear in the totals (k,) and unbiased."""
 
     protocol: LinearProtocol
     totals: np.ndarray
-    """Totals of the reports (k,), their number first."""
+    """Totals of the reports (k,); the first is the number of reports."""
 
     @staticmethod
     def of(protocol: LinearProtocol, totals: np.ndarray) -> Published:
@@ -48,7 +48,7 @@ class Published(DenseReconstruction):
 
     @property
     def privacy(self) -> tuple[float, float]:
-        """Those of the protocol."""
+        """Epsilon and delta of the protocol."""
         return self.protocol.epsilon, self.protocol.delta
 
     @property
@@ -62,18 +62,18 @@ class Published(DenseReconstruction):
 
     @property
     def unseen(self) -> int:
-        """Dimensions of the data vector that no score depends on."""
+        """Number of dimensions of the data vector that no score depends on."""
         return self.protocol.unseen.shape[1]
 
     @property
     def blind(self) -> np.ndarray:
-        """A random direction (n,) that no score depends on."""
+        """A random vector (n,) among the data vectors that no score depends on; zeros if there is none."""
         directions = self.protocol.unseen
         return directions @ np.random.default_rng(0).standard_normal(directions.shape[1])
 
     @property
     def shares(self) -> np.ndarray:
-        """1/n (n,): the published scores know no prior."""
+        """The uniform prior 1/n (n,): the published scores use no other."""
         return uniform(self.protocol.domain_size)
 
     def estimated_spread(self) -> np.ndarray:
@@ -82,11 +82,11 @@ class Published(DenseReconstruction):
 
     @property
     def least_spread(self) -> np.ndarray:
-        """The second moments of one report of a uniform user (n x n)."""
+        """Second moments (n x n) of the scores of one report from a user of uniformly random type."""
         return self.protocol.spread(self.shares)
 
     def check(self, workload: Workload) -> None:
-        """Refuse a workload that depends on what no score does.
+        """Refuse a workload that needs dimensions of the data vector that no score depends on.
 
         Raises:
             UnsupportedWorkloadError: if there is such a query.

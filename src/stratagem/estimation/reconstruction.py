@@ -1,4 +1,4 @@
-"""The interface of what reports say about the data, and the variance of an answer."""
+"""The interface of a reconstruction: the estimated data vector, the answers and their variances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_USERS = 1 << 53
 
 
 class Reconstruction(ABC):
-    """What reports say about the data vector x (n,): x_hat, a sum of scores s(y) with E[s(y) | u] = e_u.
+    """The estimate x_hat of the data vector x (n,): a sum over reports y of scores s(y), E[s(y) | u] = e_u.
 
     W x_hat is unbiased for every workload W that the randomiser can answer, with covariance
     W (sum_u x_u E[s s^T | u] - diag(x)) W^T about the N users who reported (McKenna et al., VLDB 2020,
@@ -39,20 +39,20 @@ class Reconstruction(ABC):
     @property
     @abstractmethod
     def unseen(self) -> int:
-        """Dimensions of the data vector that no report depends on; 0 if all user types are told apart."""
+        """Number of dimensions of the data vector that no report depends on; 0 if reports determine all of x."""
 
     @abstractmethod
     def estimated_data(self) -> np.ndarray:
-        """Return x_hat (n,).
+        """Return the estimated data vector x_hat (n,).
 
         Raises:
-            ValueError: for a domain that nobody can write out.
+            ValueError: for a domain with too many cells to be written out.
         """
 
     @final
     @cached_property
     def data(self) -> np.ndarray:
-        """x_hat (n,); meaningful for what the randomiser can answer."""
+        """The estimated data vector x_hat (n,); meaningful for the workloads that the randomiser can answer."""
         return self.estimated_data()
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Reconstruction(ABC):
 
     @abstractmethod
     def answers(self, workload: Workload) -> np.ndarray:
-        """Return W x_hat (p,)."""
+        """Return the estimated answers W x_hat (p,)."""
 
     @abstractmethod
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
@@ -83,26 +83,26 @@ class Reconstruction(ABC):
         """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat.
 
         Raises:
-            ValueError: where it does not fit in memory, or about the users if the randomiser cannot tell all user
-                types apart, because then W diag(x) W^T has no estimate.
+            ValueError: where it does not fit in memory, or about the users if some dimension of the
+                data vector is `unseen`, because then W diag(x) W^T has no estimate.
         """
 
 
 def sampled(moments: np.ndarray, users: int) -> np.ndarray:
-    """Return N/(N - 1) times central moments: Bessel's correction."""
+    """Return central moments times N/(N - 1), Bessel's correction."""
     return moments * (users / max(1, users - 1))
 
 
 def settled(variance: np.ndarray, floor: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return estimated variances, none below its floor, none that is rounding of the sum of squares `first`."""
+    """Return variances raised to `floor`, and zero where they are rounding errors of the sums `first`."""
     variance = np.maximum(variance, floor)
     return np.where(variance > ROUNDING * first, variance, 0.0)
 
 
 def least_share(users: int, epsilon: float, delta: float) -> float:
-    """Return N/E: so many reports, at least, are as if their users' types followed any one prior.
+    """Return N/E, the number of reports that are at least distributed as under any given prior p.
 
-    That is pure privacy's promise; with a delta there is none.
+    Pure privacy gives Q e_u >= Q p / E for every user type u. With delta > 0 there is no such bound: zero.
     """
     return 0.0 if delta > 0 else users * math.exp(-epsilon)
 

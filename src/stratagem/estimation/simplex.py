@@ -1,4 +1,4 @@
-"""Data vectors that can exist: the nearest one, by distance or by a quadratic function."""
+"""The nearest point of the simplex, and the minimum of a convex quadratic function on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A strategy at work on real data: true answers, estimates, and whether the errors are those predicted."""
+"""Simulated collections of reports on real data: true answers, estimates, observed and predicted errors."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12
 """Share of sum_u x_u V_uu below which a predicted variance is rounding."""
 USERS = float(1 << 53)
-"""Most users: whole numbers up to here are exact in double precision."""
+"""Largest number of users: whole numbers up to here are exact in double precision."""
 PER_QUERY_LIMIT = 1 << 30
 """Queries x user types up to which every query's own standard error is computed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simulation:
-    """Repeated collections of reports from the same users, held against the exact prediction."""
+    """Errors of repeated collections of reports from the same users, beside the exact prediction."""
 
     __repr__ = brief
 
@@ -79,7 +79,7 @@ class Simulation:
         return self.predicted / (len(self.truth) * self.users**2)
 
     def __str__(self) -> str:
-        """Say how large the errors were, and whether they are those predicted."""
+        """Return text on the observed errors and their ratio to the prediction."""
         root = math.sqrt(self.predicted / len(self.truth))
         ratio = "none was predicted" if self.exact else f"{self.ratio:.3f} ± {self.ratio_error:.3f} of it"
         return (
@@ -109,11 +109,11 @@ def simulate(
     prior: np.ndarray | None = None,
     attributes: tuple[Attribute, ...] = (),
 ) -> Simulation:
-    """Let x[u] users of each type u report, `repetitions` times, and estimate the answers each time.
+    """Return the errors of the estimates from repeated reports of x[u] users of each type u.
 
-    `prior` (n,) chooses the reconstruction, as in `evaluate`; `attributes` say what the values are called, as in
-    `estimate`.
-    Reports are drawn as counts, which has the same distribution as one report a user.
+    All users report `repetitions` times. `prior` (n,) chooses the reconstruction, as in `evaluate`; `attributes`
+    hold the names of the values, as in `estimate`. Reports are drawn as counts, which have the same distribution as
+    those of one report a user.
 
     Raises:
         ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.

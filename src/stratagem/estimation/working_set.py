@@ -7,17 +7,17 @@ import numpy as np
 from stratagem.estimation.simplex import duality_gap, minimise_quadratic, nearest_on_simplex
 
 WORTH = 256
-"""Cells from which a search for the empty ones pays."""
+"""Smallest number of cells for which a working set pays."""
 FIRST = 0.125
-"""Share of the cells that the search begins with at most."""
+"""Largest size of the first working set, as a share of all cells."""
 DENSE = 0.5
-"""Share of the cells in the working set from which all of them are solved for at once."""
+"""Size of the working set above which all cells are solved for at once, as a share of all cells."""
 GROWTH = 0.5
-"""Cells that enter at most, as a share of those that stay."""
+"""Largest number of cells that enter in a round, as a share of those that stay; 16 cells always may."""
 FINER = 1e-3
-"""Gap within the working set, as a share of the last gap over all cells."""
+"""Duality gap asked for within the working set, as a share of the last gap over all cells."""
 EMPTY = 1e-2
-"""How much emptier than its reduced cost is high a cell must be to leave."""
+"""A cell u leaves S if |S| z_u is below this share of its reduced cost, relative to the largest one."""
 MAX_ROUNDS = 20
 
 

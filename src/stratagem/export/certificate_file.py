@@ -25,13 +25,13 @@ from stratagem.workloads.serial import from_data, to_data
 
 SUFFIX = ".npz"
 ARRAYS = {"gamma": 1, "avoided": 2, "spread": 1, "level": 1, "prices": 1, "gram": 2, "prior": 1}
-"""Names and dimensions of the arrays of a certificate; each axis but that of `level`, 2, has n entries."""
+"""Names of the arrays of a certificate and their number of axes; every axis has length n, but that of `level` has 2."""
 NUMBERS = ("epsilon", "listed", "value")
 SPECIFICATION = "specification"
 LARGEST, SECONDS = 1024, 60.0
-"""Largest domain, and how long a search goes on."""
+"""Largest number of user types of a certificate, and the longest search for it in seconds."""
 AGREE = 1e-9
-"""Largest relative difference of a number in the file and the same number computed again."""
+"""Largest relative difference between a number stored in the file and the same number computed again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Certificate:
 
     @property
     def value(self) -> float:
-        """The bound."""
+        """The lower bound on L(Q) that the proof shows."""
         return self.proof.value
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:

@@ -50,7 +50,7 @@ def write_saved(path: str | Path, saved: Mechanism | StoredStrategy) -> Path:
 def to_stored(mechanism: Mechanism) -> StoredStrategy:
     """Return the strategy of a mechanism in double precision, as a matrix.
 
-    Its epsilon is the promised one, or what the doubles measure where that is a rounding more.
+    Its epsilon is the stated one, or the epsilon measured from the doubles where rounding makes that larger.
 
     Raises:
         ValueError: if the matrix is too large to be written out.

@@ -24,9 +24,9 @@ from stratagem.workloads.serial import from_data, to_data
 KEYS = ("strategy", "epsilon", "workload", "specification")
 WANTED = "a saved strategy, .ldp.json or .npz,"
 STATUS, INTERRUPTED = "status", "interrupted"
-"""The text that only strategies of an interrupted search have."""
+"""Name of the text that is stored only if the search was interrupted."""
 PRIOR = "prior"
-"""The array that only strategies with a prior of their own have."""
+"""Name of the array that is stored only if the strategy has a prior other than 1/n."""
 WITHOUT_PRIOR = (".csv", ".parquet")
 """Formats that hold a matrix and nothing else."""
 
@@ -37,10 +37,10 @@ class StoredStrategy:
 
     strategy: MatrixStrategy
     epsilon: float
-    """The budget that was asked for; the matrix measures at most this."""
+    """The privacy budget asked for; the epsilon measured from the matrix is at most this."""
     workload: Workload
     name: str
-    """What its maker called the workload."""
+    """Name that the maker of the strategy gave the workload."""
     prior: np.ndarray | None = None
     """The prior (n,) whose reconstruction belongs to the strategy; None for 1/n."""
     interrupted: bool = False
@@ -148,7 +148,7 @@ def _write_mat(file: BinaryIO, stored: StoredStrategy) -> None:
 
 
 def _further(stored: StoredStrategy) -> dict[str, Any]:
-    """Return what only some strategies have: a prior, and the mark of an interrupted search."""
+    """Return the parts that not every strategy has: a prior, and whether its search was interrupted."""
     prior = {} if stored.prior is None else {PRIOR: stored.prior}
     return prior | ({STATUS: np.str_(INTERRUPTED)} if stored.interrupted else {})
 

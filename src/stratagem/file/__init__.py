@@ -1,1 +1,1 @@
-"""Files: read without trust, written complete or not at all."""
+"""Files: every file read is checked, and every file written is complete or absent."""

@@ -1,4 +1,4 @@
-"""Files that hold a matrix alone, given where a file is asked for that says more."""
+"""Files that hold only a matrix, given where a bundle or a saved strategy is needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 SUFFIXES = (".npy", ".npz", ".csv", ".mat", ".parquet")
-"""What the names of files of numbers end in."""
+"""Suffixes of files of numbers."""
 
 
 class BareMatrixError(ValueError):

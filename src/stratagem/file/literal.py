@@ -1,4 +1,4 @@
-"""Files opened as they are named: one name is one file, whatever its characters mean to others."""
+"""Files opened by their literal names, whatever special meaning DuckDB gives to characters of a name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 DESCRIPTORS = Path("/proc/self/fd")
-"""Where Linux gives every open file a name without characters of its own."""
+"""Folder in which Linux names every open file by its descriptor, without special characters."""
 
 
 class EndlessFileError(ValueError):

@@ -1,4 +1,4 @@
-"""Archives of NumPy arrays from anywhere: looked at before anything is allocated, never unpickled."""
+"""Untrusted archives of NumPy arrays: sizes are checked before memory is allocated; nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 LIMIT = 1 << 33
-"""Bytes that the arrays of a file may hold together, 8 GiB: a strategy of 2 n outputs at n = 20,000."""
+"""Largest total size of the arrays of a file in bytes (8 GiB): a strategy of 2 n outputs at n = 20,000."""
 UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -26,11 +26,13 @@ UNREADABLE = (
     SyntaxError,
     TokenError,
 )
-"""What NumPy and zipfile raise at damaged or hostile files (RuntimeError: encryption, and texts nested deeply)."""
+"""Exceptions that NumPy and zipfile raise for damaged or hostile files (RuntimeError: encryption, and texts
+nested deeply)."""
 PLAIN = "biufcU"
-"""Kinds of the numbers and texts that arrays may hold: nothing that runs, no records, nothing without a size."""
+"""Kinds of NumPy data types that arrays may have: numbers and texts, but no objects, records or types without
+a size."""
 LONGEST_HEADER = 10_000
-"""Bytes of the longest header that NumPy reads."""
+"""Largest header in bytes that NumPy reads."""
 NO_ARCHIVE = "it is not a whole .npz archive of plain arrays"
 
 

@@ -1,4 +1,4 @@
-"""A folder for what a process needs while it lives."""
+"""A temporary folder that exists as long as its process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ScratchFolder:
         self._watch = _watch(self.path)
 
     def remove(self) -> None:
-        """Remove the folder and all that is in it; a second time does nothing."""
+        """Remove the folder and its content; a second call does nothing."""
         import shutil
 
         shutil.rmtree(self.path, ignore_errors=True)

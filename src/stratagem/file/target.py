@@ -1,4 +1,4 @@
-"""Files to write: checked before the work, complete or absent after it."""
+"""Files to write: the path is checked before the work, and the file is complete or absent afterwards."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from stratagem.file.literal import EndlessFileError, open_regular
 USUAL = 0o666
 """Permissions of a new file before the umask."""
 PRIVATE = 0o600
-"""Permissions of a file that is not complete: its owner reads and writes, nobody else."""
+"""Permissions of an incomplete file: only its owner reads and writes it."""
 TAG = 4
-"""Random bytes in the name of a file that is not complete."""
+"""Number of random bytes in the name of an incomplete file."""
 
 
 def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool = True) -> Path:
@@ -135,7 +135,7 @@ def _permissions(path: Path) -> int:
 
 
 def _synchronise(folder: Path) -> None:
-    """Let the disk keep the new name; where folders cannot be opened, the system sees to it."""
+    """Flush the folder, so that the new name survives a crash; where folders cannot be opened, do nothing."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:

@@ -13,9 +13,9 @@ from stratagem.file.literal import open_regular
 
 T = TypeVar("T")
 LONGEST = 1 << 24
-"""Bytes of the longest file that is read."""
+"""Largest size in bytes of a file that is read."""
 DEEPEST = 32
-"""Tables and lists inside one another that are read; nothing that is understood has more than four."""
+"""Largest depth of nested tables and lists that is read; every valid file has at most four."""
 DIGITS = 1000
 LONG_NUMBER = re.compile(rf"[0-9_]{{{DIGITS + 1},}}")
 
@@ -91,7 +91,7 @@ def build(cls: type[T], table: object, source: str, also: Iterable[str] = ()) ->
 
 
 def check_known(table: Mapping[str, object], known: Iterable[str], source: str) -> None:
-    """Refuse a table with a key that nobody reads.
+    """Refuse a table with an unknown key.
 
     Raises:
         ValueError: naming the key and listing the known ones.

@@ -77,7 +77,7 @@ def binning(attribute: Mapping[str, Any]) -> Binning:
 
 
 def _by_name(domain: Domain, key: str, given: Any) -> Mapping[str, Any]:
-    """Return labels, edges or units by the name of their attribute."""
+    """Return labels, edges or units as a mapping from the name of an attribute."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-"""NumPy's names of the data types."""
+"""NumPy data types of the number types in a file."""
 MATRIX, COMPRESSED = 14, 15
 NUMERIC_CLASSES = range(6, 16)
 """Classes of arrays of numbers: double, single and the integers."""
@@ -25,10 +25,10 @@ HEADER = 128
 
 
 class Variable(NamedTuple):
-    """An array of a file, its numbers not yet looked at."""
+    """An array of a file, whose numbers are not parsed yet."""
 
     numeric: bool
-    """Whether it is a real matrix of numbers, which alone `numbers` reads."""
+    """Whether it is a real matrix of numbers; `numbers` reads no other kind."""
     shape: tuple[int, ...]
     kind: int
     data: bytes

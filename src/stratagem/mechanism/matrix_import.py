@@ -1,4 +1,4 @@
-"""MatrixImport: a strategy matrix made elsewhere becomes a mechanism, checked like one made here."""
+"""The import of a strategy matrix made elsewhere: it becomes a mechanism, checked like one made here."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ USUAL = "strategy"
 
 
 def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndarray:
-    """Return the matrix in a file, as it stands there.
+    """Return the matrix in a file, unchanged.
 
     An .npz or .mat file may hold several arrays: `variable` names one; without it, it is the one called
     `strategy`, or the only one. A .parquet file is read column by column; a column `output` says the order

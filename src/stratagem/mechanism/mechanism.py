@@ -72,16 +72,17 @@ class Mechanism:
 
     table: Table
     epsilon: Fraction
-    """The budget promised, an exact number."""
+    """The privacy budget that the bundle states, as an exact fraction."""
     workload: Workload
     name: str
-    """What its maker called the workload."""
+    """Name that the maker of the bundle gave the workload."""
     utility: Mapping[str, str]
-    """L(Q) of the table, L before rounding, and the relative loss: decimal texts; SEARCH where it applies."""
+    """Decimal texts: L(Q) of the table, L(Q) before rounding, and the relative loss; the entry `SEARCH` if
+    the search was interrupted."""
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For some attributes "labels" (texts) or "edges" (numbers as text), and "unit" (a text)."""
     prior: np.ndarray | None = None
-    """The prior (n,) of the reconstruction; None for 1/n."""
+    """Prior of the reconstruction, of shape (n,); None for 1/n."""
 
     def __post_init__(self) -> None:
         """Compute the certificate, which refuses a table that breaks the budget."""
@@ -163,12 +164,12 @@ class Mechanism:
 
     @property
     def domain(self) -> Domain:
-        """The attributes of a value."""
+        """The domain: the attributes and their sizes."""
         return self.workload.domain
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What the values of every attribute are called: labels, or edges and a unit."""
+        """Descriptions of the values of every attribute: labels, or edges and a unit."""
         return tuple(map(Attribute.of, self.bundle["domain"]))
 
     @property
@@ -192,7 +193,7 @@ class Mechanism:
 
     @property
     def form(self) -> ReportFormat:
-        """What a report of this mechanism looks like."""
+        """Format of the reports of this mechanism: its identifier and its number of outputs."""
         return ReportFormat(self.identifier, self.outputs)
 
     def aggregator(self, *, first: bool = False) -> Aggregator:

@@ -1,4 +1,4 @@
-"""Parts of a bundle as what they stand for: its workload, its prior and its utility."""
+"""Parsers for three parts of a bundle: its workload, its prior and its utility."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data
 
 SEARCH = {"search": "interrupted"}
-"""What the utility holds as well where Ctrl-C ended the search; clients ignore it."""
+"""Further entry of the utility if Ctrl-C ended the search; clients ignore it."""
 
 
 def workload_of(data: Any) -> tuple[Workload, str]:
-    """Return the workload and its name."""
+    """Return the workload that this part of a bundle describes, and its name."""
     if not isinstance(data, dict) or set(data) != {"name", "specification"}:
         raise ValueError("the workload needs a name and a specification: use the file that stratagem wrote")
     if not all(isinstance(text, str) for text in data.values()):
@@ -33,7 +33,7 @@ def workload_of(data: Any) -> tuple[Workload, str]:
 
 
 def prior_of(text: Any, n: int) -> np.ndarray | None:
-    """Return the prior of a bundle."""
+    """Return the prior that a bundle states, of shape (n,); None for the uniform one."""
     if text is None:
         return None
     return check_prior(np.frombuffer(exact_bytes(text, "prior", 8 * n), dtype="<f8").astype(float), n)

@@ -1,4 +1,4 @@
-"""Repair: the strategy next to a matrix that is not quite one."""
+"""Repair: replace a matrix that is not quite an epsilon-LDP strategy by one close to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from stratagem.privacy import ratio
 
 PASSES = 200
-"""Halvings of a bracket, more than double precision has room for."""
+"""Largest number of bisection steps, more than double precision can distinguish."""
 
 
 def repaired(Q: np.ndarray, epsilon: float) -> np.ndarray:
@@ -34,7 +34,7 @@ def repaired(Q: np.ndarray, epsilon: float) -> np.ndarray:
 
 
 def _levels(Q: np.ndarray, E: float) -> np.ndarray:
-    """Return the lower levels z (m, 1): for a row within a factor E any would do, and it gets the middle."""
+    """Return the lower levels z (m, 1) of the rows; a row already within a factor E gets the geometric middle."""
     low, high = Q.min(axis=1, keepdims=True), Q.max(axis=1, keepdims=True)
     inside = high <= E * low
     a, b = low.copy(), high / E

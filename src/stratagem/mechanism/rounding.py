@@ -1,4 +1,4 @@
-"""Rounding: from a strategy in double precision to a table of whole numbers, always to the private side."""
+"""Rounding: from a strategy in double precision to a table of whole numbers that never exceeds epsilon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stratagem.strategies.two_level import pack
 from stratagem.workloads import Workload
 
 LARGEST = 1 << 25
-"""Entries of the largest matrix that is written out in whole numbers."""
+"""Largest number of entries of a matrix that is written in whole numbers."""
 
 LOSS = 1e-6
 """Share of the objective that rounding to 32 bits may cost before more bits are taken."""
@@ -32,7 +32,9 @@ def budget(epsilon: float) -> Fraction:
 def nearest_table(
     strategy: Exact, epsilon: Fraction, workload: Workload, prior: np.ndarray | None, before: float
 ) -> tuple[Table, float]:
-    """Return the first table that costs next to nothing, else the one that costs least, and its L(Q).
+    """Return a table of whole numbers for the strategy, and L(Q) of that table.
+
+    The first form that costs at most 1e-6 of the objective is taken, otherwise the one that costs least.
 
     `before` is L(Q) of the strategy.
 
@@ -56,7 +58,7 @@ def nearest_table(
 
 
 def _forms(strategy: Exact) -> Iterator[tuple[Exact, int]]:
-    """Yield what may be rounded, with its bits: the matrix, finer, then its patterns, which add a few outputs."""
+    """Yield the forms to round, each with its bits: the matrix, the same with more bits, then its two-level rows."""
     yield strategy, WEIGHT_BITS
     if isinstance(strategy, TranslationStrategy):
         return
@@ -154,7 +156,7 @@ def _translates(strategy: TranslationStrategy, bound: int) -> TranslatesTable:
 
 
 def _check_room(table: TranslatesTable) -> None:
-    """Refuse what clients would not read."""
+    """Refuse a table that exceeds the limits of the bundle format, which clients would not read."""
     if max(table.cycles) > PARTS:
         raise ValueError(
             f"an attribute lies on a cycle of {max(table.cycles)} points, but a bundle holds {PARTS} at most: "
@@ -172,9 +174,9 @@ def _check_room(table: TranslatesTable) -> None:
 
 
 def _columns(Q: np.ndarray, bound: int, bits: int) -> ColumnTable:
-    """Round every entry into the range that its row's smallest allows, and spread what a column lacks.
+    """Round every entry into the range that its row's smallest one allows, then correct each column sum.
 
-    Outputs that no user type has once in 2^(bits + 1) reports are left out.
+    Outputs whose probability is below 2^-(bits + 1) for every user type are left out.
     """
     S = Q[Q.max(axis=1) * 2.0**bits >= 0.5] * 2.0**bits
     if len(S) == 1:  # certain, and 2^32 itself takes 33 bits
@@ -195,7 +197,7 @@ def _columns(Q: np.ndarray, bound: int, bits: int) -> ColumnTable:
 
 
 def _shared(amount: int, room: np.ndarray) -> np.ndarray:
-    """Return whole numbers of sum `amount`, in proportion to the room and within it."""
+    """Return whole numbers that sum to `amount`, in proportion to the limits `room` (m,) and at most these."""
     if amount == 0:
         return np.zeros_like(room)
     before = np.cumsum(room) * (amount / room.sum())

@@ -17,13 +17,13 @@ from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, 
 from stratagem.strategies.user_type import check_values
 
 Exact = Strategy | TranslationStrategy
-"""What whole numbers can hold."""
+"""The strategies that a table of whole numbers can represent."""
 BLOCK = 1 << 15
-"""Users drawn together: their numbers stay in the cache."""
+"""Number of users drawn in one block, so that its numbers fit the processor's cache."""
 
 
 MOST_ROUNDS = 32
-"""Rounds that a simulated draw by rejection takes on average, at most."""
+"""Largest mean number of rounds of a simulated draw by rejection; beyond it, the strategy in double precision draws."""
 
 
 class Table(ABC):
@@ -34,11 +34,11 @@ class Table(ABC):
     @property
     @abstractmethod
     def strategy(self) -> Exact:
-        """The same probabilities in double precision, for estimates and variances."""
+        """The strategy with the same probabilities in double precision, for estimates and variances."""
 
     @abstractmethod
     def data(self) -> dict[str, Any]:
-        """Return the table as it stands in a bundle."""
+        """Return the content of the table as a bundle stores it."""
 
     @staticmethod
     @abstractmethod
@@ -70,9 +70,9 @@ class TwoLevelTable(Table):
     kind: ClassVar[str] = "two-level"
 
     patterns: np.ndarray
-    """Sets T_y, bit-packed (m x ceil(n/8)), uint8."""
+    """The sets T_y, bit-packed, of shape (m, ceil(n/8)), uint8."""
     weights: np.ndarray
-    """Whole numbers (m,), sum 2^32."""
+    """Weights of the rows: whole numbers of shape (m,) with sum 2^32."""
     size: int
     """Number n of user types."""
     low: int
@@ -111,7 +111,7 @@ class TwoLevelTable(Table):
         return alias(self.weights.tolist())
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw rows from an alias table of whole numbers, and again whatever was not kept; columns if that is most."""
+        """Draw rows from an alias table, again after each rejection; the strategy draws if rejections are frequent."""
         cells = check_values(values, self.size)
         strategy = self._strategy
         if strategy.theta.sum() * strategy.ratio > MOST_ROUNDS:

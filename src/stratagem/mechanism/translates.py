@@ -31,10 +31,10 @@ class TranslatesTable(Table):
     cycles: tuple[int, ...]
     """Lengths of the cycles that the attributes lie on, or of the one that the cells lie on."""
     groups: tuple[tuple[int, ...], ...]
-    """A partition of the cycles, each part in rising order."""
+    """Partition of the numbers of the cycles into groups, each in rising order."""
     patterns: tuple[Pattern, ...]
     weights: tuple[int, ...]
-    """Whole numbers (B,) of at least 1, sum 2^32; those of the patterns drawn, kept or not."""
+    """Weights of the patterns before rejection: whole numbers (B,) of at least 1, with sum 2^32."""
     low: int
 
     @property

@@ -1,4 +1,4 @@
-"""Every answer that a few numbers may be given, checked at once: the exact pricing of few queries."""
+"""The exact pricing of few queries: a check of prices against every possible answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Peaks(NamedTuple):
-    """Where prices are exceeded most, between any two neighbouring changes of a set."""
+    """Local maxima of the excess over the prices, as a function of the answer."""
 
     points: np.ndarray
     """Answers t (k,), ascending."""
@@ -70,7 +70,7 @@ counts: about ten seconds."""
 HIGHEST = 64
 """Boxes from whose middles ascents start."""
 CHUNK = 1 << 21
-"""Numbers of one array."""
+"""Largest number of entries of a temporary array."""
 
 
 def climbed(prices: np.ndarray, weights: np.ndarray, E: float, starts: np.ndarray) -> Peaks:
@@ -127,14 +127,14 @@ def ceiling(prices: np.ndarray, weights: np.ndarray, E: float, enough: float) ->
 
 @dataclass(frozen=True, eq=False)
 class _Boxes:
-    """Boxes centre + [-half, half], with what the sum nowhere exceeds inside."""
+    """Boxes centre + [-half, half], with an upper bound on the sum of `climbed` in each."""
 
     centre: np.ndarray
-    """(k, r)"""
+    """Centres, shape (k, r)."""
     half: np.ndarray
-    """(k, r)"""
+    """Half lengths, shape (k, r)."""
     top: np.ndarray
-    """(k,)"""
+    """Upper bounds on the sum, shape (k,)."""
     axis: np.ndarray
     """The axis to halve (k,)."""
 

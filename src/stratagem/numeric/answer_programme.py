@@ -39,7 +39,7 @@ class Proof:
     prices: np.ndarray
     """(lambda, mu) (n x (1 + r))."""
     worth: float
-    """What the prices say that the queries cost."""
+    """Dual objective: the cost of the queries according to the prices."""
     excess: float
     """The largest excess that was seen."""
     more: np.ndarray

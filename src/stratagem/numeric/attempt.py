@@ -1,4 +1,4 @@
-"""Numerical work that may fail: what does simply does not take part."""
+"""Numerical work that may fail: a failure gives None instead of an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 T = TypeVar("T")
 FAILURES = (np.linalg.LinAlgError, FloatingPointError, ZeroDivisionError, OverflowError)
-"""What numerical work raises where double precision does not hold its matrices."""
+"""Exceptions that numerical work raises where double precision does not suffice."""
 
 
 def attempted(work: Callable[[], T]) -> T | None:

@@ -39,7 +39,7 @@ class _Barrier:
         self.gains, self.G, self.C, self.weight = gains, G, C, weight
 
     def value(self, x: np.ndarray) -> float:
-        """Return it, infinite outside the interior."""
+        """Return the value of the function at x (k,), infinite outside the interior."""
         g, slack = self.G @ x, 1 - self.C @ x
         if min(g.min(), slack.min(), x[1:].min(initial=1.0)) <= 0:
             return np.inf
@@ -47,7 +47,7 @@ class _Barrier:
         return float(-np.log(self.gains @ np.sqrt(g)) - self.weight * logs)
 
     def forces(self, x: np.ndarray) -> np.ndarray:
-        """Return minus the derivatives by G x (r,)."""
+        """Return minus the derivatives of the function by G x, shape (r,)."""
         g = self.G @ x
         return self.gains / (2 * np.sqrt(g) * (self.gains @ np.sqrt(g))) + self.weight / g
 

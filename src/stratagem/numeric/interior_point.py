@@ -21,7 +21,7 @@ RIDGE = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What an estimator of centred queries may say, and whom it has to serve."""
+    """The data of the linear programme: possible answers, columns of the queries, and weights."""
 
     points: np.ndarray
     """Answers t (K x r), one for each output."""
@@ -33,17 +33,17 @@ class Answers:
 
     @property
     def design(self) -> np.ndarray:
-        """(1, t) for every output (K x (1 + r))."""
+        """Rows (1, t) for every output, shape (K, 1 + r)."""
         return np.column_stack([np.ones(len(self.points)), self.points])
 
     @property
     def wanted(self) -> np.ndarray:
-        """(1, f) for every kind of user (n x (1 + r))."""
+        """Rows (1, f) for every kind of user, shape (n, 1 + r)."""
         return np.column_stack([np.ones(len(self.columns)), self.columns])
 
     @property
     def costs(self) -> np.ndarray:
-        """h_i ||t||^2 (K x n)."""
+        """Costs h_i ||t_k||^2 of every output and kind of user, shape (K, n)."""
         return np.outer(np.square(self.points).sum(axis=1), self.weights)
 
 
@@ -84,7 +84,7 @@ def solve(given: Answers) -> Point:
                 break
             try:
                 point = newton.advanced()
-            except np.linalg.LinAlgError:  # rounding has the last word; any prices give a valid bound
+            except np.linalg.LinAlgError:  # rounding ends the progress; any prices give a valid bound
                 break
     return point
 

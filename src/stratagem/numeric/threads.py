@@ -20,5 +20,5 @@ def on_one_core() -> AbstractContextManager[object]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Return what limits the libraries that are loaded."""
+    """Return the controller of the thread pools of all loaded libraries."""
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Objectives: the number that a strategy is to make small, its lower bounds, and how it is measured."""
+"""Objectives: the variances of a strategy that a solver minimises, with their lower bounds."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ KINDS: dict[str, type[Objective]] = {leaf.kind: leaf for leaf in (Average, Worst
 
 
 def named_objective(kind: str, workload: Workload, prior: ArrayLike | None) -> Objective:
-    """Return the objective of that name.
+    """Return the objective called `kind` for a workload and a prior (n,).
 
     Raises:
-        ValueError: for an unknown name, a bad prior, or a prior where the worst user type is asked for.
+        ValueError: for an unknown name, an invalid prior, or a prior together with "worst-case".
     """
     if kind not in KINDS:
         raise ValueError(f"the objective is {kind!r}, but must be one of {', '.join(KINDS)}: choose one")

@@ -33,11 +33,11 @@ class Average(Objective):
 
     @property
     def offset(self) -> float:
-        """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n; per user type where L is."""
+        """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n; divided by n on domains where L is."""
         return noiseless(self.workload, self.prior)
 
     def added(self, value: float) -> float:
-        """Return (L - offset)/n, the variance that a user adds where L is `value`, at least zero."""
+        """Return (L - offset)/n for L = `value`: the variance that one user contributes, at least zero."""
         return max(0.0, value - self.offset) / self.workload.scale
 
     def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
@@ -48,17 +48,17 @@ class Average(Objective):
     def measure(
         self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
     ) -> float:
-        """Return L(Q)."""
+        """Return L(Q), as `accuracy` already holds it."""
         return accuracy.objective
 
     def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
-        """Return the bounds on L(Q)."""
+        """Return lower bounds on L(Q) of every unbiased strategy."""
         return lower_bounds(self.workload, epsilon, self.prior, duals)
 
     def tightened(
         self, bounds: Bounds, epsilon: float, near: WarmStart, gap: float, seconds: float
     ) -> Bounds:
-        """Return tighter bounds on L(Q)."""
+        """Return `bounds` with tighter lower bounds on L(Q) added (see `tighten`)."""
         return tighten(
             bounds, self.workload, epsilon, near.objective, gap, seconds, near.patterns, self.prior
         )

@@ -13,7 +13,7 @@ from stratagem.numeric.linalg import centre
 
 MAX_STEPS = 200
 KEEP = 1e-12
-"""Share of the largest singular value below which one is rounding."""
+"""Singular values below this share of the largest one are treated as rounding errors."""
 
 
 def least_favourable_prior(V: np.ndarray, epsilon: float) -> np.ndarray:
@@ -53,7 +53,7 @@ def least_favourable_queries(W: np.ndarray, epsilon: float, p: np.ndarray) -> np
 
 
 class _Value(NamedTuple):
-    """The bound and its partial derivatives; minus infinity where Gamma is not >= 0."""
+    """The weighted bound and its partial derivatives; the bound is minus infinity where Gamma is not >= 0."""
 
     value: float
     prior: np.ndarray
@@ -94,7 +94,10 @@ def _value(V: np.ndarray, p: np.ndarray, gamma: np.ndarray, epsilon: float) -> _
 def _ascend(
     slopes: Callable[[list[np.ndarray]], tuple[float, list[np.ndarray]]], sizes: list[int]
 ) -> list[np.ndarray]:
-    """Return the distributions, of the given sizes, that maximise a function of several, from uniform ones."""
+    """Return probability vectors of the given sizes that maximise a function of them together.
+
+    `slopes` returns the function's value and its gradient in each vector. L-BFGS starts from uniform vectors.
+    """
     ends = np.cumsum(sizes)[:-1]
 
     def blocks(theta: np.ndarray) -> list[np.ndarray]:

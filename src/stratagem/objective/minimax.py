@@ -1,4 +1,4 @@
-"""The largest of several variances, whose mixtures are average cases."""
+"""The abstract objective that is the largest of several variances."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ from stratagem.workloads.difference import differences
 class Minimax(Objective):
     """The largest of several variances, each linear in the strategy for a fixed reconstruction.
 
-    For any mixture of them the largest is at least the mean, and the mean is an average case of another
-    workload or prior: its bounds hold for the largest. At the best mixture nothing is lost (a saddle point).
-    All is done with the queries less their totals, whose variances are the same: a total that outweighs them
-    would leave none of their digits.
+    A mixture is a probability vector (k,) over the k variances. The mean variance under a mixture is at most
+    the largest variance, and it is the average case of another workload or prior. So a lower bound on that
+    average case is a lower bound on the largest variance, and at the best mixture the two optima agree (a
+    saddle point). All computations use the queries with their multiples of the total removed, which have the
+    same variances: a total of large weight would take the significant digits of the other queries.
     """
 
     @final
     @cached_property
     def rest(self) -> Workload:
-        """The queries less their totals; the queries themselves where nothing is left."""
+        """The workload with multiples of the total removed; the workload itself if no query would be left."""
         return differences(self.workload, self.prior) or self.workload
 
     @final
     @cached_property
     def free(self) -> bool:
-        """Whether the total alone is asked for, which no noise is needed for."""
+        """Whether the workload contains multiples of the total alone, which are known without noise."""
         return differences(self.workload) is None
 
     @property
@@ -48,7 +49,7 @@ class Minimax(Objective):
 
     @abstractmethod
     def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
-        """Return all of them (k,), per user, with the reconstruction of `prior`."""
+        """Return the k variances per user (k,), with the reconstruction that is optimal for `prior`."""
 
     @abstractmethod
     def mixed(self, mixture: np.ndarray) -> Average:
@@ -56,16 +57,16 @@ class Minimax(Objective):
 
     @abstractmethod
     def pairwise(self, epsilon: float) -> float:
-        """Return the bound on the largest variance that two user types alone give."""
+        """Return the lower bound on the largest variance that follows from pairs of user types."""
 
     @abstractmethod
     def least_favourable(self, epsilon: float) -> np.ndarray:
-        """Return the mixture (k,) at which the weighted bound is largest."""
+        """Return the mixture (k,) at which the weighted lower bound is largest."""
 
     @final
     @property
     def even(self) -> Average:
-        """The average case where every variance counts the same."""
+        """The average case of the uniform mixture, in which every variance has the weight 1/k."""
         return self.mixed(uniform(self.size))
 
     @final
@@ -75,12 +76,12 @@ class Minimax(Objective):
 
     @final
     def largest(self, variances: np.ndarray) -> float:
-        """Return the largest of them, exactly zero where the total alone is asked for."""
+        """Return the largest of `variances` (k,), exactly zero if the workload contains the total alone."""
         return 0.0 if self.free else float(variances.max())
 
     @final
     def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
-        """Return the bounds of the even mixture or of the least favourable one, whichever are better."""
+        """Return the bounds of the uniform mixture or of the least favourable one, whichever are larger."""
         mixture = attempted(lambda: self.least_favourable(epsilon))
         cases = [self.even, *([] if mixture is None else [self.mixed(mixture)])]
         moved = (self.moved(case, case.bounds(epsilon), epsilon) for case in cases)
@@ -90,7 +91,10 @@ class Minimax(Objective):
     def tightened(
         self, bounds: Bounds, epsilon: float, near: WarmStart, gap: float, seconds: float
     ) -> Bounds:
-        """Return these bounds or those of the mixture played last, made tight, whichever are better."""
+        """Return `bounds` or the tightened bounds of the mixture in `near`, whichever are larger.
+
+        The least favourable mixture is used if `near` holds none.
+        """
         if near.objective <= bounds.best * (1 + gap):
             return bounds
         mixture = near.mixture
@@ -106,7 +110,7 @@ class Minimax(Objective):
 
     @final
     def moved(self, case: Average, bounds: Bounds, epsilon: float) -> Bounds:
-        """Return bounds on L(Q) of a mixture as bounds on the largest variance."""
+        """Return the bounds on L(Q) of a mixture's average case, converted to bounds on the largest variance."""
         added = (lambda value: 0.0) if self.free else case.added
         moved = {name: added(value) for name, value in bounds.known().items()}
         return replace(bounds, **moved, pairwise=0.0 if self.free else self.pairwise(epsilon))

@@ -1,4 +1,4 @@
-"""What a strategy is held to: a number to make small, its lower bounds, and how it is measured."""
+"""The abstract objective: a variance of a strategy to minimise, with its lower bounds."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
 
 AVERAGE = "average"
-"""Kind of the objective that the others are mixtures of."""
+"""Name of the average objective; the other objectives are solved through averages of this kind."""
 
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """What a search leaves for the bounds to start from; none of it needs to be trusted."""
+    """Results of a search from which tighter bounds start; the bounds are valid whatever these values are."""
 
     objective: float = math.inf
-    """The value of the strategy found."""
+    """The objective of the strategy found."""
     patterns: np.ndarray | None = None
-    """The sets T (N, n) bool of its rows."""
+    """Patterns of the strategy's rows, a boolean array of shape (N, n)."""
     mixture: np.ndarray | None = None
-    """The mixture (k,) that its largest variance was held against; None if unknown or an average."""
+    """The mixture (k,) of variances at the end of the search; None if unknown or for an average objective."""
 
 
 @dataclass(frozen=True, eq=False)
 class Objective(ABC):
-    """What a strategy for `workload` is held to, and the prior over user types that it is averaged with."""
+    """A variance of strategies for `workload`, to be minimised, averaged over user types with a prior."""
 
     kind: ClassVar[str]
 
@@ -53,31 +53,37 @@ class Objective(ABC):
     def measure(
         self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
     ) -> float:
-        """Return the same from the accuracy that is already known."""
+        """Return the objective of `strategy` as `value` does, making use of its known `accuracy`."""
 
     @abstractmethod
     def bounds(self, epsilon: float, duals: Duals | None = None) -> Bounds:
-        """Return lower bounds on the objective of every unbiased strategy; `duals` if they are known already."""
+        """Return lower bounds on the objective of every unbiased strategy.
+
+        `duals` holds dual solutions that were computed before; None computes them anew.
+        """
 
     @abstractmethod
     def tightened(
         self, bounds: Bounds, epsilon: float, near: WarmStart, gap: float, seconds: float
     ) -> Bounds:
-        """Return the bounds with expensive ones added while they leave more than a gap (see `tighten`)."""
+        """Return `bounds` with more expensive ones added, as long as the gap is above `gap` (see `tighten`).
+
+        `seconds` limits the time.
+        """
 
     @final
     @property
     def shares(self) -> np.ndarray:
-        """The prior as an array (n,), 1/n in the average case."""
+        """Prior probabilities of the user types (n,); 1/n if no prior is given."""
         return uniform(self.workload.domain_size) if self.prior is None else self.prior
 
     @final
     @property
     def plain(self) -> bool:
-        """Whether this is the average over user types, all alike."""
+        """Whether this is the average objective without a prior, in which every user type has the weight 1/n."""
         return self.kind == AVERAGE and self.prior is None
 
     @final
     def duals(self, epsilon: float) -> Duals | None:
-        """Return the dual solutions of the average case; None for the others."""
+        """Return the dual solutions of the lower bounds on the average objective; None for other objectives."""
         return Duals(self.workload, epsilon, self.prior) if self.kind == AVERAGE else None

@@ -1,4 +1,4 @@
-"""The pairwise bounds: two user types that no report may tell apart."""
+"""Pairwise lower bounds on variances: epsilon-LDP limits how well two user types can be distinguished."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def pairwise_types(V: np.ndarray, epsilon: float, ulps: float = 0.0) -> float:
 
     Proof sketch: t_u is the total variance under Q e_u of an estimate whose mean is W e_u, and W e_v under
     Q e_v. The Hammersley-Chapman-Robbins inequality gives ||W (e_u - e_v)||^2 <= t_u chi^2(Q e_v, Q e_u), and
-    a ratio of mean one between 1/E and E has variance at most (E - 1)(1 - 1/E) = 4 sinh^2(eps/2). No variance is
-    subtracted: where it falls below the rounding of the other bounds, this one is left. V (n x n) is off by
-    `ulps` of its diagonal.
+    a ratio of mean one between 1/E and E has variance at most (E - 1)(1 - 1/E) = 4 sinh^2(eps/2). The bound
+    subtracts no term, so it stays positive where the other bounds are lost in rounding. The entries of V
+    (n x n) have errors of at most `ulps` times its diagonal.
     """
     size = np.diag(V)[:, None] + np.diag(V)
     return safe(float((size * (1 - ulps) - 2 * V).max()) / divergence(epsilon), epsilon)

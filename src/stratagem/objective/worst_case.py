@@ -1,4 +1,4 @@
-"""The variance of the least favourable user type."""
+"""The objective worst-case: the variance of the least favourable user type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WorstCase(Minimax):
         return self.workload.domain_size
 
     def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
-        """Return t_u (n,)."""
+        """Return t_u (n,), the total variance per user if all users are of type u."""
         return evaluate(self.rest, strategy, prior).per_type
 
     def measure(
@@ -40,11 +40,11 @@ class WorstCase(Minimax):
         return self.largest(accuracy.per_type) if known else self.value(strategy, prior)
 
     def mixed(self, mixture: np.ndarray) -> Average:
-        """Return the same workload with the mixture as prior."""
+        """Return the average objective of the same workload with the mixture (n,) as its prior."""
         return Average(self.rest, None if _even(mixture) else mixture)
 
     def pairwise(self, epsilon: float) -> float:
-        """Return the bound from two user types."""
+        """Return the lower bound on max_u t_u from pairs of user types (see `pairwise_types`)."""
         return pairwise_types(self.rest.gram(), epsilon, ulps(self.rest))
 
     def least_favourable(self, epsilon: float) -> np.ndarray:
@@ -53,5 +53,5 @@ class WorstCase(Minimax):
 
 
 def _even(mixture: np.ndarray) -> bool:
-    """Return whether a mixture is uniform up to what an ascent may leave."""
+    """Return whether a mixture (n,) is uniform up to a relative error of 1e-9."""
     return bool(np.abs(mixture * len(mixture) - 1).max() <= 1e-9)

@@ -1,4 +1,4 @@
-"""The variance of the least accurate query."""
+"""The objective worst-query: the variance of the least accurate query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import explicit
 
 QUERIES = 1 << 22
-"""Entries of W up to which the worst query is looked for."""
+"""Largest number of entries of W (p x n) for which this objective is available."""
 
 
 @final
@@ -29,7 +29,11 @@ class WorstQuery(Minimax):
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The queries themselves (p x n)."""
+        """The matrix W (p x n) of the queries, with multiples of the total removed.
+
+        Raises:
+            ValueError: if W has more than `QUERIES` entries.
+        """
         if self.workload.queries * self.workload.domain_size > QUERIES:
             raise ValueError(
                 f"the objective worst-query was given {self.workload.queries} queries over "
@@ -44,7 +48,7 @@ class WorstQuery(Minimax):
         return len(self.rows)
 
     def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
-        """Return Var_i (p,) of one user of random type."""
+        """Return Var_i (p,), the variance of each query per user, whose type is drawn from the prior."""
         matrix = strategy.dense() if isinstance(strategy, TranslationStrategy) else strategy
         return per_query_variance(self.rest, matrix, self.shares, prior)
 
@@ -55,11 +59,11 @@ class WorstQuery(Minimax):
         return self.value(strategy, prior)
 
     def mixed(self, mixture: np.ndarray) -> Average:
-        """Return the workload diag(omega)^(1/2) W."""
+        """Return the average objective of the workload diag(omega)^(1/2) W, omega the mixture (p,)."""
         return Average(explicit(np.sqrt(mixture)[:, None] * self.rows, self.workload.domain), self.prior)
 
     def pairwise(self, epsilon: float) -> float:
-        """Return the bound from two user types at a time."""
+        """Return the lower bound on max_i Var_i from pairs of user types (see `pairwise_queries`)."""
         return pairwise_queries(self.rows, epsilon, self.shares)
 
     def least_favourable(self, epsilon: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The figure of bounds along an axis: how far each is below the best one."""
+"""The figure of bounds along an axis: each bound divided by the best one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @presents
 def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float | None = None) -> Figure:
-    """Draw every bound over the best one of its place, and the strategies found if there are any.
+    """Draw every bound, and the strategies found if there are any, divided by the best bound of the same place.
 
     Raises:
         ValueError: as `page`.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stratagem.study.comparison_row import Row
 
 TICK = 0.36
-"""Inches that a number below the axis takes."""
+"""Space in inches for a number below the axis."""
 
 
 @presents
@@ -73,7 +73,7 @@ def _draw_bound(axes: Axes, comparison: Comparison) -> None:
 
 
 def _label(axes: Axes, comparison: Comparison) -> None:
-    """Scale the axis so that every dot has room for its number, and name everything."""
+    """Scale the axis so that every number fits beside its dot, and label everything."""
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     bound, worst = comparison.least, max(row.value for row in comparison.rows)

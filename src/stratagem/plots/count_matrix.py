@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from stratagem.counts import CountDesign, CountMechanism
 
 NUMBERED = 10
-"""Group size up to which the probabilities are written into the cells."""
+"""Largest group size for which the probabilities are written into the cells."""
 ALONE, PANEL = 4.0, 2.4
-"""Inches that a mechanism takes by itself, and where several stand side by side."""
+"""Width in inches of a single matrix, and of one of several side by side."""
 
 
 @presents
@@ -94,12 +94,12 @@ def _write_numbers(axes: Axes, P: np.ndarray, scale: Normalize, points: float) -
 
 
 def _number(value: float) -> str:
-    """Return a probability in two digits, as short as they can be."""
+    """Return a probability as a short text with two digits."""
     return {"0.00": "0", "1.00": "1"}.get(text := f"{value:.2f}", text.removeprefix("0"))
 
 
 def _label(axes: Axes, panel: CountMechanism | CountDesign) -> None:
-    """Name the mechanism and its axes, counts above the matrix as over a table's columns."""
+    """Write the name of the mechanism and of its axes; the counts are above the matrix."""
     from matplotlib.ticker import MaxNLocator
 
     from stratagem.counts import CountDesign

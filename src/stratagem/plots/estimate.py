@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from stratagem.estimation.estimate import Estimate
 
 SINGLE = 48
-"""Answers up to which each has a dot and whiskers; more have a line in a band."""
+"""Largest number of answers drawn as dots with whiskers; more are drawn as a line in a band."""
 SHOWN = 1000
-"""Answers that are drawn: of more, evenly spread ones."""
+"""Largest number of answers that are drawn; of more, evenly spaced ones are drawn."""
 HEIGHT, ROW = 2.6, 0.15
-"""Inches of the figure, and of each answer that has a row of its own."""
+"""Height in inches of the figure, and of each answer that has its own row."""
 LETTERS = 9
-"""Letters of a name for each inch that the figure is wide."""
+"""Letters of a name allowed per inch of the figure's width."""
 
 
 @presents
@@ -97,7 +97,7 @@ def _name_rows(axes: Axes, along: QueryAxis, letters: int) -> None:
 
 
 def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool) -> None:
-    """Say what the answers count, how many are drawn and what the intervals promise."""
+    """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
     many = len(estimate.answers)

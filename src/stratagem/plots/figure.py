@@ -1,4 +1,4 @@
-"""What all figures share: palette, style, a blank page and the file it ends in."""
+"""The common parts of all figures: palette, style, an empty figure, and writing it to a file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ STYLE = "stratagem.plots.paper"
 """Name of the style sheet beside this file, as `matplotlib.style.use` takes it."""
 SUFFIXES = (".svg", ".png", ".pdf")
 NARROW, BROAD = 3.0, 20.0
-"""Inches that a figure can be wide: a column of two on a page is 3.4."""
+"""Least and greatest width of a figure in inches; one column of a two-column page is 3.4 wide."""
 VERMILION, BLUE, GREY, PALE = "#D55E00", "#0072B2", "#595959", "#C8C8C8"
-"""What was optimised, what others published, bounds, and what stays in the background."""
+"""Colours of the optimised strategy, of published mechanisms, of bounds, and of the background."""
 PALETTE = (BLUE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Okabe and Ito's palette for lines beside one in vermilion. Several are too light for text: names are black."""
+"""Okabe and Ito's palette for further lines. Several colours are too light for text, so names are black."""
 DATES = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-"""Metadata that leaves the time out, so that the same figure is the same file."""
+"""Metadata without dates, so that the same figure gives the same file."""
 
 
 def check_matplotlib() -> None:
@@ -43,7 +43,7 @@ def check_matplotlib() -> None:
 
 @contextmanager
 def page(path: str | Path | None, height: float, width: float | None = None) -> Iterator[Figure]:
-    """Yield an empty figure in the style of all, in inches; lay it out and write it once it is drawn.
+    """Yield an empty figure in the common style, sizes in inches; after drawing, lay it out and write it once.
 
     Everything is drawn inside the style, ticks as well, so that nothing depends on the settings of whoever
     looks at the figure. It has no window: pyplot is not needed.

@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS = 9.5
-"""Least distance between two names, in points: a line of 7-point text."""
+"""Least distance between two names, in points: one line of 7-point text."""
 INSIDE = 0.75
-"""Share of the height of a figure that its axes take, at least."""
+"""Least share of the figure's height for its axes."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A value for every place on the axis, None where there is none."""
+    """A line of a figure: one value for every place on the axis, None where there is no value."""
 
     values: Sequence[float | None]
     colour: str
     name: str = ""
-    """Written where the line ends; nothing for lines of the background."""
+    """Name written at the end of the line; empty for lines in the background."""
     style: dict[str, Any] = field(default_factory=dict)
 
     def points(self, places: Sequence[float]) -> list[tuple[float, float]]:
-        """Return where the line exists."""
+        """Return the points (place, value) at which the line has a value."""
         return [(x, y) for x, y in zip(places, self.values, strict=True) if y]
 
 

@@ -1,4 +1,4 @@
-"""A strategy of translates as a picture of its patterns: each stands for itself wherever it can be moved."""
+"""The picture of a strategy of translates: its patterns, each drawn once for all its translates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stratagem.strategies import Pattern, TranslationStrategy
 
 SHOWN = 6
-"""Patterns over several attributes that are drawn, the most likely ones."""
+"""Largest number of patterns over several attributes that are drawn, the most likely first."""
 ACROSS = 3
 
 

@@ -1,4 +1,4 @@
-"""The axis of queries in a figure: places and words in the units of whoever owns the data."""
+"""The axis of queries in a figure: positions and names, in the units of the user's data."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from stratagem.workloads.naming import Naming
 
 LETTERS = 18
-"""Letters of a name that stands upright below an axis."""
+"""Largest number of letters of a vertical name below an axis."""
 TICKS = 7
-"""Names below an axis, at most."""
+"""Largest number of names below an axis."""
 ROOM = 30
-"""Letters that fit side by side below the axis of a panel."""
+"""Number of letters that fit side by side below the axis of a panel."""
 NAMES = 0.9
-"""Inches that names take that stand upright."""
+"""Space in inches for vertical names."""
 
 
 @dataclass(frozen=True, eq=False)
 class QueryAxis:
-    """Where queries stand along an axis, and what they are called there."""
+    """Positions of queries along an axis, and their names there."""
 
     places: np.ndarray
-    """Numbers in the unit of the attribute, or the numbers of the queries."""
+    """Positions: numbers in the unit of the attribute, or the numbers of the queries."""
     names: Sequence[str]
-    """What the queries are called; none where the places are numbers that speak for themselves."""
+    """Names of the queries; empty where the positions are numbers with a meaning of their own."""
     title: str
-    """What the axis measures."""
+    """Title of the axis."""
 
     @staticmethod
     def of(naming: Naming, queries: Sequence[int]) -> QueryAxis:
@@ -69,12 +69,12 @@ class QueryAxis:
 
     @property
     def upright(self) -> bool:
-        """Whether the names stand upright below the axis."""
+        """Whether the names below the axis are vertical."""
         return _crowded([self.names[k] for k in spread(len(self.names), TICKS)])
 
 
 def name_places(axes: Axes, named: Sequence[tuple[float, str]]) -> None:
-    """Write names at places below an axis, upright where they are long."""
+    """Write names at positions below an axis, vertical where they are long."""
     places, names = zip(*named, strict=True)
     shown = [shortened(name, LETTERS) for name in names]
     axes.set_xticks(places, shown, rotation=90 if _crowded(shown) else 0)
@@ -98,7 +98,7 @@ def _nameless(part: object) -> bool:
 
 
 def _spans(found: Sequence[Query]) -> list[Span]:
-    """Return the only part of every query where it is a span of values and unweighted, else nothing."""
+    """Return the single span of values of every query, if all are single unweighted spans; otherwise nothing."""
     spans = [part for one in found for part in one.parts if isinstance(part, Span) and one.weight == 1]
     return spans if len(spans) == len(found) else []
 

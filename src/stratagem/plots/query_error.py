@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from stratagem.workloads.naming import Naming
 
 ORDERED = 256
-"""Queries of one kind up to which each has its place; of more the errors are sorted."""
+"""Largest number of queries of one kind that each have their own position; of more, the errors are sorted."""
 SINGLE = 64
-"""Queries up to which each has a dot."""
+"""Largest number of queries that each have a dot."""
 KINDS = 10
-"""Kinds of tables up to which each has its place."""
+"""Largest number of kinds of tables that each have their own position."""
 ROUNDING = 1e-14
 """Variance per user below which an answer counts as exact."""
 LABELS = 30
-"""Characters that fit below the axis of a panel."""
+"""Number of characters that fit below the axis of a panel."""
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -84,7 +84,7 @@ def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> None:
 
 
 def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:
-    """Return the queries by the sizes of the tables that they are asked of; None where that tells little."""
+    """Return the queries grouped by the sizes of their tables; None where such groups are not useful."""
     if len(workload.domain.sizes) == 1:
         return None
     every, kinds = np.arange(workload.queries), dict[tuple[int, ...], list[np.ndarray]]()

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from stratagem.estimation.simulation import Simulation
 
 ORDERED = 256
-"""Queries up to which each has its place; more stand in the order of their predicted error."""
+"""Largest number of queries in their own order; more are sorted by predicted error."""
 SHOWN = 1000
-"""Queries that are drawn: of more, evenly spread ones."""
+"""Largest number of queries that are drawn; of more, evenly spaced ones are drawn."""
 BY_ERROR = "query, in the order of predicted errors"
 HEIGHT = 2.6
-"""Inches of the figure without upright names."""
+"""Height of the figure in inches, vertical names excluded."""
 SHARE = 0.95
-"""Share of the observed errors that the band is to hold."""
+"""Share of the observed errors that the band is expected to contain."""
 
 
 @presents

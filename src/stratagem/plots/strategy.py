@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from stratagem.workloads.attribute import Attribute
 
 HEIGHT = 2.6
-"""Inches of a panel."""
+"""Height of a panel in inches."""
 BESIDE = 4.5
-"""Inches from which the panels stand side by side."""
+"""Width in inches from which the panels are side by side."""
 
 
 @presents

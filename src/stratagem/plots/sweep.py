@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from stratagem.study.comparison_sweep import Sweep
 
 NAMED = 6
-"""Published mechanisms with a name and a colour, those closest to the strategy found somewhere."""
+"""Largest number of published mechanisms with a name and a colour: those closest to the strategy found at
+some place."""
 
 LABELS = {
     "users needed": "users needed for ±1 % (root mean square)",

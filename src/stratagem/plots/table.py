@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from stratagem.workloads.attribute import Attribute
 
 ROWS = 1 << 14
-"""Reports that are looked at: of more, those at even steps of the probability of all."""
+"""Largest number of reports that are examined; of more, those at equal steps of total probability are."""
 COLUMNS = 1024
-"""User types that are looked at: of more, evenly spread ones."""
+"""Largest number of user types that are examined; of more, evenly spaced ones are."""
 PIXELS, SAMPLES = 480, 4
-"""Pixels of the picture in each direction, and places in each: what shares a pixel is averaged."""
+"""Pixels of the picture in each direction, and samples per pixel, which are averaged."""
 LONG = 100_000
-"""Values from which their numbers leave room for fewer of them."""
+"""Number of values from which their long numbers leave space for fewer of them on the axis."""
 
 
 def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) -> None:
@@ -75,7 +75,7 @@ def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int)
 
 
 def _reports(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
-    """Return the reports to draw and how high they are."""
+    """Return the numbers of the reports to draw, and the heights of their bands."""
     likely = strategy.row_sums / strategy.domain_size
     if strategy.outputs <= ROWS:
         return np.arange(strategy.outputs), likely
@@ -111,13 +111,13 @@ def _order(levels: np.ndarray) -> np.ndarray:
 
 
 def _picture(levels: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Return the pixels of the picture, each the mean of what lies at its places."""
+    """Return the pixels of the picture, each the mean of its samples."""
     across = levels.shape[1]
     return _averaged(levels if across <= PIXELS else _averaged(levels.T, np.ones(across)).T, heights)
 
 
 def _averaged(rows: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Return rows of given heights as so many lines as the picture has pixels."""
+    """Return the rows, with the given heights, resampled to as many lines as the picture has pixels."""
     ends = np.cumsum(heights)
     places = (np.arange(PIXELS * SAMPLES) + 0.5) / (PIXELS * SAMPLES) * ends[-1]
     chosen = np.minimum(np.searchsorted(ends, places), len(ends) - 1)

@@ -31,7 +31,7 @@ __all__ = [
 def report_solution(
     path: str | Path, solution: Solution, *, name: str = "workload", others: Iterable[Solution] = ()
 ) -> Path:
-    """Write the report of a solution; `others` solve the same problem at other budgets.
+    """Write the report of a solution; `others` are solutions of the same problem at other budgets.
 
     Raises:
         ValueError: as `check_page`, or for another solution of another problem.
@@ -53,7 +53,7 @@ def report_saved(
     origin: Provenance | None = None,
     budgets: Iterable[float] | None = None,
 ) -> Path:
-    """Write the report of a saved strategy, at its own budget beside what is published at others.
+    """Write the report of a saved strategy, with the published mechanisms and bounds at its budget and at others.
 
     Raises:
         ValueError: as `check_page` and `rated`, or for a budget out of range.

@@ -1,4 +1,4 @@
-"""How far off every answer is: a picture, and numbers for queries evenly spread over all."""
+"""The section on the error of every answer: a picture, and a table of evenly spaced queries."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from stratagem.report.picture import WIDTH, figure
 from stratagem.report.wording import count
 
 HEIGHT = 3.0
-"""Inches of the picture."""
+"""Height of the picture in inches."""
 SHOWN = 12
-"""Queries in the table."""
+"""Largest number of queries in the table."""
 HEADINGS = ("query", "largest deviation per user", "users for 1\u00a0%")
 
 

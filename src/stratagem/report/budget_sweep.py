@@ -1,4 +1,4 @@
-"""One problem along several budgets: the solutions that were found, baselines and bounds everywhere."""
+"""One problem at several budgets: the solutions found, the baselines and the bounds."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from stratagem.study.optimisation import ENDED_BY_HAND
 from stratagem.study.solution import Solution
 
 FACTORS = (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
-"""Other budgets that a report looks at, as shares of the one asked for."""
+"""Other budgets of a report, as multiples of the one asked for."""
 
 Solve = Callable[[float], Solution]
 
 
 @dataclass(frozen=True)
 class BudgetSweep:
-    """What was computed at every budget."""
+    """The comparisons at all budgets, and the budgets at which there is none."""
 
     sweep: Sweep
     left_out: dict[float, str]
-    """Budgets at which nothing could be computed, and why."""
+    """Reason why there is no comparison, by the budget concerned."""
 
 
 def around(epsilon: float) -> tuple[float, ...]:
-    """Return the other budgets that a report looks at unless it is told which.
+    """Return the other budgets of a report where none are given.
 
     >>> around(1.0)
     (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
@@ -39,10 +39,10 @@ def around(epsilon: float) -> tuple[float, ...]:
 def along(
     solution: Solution, budgets: Iterable[float] | None = None, solve: Solve | None = None
 ) -> BudgetSweep:
-    """Return a solution beside what is known at other budgets, those nearest to its own first.
+    """Return the sweep of a solution over other budgets, which are computed from the nearest to the farthest.
 
-    `solve` finds a strategy for another budget; without it there are the baselines and bounds alone. Ctrl-C
-    keeps what was computed before it.
+    `solve` finds a strategy for another budget; without it the sweep has only baselines and bounds there.
+    Ctrl-C keeps what was computed before it.
 
     Raises:
         ValueError: for a budget out of range.
@@ -63,7 +63,7 @@ def along(
 
 
 def _at(epsilon: float, solution: Solution, solve: Solve | None) -> tuple[Comparison, bool]:
-    """Return the comparison at a budget, and whether nobody ended the search for it."""
+    """Return the comparison at a budget, and whether it is complete: False if the user stopped its search."""
     if solve is None:
         return Comparison.published(solution.aim, epsilon), True
     found = solve(epsilon)

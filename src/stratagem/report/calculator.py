@@ -1,4 +1,4 @@
-"""The calculator: of budget, users and error choose two and read the third, at budgets that were computed."""
+"""The calculator of a report: from two of budget, users and error it computes the third."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ all queries for the least favourable user type; errors half as large need four t
 
 
 def numbers(subject: ReportContent) -> dict[str, object]:
-    """Return what the page computes with, by mechanism and budget: the variance of an answer per user.
+    """Return the numbers of the calculator: the variance of an answer per user, by mechanism and budget.
 
     In the mean over the queries and for the least accurate answer, for the least favourable user type. A standard
     error of s, as a share of all users, takes variance/s^2 users.
@@ -52,7 +52,7 @@ def calculator(subject: ReportContent) -> Markup:
 
 
 def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:
-    """Return for every line of the sweep what it is called here, and its kind."""
+    """Return the name and the kind of every line of the sweep, as the page shows them."""
     deltas = {row.mechanism: row for one in subject.line.sweep.comparisons for row in one.rows if row.delta}
     names = {
         key: (f"{key} (δ = {deltas[key].delta:g})" if key in deltas else key, "published")

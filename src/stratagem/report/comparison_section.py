@@ -1,4 +1,4 @@
-"""Where the mechanism stands among the published ones and the bounds."""
+"""The section that compares the mechanism with the published ones and the bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADINGS = (
 
 CAPTION = f"Lower bounds: no ε-LDP mechanism with {SCOPE} has a smaller objective"
 SHOWN = 12
-"""Mechanisms that are drawn."""
+"""Largest number of mechanisms in the picture."""
 
 
 def comparison_section(subject: ReportContent) -> Markup:
@@ -51,7 +51,7 @@ def comparison_section(subject: ReportContent) -> Markup:
 
 
 def _picture(comparison: Comparison) -> Markup:
-    """Draw the best mechanisms, ours among them; their parameters are in the table, so that names stay short."""
+    """Draw the best mechanisms, this one among them, under short names; the table states their parameters."""
     rows = comparison.rows[:SHOWN]
     rows += tuple(row for row in comparison.rows[SHOWN:] if row.optimised)
     bound = comparison.bounds.best
@@ -81,7 +81,7 @@ def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
 
 
 def _sentence(subject: ReportContent) -> str:
-    """Say how much is gained over the best published mechanism, and how much is left to gain."""
+    """Return the sentence on the gain over the best published mechanism and on the gap to the bound."""
     solution, published = subject.solution, subject.solution.baselines
     name = solution.bounds.name
     left = (

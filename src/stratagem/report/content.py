@@ -1,4 +1,4 @@
-"""What a report is about: a strategy with its certificate, where it comes from, what surrounds it."""
+"""The content of a report: a strategy with its certificate, its origin, and results at other budgets."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ from stratagem.workloads.attribute import Attribute
 from stratagem.workloads.naming import Naming
 
 SECONDS = 20.0
-"""How long a tighter bound for a saved strategy may take."""
+"""Longest search for a tighter bound on a saved strategy, in seconds."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """How to make a report again, in the words of whoever asked for it; empty where nobody said."""
+    """Instructions for making a report again, as the caller states them; empty texts where the caller states none."""
 
     command: str = ""
-    """The command line."""
+    """Command line that makes the report."""
     python: str = ""
-    """The same in Python."""
+    """Python code that makes the report."""
     file: str = ""
     """Name of the file that holds the strategy."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReportContent:
-    """What a report is about."""
+    """A solution with everything else that its report shows."""
 
     solution: Solution
     name: str
-    """What the workload is called."""
+    """Name of the workload."""
     line: BudgetSweep
-    """What is known at this budget and at others."""
+    """Comparisons at this budget and at others."""
     origin: Provenance
     mechanism: Mechanism | None = None
-    """The strategy in whole numbers, where it is saved so."""
+    """The strategy in whole numbers; None if it was not saved as a mechanism."""
     stated: tuple[Attribute, ...] = ()
-    """What values are called, where no mechanism says so and somebody does."""
+    """Descriptions of the values of the attributes; they are used only without a mechanism, which has its own."""
 
     @property
     def comparison(self) -> Comparison:
-        """The mechanism beside the published ones at its own budget."""
+        """The comparison of the mechanism with the published ones at its own budget."""
         comparisons = self.line.sweep.comparisons
         return next(one for one in comparisons if one.epsilon == self.solution.epsilon)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What the values of every attribute are called."""
+        """Descriptions of the values of every attribute: labels, or edges and a unit."""
         return self.naming.attributes
 
     @cached_property

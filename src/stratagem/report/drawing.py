@@ -1,4 +1,4 @@
-"""What a user sends: the strategy as a picture, its reports or patterns as a table."""
+"""The section on what a user sends: a picture of the strategy and a table of its reports or patterns."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stratagem.report.wording import count, odds, percent
 from stratagem.strategies import Strategy, TranslationStrategy
 
 HEIGHT = 3.2
-"""Inches of the picture."""
+"""Height of the picture in inches."""
 SHOWN = 20
-"""Reports or patterns in the table."""
+"""Largest number of reports or patterns in the table."""
 
 
 def drawing(subject: ReportContent) -> Markup:

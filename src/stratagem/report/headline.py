@@ -1,4 +1,4 @@
-"""The first thing a reader sees: what is asked, how accurate it is, how far from the best unbiased mechanism."""
+"""The top of the page: the workload, the accuracy, and the gap to the best unbiased mechanism."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stratagem.solvers import Status
 from stratagem.workloads.attribute import Attribute
 
 SHOWN = 12
-"""Attributes, and values of one, that are written out."""
+"""Largest number of attributes, and of values of one attribute, that are written out."""
 
 
 def title(subject: ReportContent) -> str:
@@ -25,7 +25,7 @@ def title(subject: ReportContent) -> str:
 
 
 def summary(subject: ReportContent) -> Markup:
-    """Return the page's first paragraphs."""
+    """Return the first paragraphs of the page, which summarise the result."""
     solution = subject.solution
     types = counted(solution.workload.domain_size, "user type")
     asked = (

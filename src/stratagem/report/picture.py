@@ -1,4 +1,4 @@
-"""Figures of the plots room inside a page: no style of their own, colours that follow light and dark."""
+"""Figures inside a page: without inline styles, with colours that follow its light or dark scheme."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ INK = {
     "#0072b2": "best",
     "#ffffff": "card",
 }
-"""Colours of the figures, and the custom properties of the page that take their place."""
+"""Custom properties of the page that replace the colours of the figures, by colour."""
 WIDTH = 3.3
-"""Inches: what a telephone shows without making the letters smaller."""
+"""Width in inches that a telephone shows at full letter size."""
 
 
 def figure(drawn: Figure, label: str, caption: str, *more: str) -> Markup:
-    """Return a figure with its text alternative, its caption and what else belongs to it."""
+    """Return a figure with its text alternative, its caption and further parts."""
     return element(
         "figure",
         element("div", inlined(drawn), class_="picture", role="img", aria_label=label),
@@ -66,7 +66,7 @@ def inlined(drawn: Figure) -> Markup:
 
 
 def _restyle(node: ElementTree.Element) -> None:
-    """Turn the style of a node into attributes, its colours into the page's; letters are the page's own."""
+    """Replace the style of an SVG node by attributes and its colours by custom properties; drop its fonts."""
     rules = [rule.partition(":") for rule in node.attrib.pop("style", "").split(";") if rule.strip()]
     node.attrib |= {key.strip(): value.strip() for key, _, value in rules if key.strip() != "font-family"}
     if node.tag == "text":
@@ -77,7 +77,7 @@ def _restyle(node: ElementTree.Element) -> None:
 
 
 def _rename(node: ElementTree.Element, mark: str) -> None:
-    """Put a mark before every name and every reference to one; groups need no name."""
+    """Prefix every identifier in the SVG and every reference to one; identifiers of groups are removed."""
     if node.tag == "g":
         node.attrib.pop("id", None)
     elif "id" in node.attrib:

@@ -1,4 +1,4 @@
-"""The privacy statement in plain words, and what it does not cover."""
+"""The privacy statement in plain words, with its limits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from stratagem.report.content import ReportContent
 from stratagem.report.wording import above, below, odds, percent
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
-"""What somebody may believe about a user before a report."""
+"""Prior probabilities, before a report, for which the probability after a report is stated."""
 
 
 def privacy_section(subject: ReportContent) -> Markup:
-    """Return what epsilon means for one person, and how it was measured."""
+    """Return the section on what epsilon means for one person and how it was measured."""
     epsilon = subject.solution.epsilon
     text = (
         "Whoever sees your report, knowing everything else there is to know, can change the odds between any two "
@@ -36,12 +36,12 @@ def privacy_section(subject: ReportContent) -> Markup:
 
 
 def _after(prior: float, epsilon: float) -> float:
-    """Return the probability of what had probability `prior` once its odds are e^epsilon times as high."""
+    """Return the posterior probability of prior probability `prior` when the odds are multiplied by e^epsilon."""
     return prior / (prior + (1 - prior) * math.exp(-epsilon))
 
 
 def measured(subject: ReportContent) -> str:
-    """Say how the budget was measured."""
+    """Return the sentence on how the budget was measured."""
     if subject.mechanism is not None:
         return _in_whole_numbers(subject.mechanism)
     strategy = subject.solution.strategy

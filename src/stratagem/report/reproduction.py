@@ -15,11 +15,11 @@ from stratagem.workloads.serial import to_data
 
 PACKAGES = ("stratagem", "numpy", "scipy", "jax", "cvxpy")
 LONGEST = 20_000
-"""Characters of a workload's specification that is shown."""
+"""Largest number of characters of a workload's specification that are shown."""
 DENSE = 1 << 22
-"""Entries of a strategy that the check writes out."""
+"""Largest number of entries of a strategy that the check program contains."""
 PUBLISHED = "mckenna2020workload"
-"""Key of the publication that stated the problem."""
+"""BibTeX key of the publication that stated the problem."""
 
 WHOLE = """\
 import base64, json
@@ -72,7 +72,7 @@ solution.mechanism().save("checked.ldp.json", overwrite=True)  # refused unless 
 
 
 def reproduction(subject: ReportContent) -> Markup:
-    """Return commands, versions, the check of the certificate, and references."""
+    """Return the section with commands, versions, the check of the certificate, and references."""
     origin = subject.origin
     parts = []
     if origin.command:
@@ -103,7 +103,7 @@ def reproduction(subject: ReportContent) -> Markup:
 
 
 def check(subject: ReportContent) -> str:
-    """Return a program that checks the privacy of the strategy, and raises if it does not hold."""
+    """Return the text of a program that checks the privacy of the strategy and raises an error if it fails."""
     solution, mechanism = subject.solution, subject.mechanism
     if mechanism is not None:
         file = ascii(subject.origin.file or "mechanism.ldp.json")

@@ -1,4 +1,4 @@
-"""Numbers as a reader takes them in, and bounds in words."""
+"""Formats for numbers and bounds in the text of a report."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from stratagem.number import count_text
 
 BEST = 5e-5
-"""Difference from the best that is too small to show."""
+"""Share below which a difference counts as too small to state."""
 
 
 def count(number: int) -> str:
-    """Write a whole number with separators, or as a power of ten when nobody would read the digits."""
+    """Write a whole number with separators below 10^15, otherwise as a power of ten."""
     return f"{number:,}" if number < 10**15 else count_text(number)
 
 
 def counted(number: int, thing: str) -> str:
-    """Write a number of things: 1 query, 2 queries."""
+    """Write a number with its noun in the singular or plural: 1 query, 2 queries."""
     things = thing if number == 1 else f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
     return f"{count(number)} {things}"
 
 
 def percent(share: float, rounding: str = ROUND_HALF_EVEN) -> str:
-    """Write a share in per cent, with digits enough to tell a small one from none."""
+    """Write a share in per cent, with more digits the smaller it is."""
     if not math.isfinite(share):
         return "infinitely far"
     if 0 < share < BEST:
@@ -36,7 +36,7 @@ def percent(share: float, rounding: str = ROUND_HALF_EVEN) -> str:
 
 
 def at_most(share: float) -> str:
-    """Write an upper limit in per cent, rounded so that it stays one."""
+    """Write an upper limit in per cent, rounded up so that it remains an upper limit."""
     return percent(share) if 0 <= share < BEST else f"at most {percent(share, ROUND_CEILING)}"
 
 
@@ -51,12 +51,12 @@ def below(share: float) -> str:
 
 
 def factor(ratio: float) -> str:
-    """Write a factor of at most three digits."""
+    """Write a factor with three significant digits."""
     return f"{ratio:.3g}" if ratio < 1e6 else f"{ratio:.2e}"
 
 
 def odds(epsilon: float) -> str:
-    """Write e^epsilon with three digits, of e^epsilon - 1 where it is near one, rounded up.
+    """Write e^epsilon rounded up, with three digits; up to 2, with three digits of e^epsilon - 1.
 
     >>> odds(1.0), odds(0.001)
     ('2.72', '1.00101')

@@ -1,4 +1,4 @@
-"""The default: the solver and the size that fit the problem, and why."""
+"""The default solver: it chooses the algorithm and its size for a problem, and states the reason."""
 
 from __future__ import annotations
 
@@ -26,22 +26,26 @@ from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import GRAM_LIMIT
 
 ALIKE, ORDERED = 256, 1024
-"""User types from which on symmetry is used: of attributes whose values are only equal or not, of ordered ones."""
+"""Least numbers of user types at which symmetry is used: for attributes whose values queries only compare for
+equality, and for attributes with ordered values."""
 PREFIX = 1024
-"""User types up to which prefixes are searched for without symmetry: translates on a cycle serve them less well."""
+"""Most user types for which prefixes are solved without symmetry; translates on a cycle are less accurate there."""
 MIXED = 4096
-"""User types beyond which stacks of tables with ordered values are served by translates: a search without
-symmetry ends closer to the optimum, but forms n x n arrays."""
+"""Number of user types above which stacks of tables with ordered values are solved by translates. A search
+without symmetry ends closer to the optimum, but forms n x n arrays."""
 SLOW = 1e-3
-"""Gain by which such a search must be better after three rounds, each of which takes a third of a minute."""
+"""Relative gain that three rounds of a search without symmetry must make on prefixes of at least `ORDERED`
+values; one such round takes a third of a minute."""
 PLACED, LOOKED_AT = 12, 6
-"""Attributes that one pattern may cover, and attributes of a query up to which there may be any number."""
+"""Limits of `Junta` where queries only compare values for equality: at most 12 attributes in the domain, or at
+most 6 in each query."""
 TABLE = 1 << 17
-"""Cells beyond which a table of all attributes is served by sets of cells and their multiples in any case."""
+"""Number of cells above which the table of all attributes is always solved by `Orbit`, with sets of cells and
+their multiples; smaller tables only where these are exact."""
 WHOLE = 1 << 16
-"""Cells of several attributes up to which the first patterns over all of them take seconds."""
+"""Most cells of a domain with several attributes for `Orbit`; its first patterns take seconds up to there."""
 DENSE = math.isqrt(GRAM_LIMIT)
-"""User types of the largest Gram matrix."""
+"""Number of user types of the largest Gram matrix that is formed."""
 LONGEST = 1800.0
 """Seconds that a search may take where none are given."""
 PRODUCT = 1e-10
@@ -49,7 +53,7 @@ PRODUCT = 1e-10
 FIRST = 0.5
 """Share of the time that the first rows and their weights may take; the rest is for new rows and checks."""
 FEWEST = 4
-"""Rows a user type, as published: fewer are no longer worth the name of a search."""
+"""Least number of rows per user type, the number of the published solver."""
 
 
 class Choice(NamedTuple):
@@ -61,16 +65,17 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Auto:
-    """The solver and the size that fit the workload, the domain, the outputs and the time, and the reason.
+    """The choice of a solver and its size by the workload, the domain, the outputs and the time.
 
-    One to five queries are a linear programme: `FewQueries`. On larger domains symmetry comes first: `Junta` where
-    the queries only ask which values are equal, and beyond 4,096 user types for tables with ranges and prefixes;
-    `Orbit` for ranges and histograms of one attribute or of one large table, and for prefixes of more than 1,024
-    values or where time is short. Everywhere else, and under a prior or a limit of outputs, it is dense: two-level
-    rows hold an optimal strategy, so `Certified` it is: where `outputs` limits the rows it runs the projected
-    gradient too. Up to 12 user types all rows are listed. On larger domains the time decides: a search must get
-    through its first weights, so a short one works with fewer rows. Fewer outputs than user types suffice only where
-    the workload has a low rank; there idle rows are dropped, and the result says how many are left.
+    `FewQueries` solves one to five queries as a linear programme. On larger domains the symmetry of the
+    workload decides. `Junta` is chosen where the queries only compare values for equality, and beyond 4,096
+    user types for tables with ranges and prefixes. `Orbit` is chosen for ranges and histograms of one
+    attribute or of one large table, and for prefixes of more than 1,024 values or where time is short.
+    `Certified` is chosen for all other workloads, and with a prior or a limit of outputs; its two-level rows
+    contain an optimal strategy. Where `outputs` limits the rows it runs the projected gradient too. Up to 12
+    user types it lists all rows. On larger domains the first weight updates must fit into the time, so a
+    short search uses fewer rows. Fewer outputs than user types suffice only for a workload of low rank. Then
+    idle rows are dropped, and the result says how many are left.
     """
 
     reference: ClassVar[str] = (
@@ -78,10 +83,10 @@ class Auto:
     )
 
     outputs: int | None = None
-    """Largest number m of rows, if at least n; default by the domain size and the time."""
+    """Largest number m of rows, if at least n; by default it follows from the domain size and the time."""
     seed: int = 0
     max_seconds: float | None = None
-    """When to stop the search; the best strategy so far is returned. Default half an hour."""
+    """Seconds after which the search stops and returns the best strategy so far; half an hour by default."""
     gap: float = 0.0
     """Stop as soon as objective / lower bound - 1 is at most this."""
 
@@ -95,7 +100,7 @@ class Auto:
         """Return the solver that fits the problem and the reason in a few words.
 
         Raises:
-            ValueError: for a domain that only a symmetry could handle, where none is known.
+            ValueError: for a domain too large for a search without symmetry, if no known symmetry applies.
         """
         single = problem.linear
         if single is not None and len(single.answers) <= (self.outputs or math.inf):
@@ -138,13 +143,16 @@ class Auto:
         return Choice(few, f"{seconds:g} s are enough for {affordable} two-level rows over {n} user types")
 
     def _patient(self, n: int) -> bool:
-        """Return whether a search for prefixes without symmetry gets through its first weights in half its time."""
+        """Return whether a search for prefixes over n user types without symmetry is affordable.
+
+        It is if n is at most `PREFIX` and the first weight updates fit into half the time.
+        """
         certified = Certified()
         seconds = self.max_seconds or LONGEST
         return n <= PREFIX and _affordable(certified, n, seconds) >= certified.rows(n)
 
     def _symmetric(self, problem: Problem) -> Choice | None:
-        """Return the solver that the workload's symmetry allows, None where a dense one fits better."""
+        """Return the solver that uses the workload's symmetry; None if the certified solver fits better."""
         workload = problem.workload
         sizes, spectrum = workload.domain.sizes, workload.spectrum
         limits = {"seed": self.seed, "gap": self.gap}
@@ -186,12 +194,12 @@ class Auto:
 
 
 def _is(workload: Workload, kind: type[Workload]) -> bool:
-    """Return whether the queries are of a kind, however weighted."""
+    """Return whether a workload is of the class `kind`, whatever weights it is wrapped in."""
     while isinstance(workload, Weighted):
         workload = workload.workload
     return isinstance(workload, kind)
 
 
 def _affordable(solver: Certified, n: int, seconds: float) -> int:
-    """Return the rows whose first weights a search of so many seconds gets through, at least 4 n."""
+    """Return the number of rows whose first weight updates fit into half the seconds, at least 4 n."""
     return max(FEWEST * n, math.floor(FIRST * seconds / (PRODUCT * solver.weight_updates(n) * n**2)))

@@ -1,4 +1,4 @@
-"""Room for compiled code: every new shape costs hundreds of memory maps, and a process may hold only so many."""
+"""Release of compiled code: each array shape adds hundreds of memory maps, of which a process has a limited number."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import jax
 
 MAPS = Path("/proc/self/maps")
 CROWDED = 20_000
-"""Memory maps, of the 65,530 that Linux grants a process by default, above which compiled code is let go."""
+"""Number of memory maps above which compiled code is released; Linux allows a process 65,530 by default."""
 
 
 def release_compiled_code() -> bool:
-    """Drop what JAX has compiled once it crowds the process; return whether it did.
+    """Release all code that JAX has compiled if the process holds too many memory maps; return whether it did.
 
-    A solve of a new size compiles some 800 maps' worth of code that is never let go: after some eighty sizes
-    the compiler would crash the process. Where the maps cannot be counted (not Linux), nothing is dropped.
+    A solve of a new size compiles code of some 800 memory maps, which JAX never releases by itself. After
+    some eighty sizes the compiler would crash the process. Where the maps cannot be counted (not Linux),
+    nothing is released.
     """
     if not MAPS.exists() or MAPS.read_bytes().count(b"\n") <= CROWDED:
         return False

@@ -1,4 +1,4 @@
-"""Parameters of solvers, refused in one sentence where they are no numbers or out of range."""
+"""Checks of solver parameters, which refuse values that are not numbers or are out of range."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def check_whole(least: int = 1, **given: Any) -> None:
-    """Refuse whatever is not a whole number of at least `least`; None is the default and passes.
+    """Refuse parameters that are not whole numbers of at least `least`; None stands for the default and passes.
 
     Raises:
         ValueError: naming the parameter.
@@ -20,7 +20,7 @@ def check_whole(least: int = 1, **given: Any) -> None:
 
 
 def check_limits(max_seconds: Any, **given: Any) -> None:
-    """Refuse a time that is not positive and other limits that are not numbers of at least 0.
+    """Refuse `max_seconds` unless it is positive or None, and other limits that are not numbers of at least 0.
 
     Raises:
         ValueError: naming the parameter.

@@ -1,4 +1,4 @@
-"""Mixing weights of patterns whose information has common eigenvectors: a convex problem on the simplex."""
+"""Optimal weights of patterns whose information matrices share eigenvectors: a convex problem on the simplex."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 UPDATES = 60
-"""Multiplicative updates that choose the patterns to begin with."""
+"""Number of multiplicative updates that select the first working set of patterns."""
 FAINT = 1e-9
 """Weight below which a pattern leaves the working set."""
 SPARE = 64
-"""Patterns of a working set beyond one for each cost: so many suffice for a minimum."""
+"""Number of patterns in a working set beyond one for each cost; one for each cost is enough for a minimum."""
 HALVINGS = 40
-"""Times that a step is halved before it is given up."""
+"""Number of times that a step is halved before it is abandoned."""
 ROUNDING = 1e-15
-"""Rise of a function of size 1 that is none."""
+"""Rise of the function, scaled to a value near 1, that is attributed to rounding."""
 STEPS = 100
 """Newton steps on one working set; some 15 to 30 are used."""
 INTERIOR = 0.99
@@ -32,7 +32,7 @@ class SimplexWeights(NamedTuple):
     """Weights on the simplex, and how far from the best they can be."""
 
     weights: np.ndarray
-    """(B,), nonnegative, sum 1."""
+    """Weights w of the patterns (B,), nonnegative, of sum 1."""
     value: float
     """sum_c costs_c / (sum_b w_b e_bc)."""
     gap: float
@@ -40,6 +40,8 @@ class SimplexWeights(NamedTuple):
 
 
 class _Point(NamedTuple):
+    """The function f at given weights, with its negative gradient."""
+
     value: float
     gains: np.ndarray
     """sum_c costs_c e_bc / m_c^2 (B,), minus the gradient; its mean under the weights is the value."""
@@ -54,11 +56,11 @@ def simplex_weights(
 ) -> SimplexWeights:
     """Minimise f(w) = sum_c costs_c / m_c, m_c = sum_b w_b e_bc, over weights w >= 0 of sum 1.
 
-    `energies` e (B, C), single or double precision, and `costs` (C,), both nonnegative; `start` (B,), positive
-    where a pattern is thought useful. For any weights w' Cauchy-Schwarz gives
-    f(w)^2 <= f(w') sum_b w'_b gain_b, gain_b = sum_c costs_c e_bc / m_c^2, hence f(w) <= (1 + gap) min f.
-    f is homogeneous of degree -1, so the minimum of f(w) + sum w over w >= 0 has the same direction: a
-    primal-dual barrier method finds it on a working set, to which undervalued patterns are added.
+    `energies` e (B, C), in single or double precision, and `costs` (C,) are nonnegative. `start` (B,) is a
+    guess of the weights. For any weights w' Cauchy-Schwarz gives f(w)^2 <= f(w') sum_b w'_b gain_b, gain_b =
+    sum_c costs_c e_bc / m_c^2, hence f(w) <= (1 + gap) min f. f is homogeneous of degree -1, so the minimum
+    of f(w) + sum w over w >= 0 has the same direction: a primal-dual barrier method finds it on a working
+    set, to which undervalued patterns are added.
 
     Raises:
         ValueError: if a cost is positive where no pattern has energy.
@@ -80,7 +82,7 @@ def simplex_weights(
 
 
 def _first(energies: np.ndarray, costs: np.ndarray, start: np.ndarray | None, most: int) -> np.ndarray:
-    """Return weights to begin with; of many patterns the monotone updates w <- w sqrt(gain) find the useful ones."""
+    """Return the initial weights (B,), after monotone updates w <- w sqrt(gain) if there are more than `most`."""
     w = np.full(len(energies), 1 / len(energies))
     if start is not None:
         w = 0.9 * start / start.sum() + 0.1 * w
@@ -91,9 +93,9 @@ def _first(energies: np.ndarray, costs: np.ndarray, start: np.ndarray | None, mo
 
 
 def _working(w: np.ndarray, at: _Point, most: int, first: bool) -> np.ndarray:
-    """Return the numbers of the patterns in use and of at most `most` of the most undervalued.
+    """Return the indices of the patterns in use and of at most `most` patterns whose gain exceeds the value.
 
-    Before the `first` barrier all patterns are in use, of which `most` suffice.
+    Before the first barrier method (`first`) every pattern has a weight; then the `most` heaviest are taken.
     """
     heavy = np.argsort(-w, kind="stable")[: most if first else (w > FAINT).sum()]
     undervalued = np.argsort(-at.gains, kind="stable")[:most]
@@ -101,7 +103,10 @@ def _working(w: np.ndarray, at: _Point, most: int, first: bool) -> np.ndarray:
 
 
 def _covering(energies: np.ndarray, w: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the numbers of the chosen patterns and, where none of them has energy, of the one with most of m_c."""
+    """Return the indices `chosen` with others added, so that the chosen patterns have energy for every cost c.
+
+    Where no chosen pattern has energy, the pattern with the largest w_b e_bc is added.
+    """
     blind = np.concatenate([(energies[chosen, block] == 0).all(axis=0) for block in _blocks(energies)])
     return np.union1d(chosen, (w[:, None] * energies[:, blind]).argmax(axis=0))
 
@@ -160,10 +165,10 @@ def _shortened(rise: Callable[[float], float], step: float) -> float:
 
 
 def _point(energies: np.ndarray, costs: np.ndarray, m: np.ndarray) -> _Point:
-    """Return the value and the gains at weights that mix to m (C,).
+    """Return the value and the gains at weights whose mean energies are m (C,).
 
     Raises:
-        ValueError: as `simplex_weights`.
+        ValueError: if some mean energy is zero, although its cost is positive.
     """
     if not (m > 0).all():
         raise ValueError(
@@ -176,12 +181,12 @@ def _point(energies: np.ndarray, costs: np.ndarray, m: np.ndarray) -> _Point:
 
 
 def _mixed(energies: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return sum_b w_b e_b (C,)."""
+    """Return the mean energies m = sum_b w_b e_b (C,)."""
     return np.concatenate([w @ energies[:, block].astype(float, copy=False) for block in _blocks(energies)])
 
 
 def _hessian(energies: np.ndarray, costs: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return 2 sum_c costs_c e_bc e_ac / m_c^3 (B, B)."""
+    """Return the Hessian of f, 2 sum_c costs_c e_bc e_ac / m_c^3 (B, B)."""
     total = np.zeros((len(energies), len(energies)))
     for block in _blocks(energies):
         scaled = energies[:, block] * np.sqrt(2 * costs[block] / m[block] ** 3)

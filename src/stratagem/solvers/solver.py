@@ -1,4 +1,4 @@
-"""What a solver is, and the one loop that runs every solver."""
+"""The interface of solvers, and the loop that runs every solver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.workloads import Workload
 
 TARGET_STEPS = 6
-"""Steps of the weighted bound where only its weights are wanted."""
+"""Optimisation steps of the weighted bound when only its solution is needed, as a target for patterns."""
 
 
 class Status(StrEnum):
@@ -48,7 +48,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be solved: a workload and a privacy budget, with the bound to hold results against."""
+    """The problem given to a solver: a workload, epsilon, a prior, and the lower bound that defines the gap."""
 
     workload: Workload
     epsilon: float
@@ -56,22 +56,26 @@ class Problem:
     prior: np.ndarray | None = None
     """Probabilities of the user types (n,); None for the average over types."""
     duals: Duals | None = None
-    """The dual solutions, if somebody has them."""
+    """Dual solutions of the lower bounds; None if they have not been computed."""
 
     @property
     def shares(self) -> np.ndarray:
-        """The prior as an array, 1/n in the average case."""
+        """Prior probabilities of the user types (n,); 1/n if no prior is given."""
         return uniform(self.workload.domain_size) if self.prior is None else self.prior
 
     @cached_property
     def target(self) -> WeightedDual:
-        """The weighted bound, coarsely if nobody has computed it: a target for random rows needs no more."""
+        """The dual solution of the weighted bound, whose information matrix is the target of random patterns.
+
+        It is approximate, after `TARGET_STEPS` steps, unless `duals` holds it; a target needs no more
+        accuracy.
+        """
         known = self.duals and self.duals.weighted
         return known or weighted_dual(self.workload, self.epsilon, TARGET_STEPS, self.prior)
 
     @cached_property
     def linear(self) -> LinearDual | None:
-        """The linear programme of few queries, None for other queries."""
+        """The solution of the linear programme for few queries; None if the workload has too many queries."""
         return (self.duals or Duals(self.workload, self.epsilon, self.prior)).linear
 
     @cached_property
@@ -82,11 +86,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Limits:
-    """When the loop stops. Nothing here can affect privacy."""
+    """The conditions under which the loop of `search` stops; none of them affects privacy."""
 
     max_steps: int
     restarts: int
-    """Starts in all, at least 1."""
+    """Total number of starts, at least 1."""
     tolerance: float
     """A start is finished when `patience` steps together improve the objective by less than this ratio."""
     patience: int
@@ -113,40 +117,40 @@ Callback = Callable[[Step], bool | None]
 
 
 class State(Protocol):
-    """Where a search stands."""
+    """The state of a search: what a solver carries from one step to the next."""
 
     @property
     def objective(self) -> float:
-        """L of the present strategy, as the solver computes it."""
+        """The objective of the current strategy, as the solver computes it."""
         ...
 
     @property
     def stuck(self) -> bool:
-        """Whether no further step can improve it."""
+        """Whether no further step can improve the current strategy."""
         ...
 
 
 @dataclass(frozen=True)
 class Solver(ABC):
-    """An algorithm: a start, a step, and the strategy of a state; the loop belongs to `search`."""
+    """An algorithm, given by its first state, its step and the strategy of a state; `search` runs the loop."""
 
     reference: ClassVar[str]
 
     @property
     @abstractmethod
     def limits(self) -> Limits:
-        """When to stop."""
+        """The conditions under which a search with this solver stops."""
 
     @abstractmethod
     def begin(self, problem: Problem, start: int, best: Any) -> Any:
-        """Return the state of start number `start` (0, 1, ...), deterministic by the solver's seed.
+        """Return the first state of start number `start` (0, 1, ...), which the solver's seed determines.
 
-        `best` is the best state of the starts before, None for the first.
+        `best` is the best state of all earlier starts, None for the first start.
         """
 
     @abstractmethod
     def advance(self, problem: Problem, state: Any) -> Any:
-        """Return the state one step on, with an objective that is no larger."""
+        """Return the state after one more step, with an objective that is no larger."""
 
     @abstractmethod
     def finish(self, problem: Problem, state: Any) -> Strategy | TranslationStrategy:
@@ -155,14 +159,14 @@ class Solver(ABC):
 
 @dataclass
 class Search:
-    """What the loop knows: the best state so far and how it came about."""
+    """The result of a search: its best state, its status and the record of every step."""
 
     best: State | None = None
     status: Status = Status.CONVERGED
     history: list[Step] = field(default_factory=list)
 
     def keep(self, state: State) -> float:
-        """Keep the state if none is better so far; return the best objective."""
+        """Keep the state as the best one unless an earlier state is better; return the best objective."""
         if self.best is None or math.isnan(self.best.objective) or state.objective <= self.best.objective:
             self.best = state
         return self.best.objective
@@ -192,7 +196,7 @@ def relative_gap(value: float, bound: float) -> float:
 def _descend(
     solver: Solver, problem: Problem, start: int, found: Search, began: float, on_step: Callback | None
 ) -> Status:
-    """Walk one start to its end and say why it ended."""
+    """Run one start until a limit applies, update `found`, and return the status that tells why it ended."""
     limits, trace = solver.limits, []
     state = solver.begin(problem, start, found.best)
     for step in range(limits.max_steps + 1):

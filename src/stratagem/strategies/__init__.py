@@ -20,7 +20,8 @@ from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_encoding import UnaryEncoding
 
 Randomiser = Strategy | LinearProtocol
-"""What a user can run: finitely many reports behind linear maps, or a rule with its published estimator."""
+"""A randomiser that a user can run: a strategy with finitely many reports, or a protocol with its own
+estimator."""
 
 __all__ = [
     "AdditiveNoise",

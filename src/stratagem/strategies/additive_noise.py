@@ -41,7 +41,7 @@ class AdditiveNoise(LinearProtocol):
     __repr__ = brief
 
     queries: np.ndarray
-    """A (k x n)."""
+    """Queries A, shape (k, n): one column for every user type."""
     noise: Noise
     total_known: bool = True
     """Whether every score sums to one."""
@@ -61,7 +61,7 @@ class AdditiveNoise(LinearProtocol):
 
     @cached_property
     def _loss(self) -> float:
-        """The noise's loss between the columns of A."""
+        """Largest privacy loss of the noise between two columns of A."""
         return self.noise.epsilon(self.queries)
 
     @property
@@ -71,7 +71,7 @@ class AdditiveNoise(LinearProtocol):
 
     @property
     def delta(self) -> float:
-        """The noise's probability outside of epsilon."""
+        """Delta of the noise: 0 for epsilon-LDP, else (epsilon, delta)-LDP holds."""
         return self.noise.delta
 
     @property
@@ -81,17 +81,17 @@ class AdditiveNoise(LinearProtocol):
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         return "1 real number" if len(self.queries) == 1 else f"{len(self.queries)} real numbers"
 
     @property
     def unseen(self) -> np.ndarray:
-        """Directions that A, and the total if it is known, do not see (n x r)."""
+        """Orthonormal directions that neither A nor a known total determines, shape (n, r)."""
         return self._inverse.null
 
     @cached_property
     def _inverse(self) -> RegularInverse | PseudoInverse:
-        """(A^T A)^+, with a known total of A C, 1 an eigenvector of its own."""
+        """Pseudo-inverse of A^T A (n x n); with a known total, of C A^T A C plus a multiple of 11^T."""
         M = self.queries.T @ self.queries
         n = len(M)
         return inverse(centre(M) + max(np.trace(M), 1e-300) / n**2 if self.total_known else M)
@@ -108,12 +108,12 @@ class AdditiveNoise(LinearProtocol):
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """E[s | u] in column u, (n x n)."""
+        """Mean scores, shape (n, n): column u is E[s | u]."""
         offset, R = self._score
         return offset[:, None] + R @ self.queries
 
     def second_moments(self, B: np.ndarray) -> np.ndarray:
-        """Return E[s | u]^T B E[s | u] + v tr(R^T B R), (n,)."""
+        """Return E[s^T B s | u] = E[s | u]^T B E[s | u] + v tr(R^T B R) for every type u, (n,)."""
         _, R = self._score
         mean = self._means
         return np.einsum("ju,ju->u", mean, B @ mean) + self.variance * float(np.sum(R * (B @ R)))
@@ -124,7 +124,7 @@ class AdditiveNoise(LinearProtocol):
         return (self._means * x) @ self._means.T + float(np.sum(x)) * self.variance * (R @ R.T)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw reports, real numbers (N x k)."""
+        """Draw a report of k real numbers for every user, shape (N, k)."""
         values = check_values(values, self.domain_size)
         return self.queries.T[values] + self.noise.draw(len(values), len(self.queries), rng)
 

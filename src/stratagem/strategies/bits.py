@@ -1,4 +1,4 @@
-"""Sets of values as packed bits: random ones, their sums, and what no client packs."""
+"""Sets of values as packed bits: random sets, sums over sets, and checks of reports."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from stratagem.strategies.two_level import unpack
 
 DIGITS = 12
-"""Binary digits of a probability that are drawn word by word; what is left is drawn one by one."""
+"""Leading binary digits of a probability that are drawn 64 bits at a time; the rest is drawn bit by bit."""
 ROWS = 255
-"""Rows whose bits are added up in a byte."""
+"""Number of rows whose bits are summed in one byte, which holds at most 255."""
 
 
 def bernoulli(rows: int, n: int, q: float, rng: np.random.Generator) -> np.ndarray:
@@ -45,7 +45,7 @@ def put(packed: np.ndarray, values: np.ndarray, bits: np.ndarray) -> None:
 
 
 def resize(packed: np.ndarray, kept: np.ndarray, k: int, n: int, rng: np.random.Generator) -> None:
-    """Give every row k ones: flip bits at random places, except `kept` (N,), that bring it nearer."""
+    """Flip random bits of every row until it has k ones; the bit at `kept` (N,) is never flipped."""
     excess = np.bitwise_count(packed).sum(axis=1, dtype=np.int64) - k
     active = np.flatnonzero(excess)
     while len(active):
@@ -60,7 +60,7 @@ def resize(packed: np.ndarray, kept: np.ndarray, k: int, n: int, rng: np.random.
 
 
 def column_sums(packed: np.ndarray, n: int) -> np.ndarray:
-    """Return how many rows hold each bit, (n,)."""
+    """Return the number of rows in which each bit is set, shape (n,)."""
     sums = np.zeros(n, dtype=np.int64)
     for first in range(0, len(packed), ROWS):
         sums += np.unpackbits(packed[first : first + ROWS], axis=1, count=n).sum(axis=0, dtype=np.uint8)
@@ -68,7 +68,7 @@ def column_sums(packed: np.ndarray, n: int) -> np.ndarray:
 
 
 def check_packed(reports: np.ndarray, n: int) -> np.ndarray:
-    """Return bit-packed reports over n values.
+    """Return bit-packed reports over n values, shape (N, ceil(n/8)), after checking them.
 
     Raises:
         ValueError: unless they are rows of ceil(n/8) bytes with zeros behind the last value.
@@ -100,5 +100,5 @@ def _places(total: int, share: float, rng: np.random.Generator) -> np.ndarray:
 
 
 def _mask(places: np.ndarray) -> np.ndarray:
-    """Return the byte with the bit of each place, the first one highest."""
+    """Return a byte for each place in which only that place's bit is set; place 0 is the highest bit."""
     return np.right_shift(128, places & 7).astype(np.uint8)

@@ -17,7 +17,7 @@ from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.user_type import check_counts, check_values
 
 COHORT = np.dtype("<u4")
-"""How a report names its cohort."""
+"""Data type of the cohort's number in a report, 32-bit little-endian."""
 
 
 @final
@@ -45,7 +45,7 @@ class BloomFilters(LinearProtocol):
     __repr__ = brief
 
     filters: np.ndarray
-    """f_c(u), boolean (C x n x b)."""
+    """Bloom filters f_c(u) of all user types u in all cohorts c, boolean, shape (C, n, b)."""
     p: float
     q: float
 
@@ -90,33 +90,33 @@ class BloomFilters(LinearProtocol):
 
     @property
     def delta(self) -> float:
-        """Zero."""
+        """Zero: epsilon holds for every report."""
         return 0.0
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         return f"1 of {self.cohorts} cohorts and {self.bits} bits"
 
     @property
     def unseen(self) -> np.ndarray:
-        """Directions that no filter tells apart (n x r)."""
+        """Orthonormal directions of the data vector that the filters do not determine, shape (n, r)."""
         return self._inverse.null
 
     @cached_property
     def _inverse(self) -> PseudoInverse:
-        """H^+ (n x n)."""
+        """Pseudo-inverse of H = sum_c F_c F_c^T, n x n."""
         stacked = self._stacked
         return pseudo_inverse(stacked @ stacked.T)
 
     @property
     def _stacked(self) -> np.ndarray:
-        """All filters side by side, (n x C b)."""
+        """Filters of all cohorts side by side, shape (n, C b)."""
         return np.concatenate(list(self.filters.astype(float)), axis=1)
 
     @cached_property
     def _scores(self) -> np.ndarray:
-        """R_c for every cohort (C x n x b)."""
+        """Matrices R_c of the scores, one for every cohort, shape (C, n, b)."""
         R = self.cohorts * (self._inverse @ self._stacked)
         return np.stack(np.split(R, self.cohorts, axis=1))
 
@@ -218,7 +218,7 @@ class BloomFilters(LinearProtocol):
 
 
 def differences(filters: np.ndarray) -> np.ndarray:
-    """Return how many bits the filter of u sets that the one of v does not, for every cohort (C x n x n)."""
+    """Return for every cohort and pair (u, v) how many bits only the filter of u sets, (C x n x n)."""
     F = filters.astype(float)
     return F.sum(axis=2)[:, :, None] - F @ F.transpose(0, 2, 1)
 

@@ -1,4 +1,4 @@
-"""Patterns that look at a few attributes, placed on them at random: nothing is as large as the domain."""
+"""Patterns of a few attributes that are placed at random: no array is as large as the domain."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class JuntaStrategy(TranslationStrategy):
     weights: np.ndarray
     ratio: float
     cycles: tuple[int, ...] = field(init=False)
-    """As long as the attributes."""
+    """Lengths of the cycles, which are the sizes of the attributes."""
 
     def __post_init__(self) -> None:
         """Check all parts."""
@@ -93,5 +93,8 @@ def energies_of_type(
 
 
 def _orders(count: int, length: int) -> list[tuple[int, ...]]:
-    """Return the orders of some axes of a length that differ in what they say: one where the length is 2."""
+    """Return the permutations of `count` axes of one length; only one of them if the length is 2.
+
+    An axis of length 2 has a single frequency, so that permuting such axes changes nothing.
+    """
     return list(permutations(range(count)) if length > 2 else [tuple(range(count))])

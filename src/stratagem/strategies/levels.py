@@ -1,4 +1,4 @@
-"""From a matrix back to patterns: which strategies were two-level before they were written out."""
+"""Conversion of a matrix whose rows take two values into patterns and weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def two_levels(strategy: MatrixStrategy) -> Strategy:
     """Return a two-level strategy where every row has two values of one ratio, else the matrix as it is.
 
     The ratio E is the least of the rows', so that the patterns hold no larger epsilon than the matrix; rows
-    of one value get no pattern. A 32-bit matrix takes 32 times the room of its patterns.
+    of one value get no pattern. A 32-bit matrix takes 32 times the memory of its patterns.
 
     Example:
         >>> import stratagem as st

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class LinearProtocol(ABC):
     """A locally private randomiser whose reports are sets, hashes or real vectors.
 
-    A report y has a score s(y) in R^n with E[s(y) | user type u] = e_u wherever it can tell types apart, so
+    A report y has a score s(y) in R^n with E[s(y) | user type u] = e_u up to the directions in `unseen`, so
     that the sum of scores estimates the data vector without bias. Aggregators add up totals, a few sums over
     reports that the scores are linear in; entry 0 is the number of reports, and totals of two collections add.
     """
@@ -36,12 +36,12 @@ class LinearProtocol(ABC):
     @property
     @abstractmethod
     def delta(self) -> float:
-        """Probability outside of epsilon: 0 for pure epsilon-LDP, else (epsilon, delta)-LDP holds."""
+        """Delta of (epsilon, delta)-LDP; 0 if the protocol is epsilon-LDP."""
 
     @final
     @property
     def outputs(self) -> None:
-        """Not counted: the reports are too many, or real numbers."""
+        """None: the possible reports are not counted, because they are too many or real numbers."""
         return None
 
     @property
@@ -71,12 +71,12 @@ class LinearProtocol(ABC):
         """Return the totals of reports, (k,), the number of reports first.
 
         Raises:
-            ValueError: for what no client sends.
+            ValueError: for a report that no client sends.
         """
 
     @abstractmethod
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the totals (k,) when x[u] users have type u, distributed as those of so many reports."""
+        """Draw the totals (k,) when x[u] users have type u, distributed like the totals of their reports."""
 
     @abstractmethod
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:

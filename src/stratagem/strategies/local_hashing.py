@@ -16,9 +16,9 @@ from stratagem.strategies.user_type import check_counts, check_values
 PRIME = 2**31 - 1
 """Size of the field over which values are hashed."""
 MOST = 1 << 16
-"""Most hash values; a value's share differs from 1/g by less than 2^-31."""
+"""Largest number g of hash values; the probability of each differs from 1/g by less than 2^-31."""
 BLOCK = 1 << 14
-"""Reports that are looked at together, small enough to stay in a processor's cache."""
+"""Number of reports processed together, small enough to stay in a processor's cache."""
 
 
 @final
@@ -47,9 +47,9 @@ class LocalHashing(SupportOracle):
     __repr__ = brief
 
     n: int
-    """User types."""
+    """Number n of user types."""
     g: int
-    """Hash values."""
+    """Number g of hash values."""
     p: float
     """Probability of the true hash value."""
 
@@ -74,22 +74,22 @@ class LocalHashing(SupportOracle):
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         return f"a hash function and 1 of {self.g}"
 
     @property
     def own(self) -> float:
-        """p."""
+        """Probability p that a report supports the user's own value."""
         return self.p
 
     @property
     def other(self) -> float:
-        """1/g."""
+        """Probability q = 1/g that a report supports a given other value."""
         return 1 / self.g
 
     @property
     def pairs(self) -> Pairs:
-        """Those of independent members, as the hashes of three values are."""
+        """Joint support of two values, which is independent because the hashes of three values are."""
         return independent(self.n, self.p, self.other)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -148,12 +148,12 @@ class LocalHashing(SupportOracle):
         )
 
     def _cells(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the field elements that hash to y start, and how many they are."""
+        """Return the first field element that hashes to y, and the number of those that do, (N,) each."""
         starts = -(-np.arange(self.g + 1, dtype=np.int64) * PRIME // self.g)
         return starts[y].astype(np.uint32), np.diff(starts)[y].astype(np.uint32)
 
     def _check(self, reports: np.ndarray) -> np.ndarray:
-        """Return reports as 32-bit numbers."""
+        """Return the reports (N x 4), after checking that a client can have sent them."""
         reports = np.asarray(reports)
         if reports.dtype != np.uint32 or reports.ndim != 2 or reports.shape[1] != 4:
             raise ValueError(
@@ -168,13 +168,13 @@ class LocalHashing(SupportOracle):
 
 
 def _plus(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-    """Return the sum of field elements."""
+    """Return the sums of field elements modulo the prime."""
     total = one + two
     return np.minimum(total, total - np.uint32(PRIME))
 
 
 def _advance(one: np.ndarray, two: np.ndarray, spare: np.ndarray) -> None:
-    """Add field elements in place."""
+    """Add the field elements `two` to `one` in place, modulo the prime; `spare` is working memory."""
     np.add(one, two, out=one)
     np.subtract(one, np.uint32(PRIME), out=spare)
     np.minimum(one, spare, out=one)

@@ -1,4 +1,4 @@
-"""Noises that hide a point among others: Laplace, spherical and normal."""
+"""Distributions of additive noise: Laplace, spherical and normal."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ BLOCK = 1 << 22
 
 
 class Noise(ABC):
-    """Noise of mean zero and covariance v I, added to points of R^k that it hides among each other."""
+    """Noise of mean zero and covariance v I, added to points of R^k to make them hard to distinguish."""
 
     @property
     @abstractmethod
     def delta(self) -> float:
-        """Probability outside of epsilon."""
+        """Delta of (epsilon, delta)-differential privacy; 0 for pure epsilon."""
 
     @abstractmethod
     def epsilon(self, points: np.ndarray) -> float:
-        """Return the privacy loss between the columns of a matrix (k x n)."""
+        """Return the largest privacy loss between two columns of a matrix of points (k x n)."""
 
     @abstractmethod
     def variance(self, k: int) -> float:
@@ -64,7 +64,7 @@ class Laplace(Noise):
 
     @property
     def delta(self) -> float:
-        """Zero."""
+        """Zero: the noise gives pure epsilon."""
         return 0.0
 
     def epsilon(self, points: np.ndarray) -> float:
@@ -109,7 +109,7 @@ class Spherical(Noise):
 
     @property
     def delta(self) -> float:
-        """Zero."""
+        """Zero: the noise gives pure epsilon."""
         return 0.0
 
     def epsilon(self, points: np.ndarray) -> float:
@@ -151,7 +151,7 @@ class Normal(Noise):
 
     sigma: float
     tail: float
-    """delta."""
+    """Delta of the guarantee, between 0 and 1."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -164,7 +164,7 @@ class Normal(Noise):
         return self.tail
 
     def epsilon(self, points: np.ndarray) -> float:
-        """Return the least epsilon that goes with delta."""
+        """Return the least epsilon that holds together with delta between all columns of points (k x n)."""
         distance = diameter(points, "euclidean")
         return gaussian_epsilon(self.sigma / distance, self.tail) if distance > 0 else 0.0
 

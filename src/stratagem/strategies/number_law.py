@@ -48,7 +48,7 @@ class TwoEnds(NumberLaw):
     """
 
     reach: float
-    """C."""
+    """Largest report C, above 1."""
 
     def __post_init__(self) -> None:
         """Check the reach."""
@@ -56,7 +56,7 @@ class TwoEnds(NumberLaw):
 
     @property
     def epsilon(self) -> float:
-        """Return log((C + 1)/(C - 1))."""
+        """Privacy loss log((C + 1)/(C - 1))."""
         return math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ class TwoEnds(NumberLaw):
         return self.reach**2 - np.square(t)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw ends."""
+        """Draw C or -C for each number."""
         return np.where(rng.random(t.shape) < (1 + t / self.reach) / 2, self.reach, -self.reach)
 
 
@@ -87,7 +87,7 @@ class Piecewise(NumberLaw):
     """
 
     reach: float
-    """C."""
+    """Largest report C, above 1."""
 
     def __post_init__(self) -> None:
         """Check the reach."""
@@ -95,7 +95,7 @@ class Piecewise(NumberLaw):
 
     @property
     def epsilon(self) -> float:
-        """Return 2 log((C + 1)/(C - 1))."""
+        """Privacy loss 2 log((C + 1)/(C - 1))."""
         return 2 * math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class Piecewise(NumberLaw):
         return (self.reach - 1) * (np.square(t) / 2 + (2 * self.reach - 1) / 6)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw points: inside the interval, or outside it as if the parts at its sides were one."""
+        """Draw a point for each number, uniform inside its interval or uniform outside it."""
         C = self.reach
         left = (C + 1) / 2 * t - (C - 1) / 2
         place = rng.random(t.shape)
@@ -115,10 +115,10 @@ class Piecewise(NumberLaw):
 @final
 @dataclass(frozen=True)
 class Hybrid(NumberLaw):
-    """Report by the piecewise law with some probability, else by two ends; the variance is the mean of theirs.
+    """Report by the piecewise law with probability `share`, else by `TwoEnds`; variances are averaged.
 
     Guarantee:
-        The law is drawn without a look at the number, so epsilon is the larger of theirs.
+        The law is drawn without a look at the number, so epsilon is the larger epsilon of the two laws.
 
     Raises:
         ValueError: unless the share is a number from 0 to 1.
@@ -139,7 +139,7 @@ class Hybrid(NumberLaw):
 
     @property
     def epsilon(self) -> float:
-        """Return the larger of the two."""
+        """Privacy loss: the larger epsilon of the two laws."""
         return max(self.piecewise.epsilon, self.ends.epsilon)
 
     def variance(self, t: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""One number of every user, told by an unbiased report in the range of all numbers."""
+"""A protocol in which every user reports one number without bias."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = 1 << 22
 @final
 @dataclass(frozen=True, eq=False)
 class NumberReport(LinearProtocol):
-    """Every user sends a report z of the own number t_u in [-1, 1], unbiased, by a law of its own.
+    """Every user sends an unbiased report z of the own number t_u in [-1, 1], drawn from a `NumberLaw`.
 
     The score is s = 1/n + (z - mean t) g with g = f/||f||^2, f = t - mean t: the data vector is seen along f, and
     its sum is known. Totals are the number of reports and their sum, (2,).
@@ -37,7 +37,7 @@ class NumberReport(LinearProtocol):
     __repr__ = brief
 
     numbers: np.ndarray
-    """t (n,)."""
+    """Numbers t_u of the user types, in [-1, 1], shape (n,)."""
     law: NumberLaw
 
     def __post_init__(self) -> None:
@@ -62,29 +62,29 @@ class NumberReport(LinearProtocol):
 
     @property
     def delta(self) -> float:
-        """Zero."""
+        """Zero: epsilon holds for every report."""
         return 0.0
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         return "1 real number"
 
     @property
     def direction(self) -> np.ndarray:
-        """g (n,)."""
+        """Vector g = f/||f||^2 of the scores, shape (n,)."""
         f = self.numbers - self.numbers.mean()
         return f / (f @ f)
 
     @property
     def unseen(self) -> np.ndarray:
-        """Directions orthogonal to 1 and f (n x (n - 2))."""
+        """Orthonormal directions that are orthogonal to 1 and f, shape (n, n - 2)."""
         seen = np.column_stack([np.ones(self.domain_size), self.numbers])
         return np.linalg.qr(seen, mode="complete")[0][:, 2:]
 
     @property
     def _means(self) -> np.ndarray:
-        """E[s | u] in column u, (n x n)."""
+        """Mean scores, shape (n, n): column u is E[s | u]."""
         return 1 / self.domain_size + np.outer(self.direction, self.numbers - self.numbers.mean())
 
     def second_moments(self, B: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ class NumberReport(LinearProtocol):
         return (mean * x) @ mean.T + float(self.law.variance(self.numbers) @ x) * np.outer(g, g)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw reports, real numbers (N x 1)."""
+        """Draw a report of one real number for every user, shape (N, 1)."""
         t = self.numbers[check_values(values, self.domain_size)]
         return self.law.draw(t, rng)[:, None]
 

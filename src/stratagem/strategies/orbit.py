@@ -31,11 +31,11 @@ class OrbitStrategy(TranslationStrategy):
     sizes: tuple[int, ...]
     cycles: tuple[int, ...]
     patterns: tuple[Pattern, ...]
-    """Each with one axis for every cycle, in order."""
+    """Base patterns, each with one axis for every cycle, in the order of the cycles."""
     weights: np.ndarray
     ratio: float
     groups: tuple[tuple[int, ...], ...] = field(init=False)
-    """Every cycle alone."""
+    """Groups of cycles: every cycle is a group of its own."""
 
     def __post_init__(self) -> None:
         """Check all parts."""
@@ -48,12 +48,12 @@ class OrbitStrategy(TranslationStrategy):
 
     @property
     def window(self) -> bool:
-        """Whether the domain is a part of the cycles."""
+        """Whether the domain is only a part of the cycles, because a cycle has more points than values."""
         return self.cycles != self.lengths
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """sum_b w_b |x_b^(chi)|^2 at all characters of the cycles, shape `cycles`."""
+        """Eigenvalues sum_b w_b |x_b^(chi)|^2 at all characters of the cycles, shape `cycles`."""
         total = np.zeros(self.cycles)
         for pattern, weight in zip(self.patterns, self.weights, strict=True):
             total += weight * pattern.energies(self.ratio)

@@ -15,7 +15,7 @@ from stratagem.screen import brief
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """A set T of cells of the product of a few cycles, as bits, and where asked its multiples.
+    """A set T of cells of a product of cycles, stored as bits, with the multiples that it stands for.
 
     On one cycle of N points the multiples r^i T = {r^i t mod N}, i = 0, ..., e - 1, are sets as large as T.
 
@@ -27,15 +27,15 @@ class Pattern:
     __repr__ = brief
 
     axes: tuple[int, ...]
-    """The number of the group of attributes that each axis takes its own from."""
+    """Group of attributes of each axis; the axis is placed on an attribute of this group."""
     sizes: tuple[int, ...]
     """Length of the cycle of each axis."""
     packed: np.ndarray
     """Bits of T in row-major order (ceil(cells/8),), uint8, as by `numpy.packbits`."""
     multiples: int = 1
-    """e."""
+    """Number e of multiples."""
     root: int = 1
-    """r, which has no divisor in common with N."""
+    """Factor r of the multiples, which has no divisor in common with N."""
 
     def __post_init__(self) -> None:
         """Check and freeze the bits."""
@@ -61,7 +61,7 @@ class Pattern:
 
     @staticmethod
     def of(axes: tuple[int, ...], inside: np.ndarray) -> Pattern:
-        """Return the pattern of a boolean array that has one dimension an axis."""
+        """Return the pattern of a boolean array with one dimension for every axis."""
         inside = np.asarray(inside, dtype=bool)
         return Pattern(tuple(axes), inside.shape, np.packbits(inside))
 
@@ -72,7 +72,7 @@ class Pattern:
 
     @cached_property
     def size(self) -> int:
-        """|T|."""
+        """Number |T| of cells in the set."""
         return int(np.bitwise_count(self.packed).sum())
 
     @property
@@ -81,7 +81,7 @@ class Pattern:
         return np.unpackbits(self.packed, count=self.cells).astype(bool).reshape(self.sizes)
 
     def divided(self, places: np.ndarray | int, multiple: np.ndarray | int) -> np.ndarray:
-        """Return the cells t (k,) with r^i t = the given ones modulo N, i = `multiple`."""
+        """Return the cells t with r^i t = `places` modulo N, i = `multiple`."""
         if self.multiples == 1:
             return np.asarray(places)
         return np.asarray(places * self._inverses[multiple] % self.cells)
@@ -92,16 +92,16 @@ class Pattern:
 
     @cached_property
     def scales(self) -> np.ndarray:
-        """r^i modulo N (e,)."""
+        """Factors r^i modulo N, i = 0, ..., e - 1, shape (e,)."""
         return np.resize(powers(1, self.root, self.cells), self.multiples)
 
     @cached_property
     def _inverses(self) -> np.ndarray:
-        """r^-i modulo N (e,)."""
+        """Inverse factors r^-i modulo N, i = 0, ..., e - 1, shape (e,)."""
         return np.resize(powers(1, pow(self.root, -1, self.cells), self.cells), self.multiples)
 
     def levels(self, ratio: float) -> np.ndarray:
-        """Return x = s/(1^T s) of shape `sizes`, s = 1 + (E - 1) 1_T: the report's chances by u - g."""
+        """Return x = s/(1^T s), s = 1 + (E - 1) 1_T, shape `sizes`: a report's probabilities by u - g."""
         s = np.where(self.inside, ratio, 1.0)
         return s / s.sum()
 

@@ -40,7 +40,7 @@ class Strategy(ABC):
     @property
     @abstractmethod
     def epsilon(self) -> float:
-        """Measured privacy loss max_y log(max_u Q[y, u] / min_u Q[y, u]); infinite if a zero faces a positive.
+        """Measured privacy loss max_y log(max_u Q[y, u] / min_u Q[y, u]); infinite if only the minimum is 0.
 
         Guarantee:
             Computed from the probabilities alone; no constructor stores the epsilon that it was asked for.
@@ -236,7 +236,7 @@ class MatrixStrategy(Strategy):
 
 
 def written_out(matrix: np.ndarray) -> MatrixStrategy:
-    """Return the strategy of a protocol that may send every report whatever the type.
+    """Return a matrix (m x n) of positive probabilities as a strategy.
 
     Raises:
         ValueError: if the square of a probability is below the least normal double, 2e-308: variances divide

@@ -17,19 +17,19 @@ from stratagem.strategies.two_level import DENSE
 from stratagem.strategies.user_type import check_counts, check_values
 
 NUMBER = np.dtype("<u4")
-"""How a report names its partition."""
+"""Data type of the partition's number in a report, 32-bit little-endian."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A coarser question: which group a user's type falls into, asked through an oracle."""
+    """A map of user types to groups, with the oracle through which a user reports the own group."""
 
     __repr__ = brief
 
     groups: np.ndarray
     """Group of every user type, (n,), integers below the oracle's domain size."""
     oracle: LinearProtocol
-    """What the group is reported through."""
+    """Oracle through which the group is reported."""
     probability: float
     """Share of users that answer this partition."""
     weight: float | None = None
@@ -43,7 +43,7 @@ class StratifiedProtocol(LinearProtocol):
 
     With A_l (k_l x n) the groups of partition l and y_l = (1/p_l) sum of its oracle's scores, the estimate is
 
-        argmin_x sum_l w_l ||y_l - A_l x||^2, of least norm where partitions leave directions unseen,
+        argmin_x sum_l w_l ||y_l - A_l x||^2, of least norm where the partitions do not determine x,
 
     over all x, or with `total_known` over those that sum to the number N of reports; deviations are then
     measured from uniform users, so that how many happened to draw a partition adds no noise there. As a sum over
@@ -56,7 +56,7 @@ class StratifiedProtocol(LinearProtocol):
     Raises:
         ValueError: if there is no partition, groups are no integers below their oracle's domain size or their
             number differs between partitions, probabilities are not positive or do not sum to one within 1e-12,
-            weights are not positive, or an oracle cannot tell its values apart.
+            weights are not positive, or an oracle has `unseen` directions.
 
     Reference:
         Cormode, Kulkarni, Srivastava, SIGMOD 2018 and PVLDB 2019; Hay et al., PVLDB 2010 (consistency).
@@ -80,7 +80,7 @@ class StratifiedProtocol(LinearProtocol):
     def __post_init__(self) -> None:
         """Check and freeze the partitions."""
         if not self.partitions:
-            raise ValueError("StratifiedProtocol needs at least one partition.")
+            raise ValueError("no partition was given to a stratified protocol: give at least one")
         frozen = tuple(_check(partition, np.size(self.partitions[0].groups)) for partition in self.partitions)
         total = sum(partition.probability for partition in frozen)
         if abs(total - 1) > 1e-12:
@@ -94,7 +94,10 @@ class StratifiedProtocol(LinearProtocol):
 
     @property
     def epsilon(self) -> float:
-        """An upper bound: the largest of the oracles', of which some groups may have no types."""
+        """Upper bound on the privacy loss: the largest epsilon of an oracle.
+
+        It need not be attained where a group of an oracle has no user types.
+        """
         return max(partition.oracle.epsilon for partition in self.partitions)
 
     @property
@@ -104,7 +107,7 @@ class StratifiedProtocol(LinearProtocol):
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         largest = max(self.partitions, key=lambda partition: partition.oracle.domain_size)
         if len(self.partitions) == 1:
             return largest.oracle.report
@@ -112,7 +115,7 @@ class StratifiedProtocol(LinearProtocol):
 
     @property
     def unseen(self) -> np.ndarray:
-        """Directions that no partition tells apart (n x r)."""
+        """Orthonormal directions of the data vector that the partitions do not determine, (n x r)."""
         return self._inverse.null
 
     @cached_property
@@ -127,7 +130,7 @@ class StratifiedProtocol(LinearProtocol):
 
     @cached_property
     def _inverse(self) -> PseudoInverse:
-        """H^+, with `total_known` of H between vectors that sum to zero, 1 an eigenvector of its own."""
+        """Pseudo-inverse of H (n x n); with `total_known`, of C H C + a 11^T, a > 0, C = I - 11^T/n."""
         n = self.domain_size
         H = np.zeros((n, n))
         for partition, weight in zip(self.partitions, self.weights, strict=True):
@@ -203,7 +206,7 @@ class StratifiedProtocol(LinearProtocol):
         return np.concatenate(totals)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the totals: a multinomial of every type over the partitions, then every oracle's own."""
+        """Draw the totals: a multinomial of every type over the partitions, then the oracles' totals."""
         x = check_counts(x, self.domain_size)
         users = rng.multinomial(x, self._probabilities)
         totals = [np.array([x.sum()])]
@@ -240,7 +243,7 @@ class StratifiedProtocol(LinearProtocol):
 
     @cached_property
     def _lengths(self) -> list[int]:
-        """How many totals every partition's oracle has."""
+        """Numbers of totals of the oracles, in the order of the partitions."""
         return [len(partition.oracle.collect(_example(partition))) for partition in self.partitions]
 
     @property
@@ -280,18 +283,18 @@ def _inverse_noise(partition: Partition) -> float:
 
 
 def _example(partition: Partition) -> np.ndarray:
-    """Return no reports of a partition's oracle, whose type and shape are those of any number."""
+    """Return an empty array of reports of a partition's oracle, with the type and shape of real ones."""
     return partition.oracle.randomise(np.zeros(0, dtype=np.int64), np.random.default_rng(0))
 
 
 def _width(partition: Partition) -> int:
-    """Return the bytes of one report of a partition's oracle."""
+    """Return the number of bytes of one report of a partition's oracle."""
     example = _example(partition)
     return example.dtype.itemsize * math.prod(example.shape[1:])
 
 
 def _decode(partition: Partition, rows: np.ndarray) -> np.ndarray:
-    """Return the oracle's reports behind rows of bytes.
+    """Return the oracle's reports that rows of bytes encode.
 
     Raises:
         ValueError: if a report is longer than the oracle's.

@@ -1,4 +1,4 @@
-"""Subset selection: a random set of fixed size that likes to hold the own value."""
+"""Subset selection: a random set of fixed size that holds the own value with high probability."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class SubsetSelection(SupportOracle):
     __repr__ = brief
 
     n: int
-    """User types."""
+    """Number n of user types."""
     k: int
-    """Values in a report."""
+    """Number k of values in a report."""
     p: float
-    """Probability that the own value is among them."""
+    """Probability p that a report holds the own value."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -65,7 +65,7 @@ class SubsetSelection(SupportOracle):
 
     @staticmethod
     def best(values: int, epsilon: float) -> SubsetSelection:
-        """Return the oracle over so many values whose information has the largest eigenvalue: k near n/(1 + E)."""
+        """Return the oracle over n = `values` values with the largest `eigenvalue`: k is near n/(1 + E)."""
         E = ratio(epsilon)
         near = {min(max(1, math.floor(values / (1 + E)) + more), values - 1) for more in (0, 1)}
         made = [SubsetSelection(values, k, probability(E * k / (values - k))) for k in near]
@@ -73,7 +73,7 @@ class SubsetSelection(SupportOracle):
 
     @property
     def eigenvalue(self) -> float:
-        """Return c^2 k (n - k)/((n + c k)^2 (n - 1)), c = E - 1: that of Q^T D^-1 Q on vectors of sum zero."""
+        """Eigenvalue c^2 k (n - k)/((n + c k)^2 (n - 1)) of Q^T D^-1 Q on vectors of sum zero, c = E - 1."""
         n, k, c = self.n, self.k, math.expm1(self.epsilon)
         return c**2 * k * (n - k) / ((n + c * k) ** 2 * (n - 1))
 
@@ -89,22 +89,25 @@ class SubsetSelection(SupportOracle):
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         return f"{self.k} of {self.n} values"
 
     @property
     def own(self) -> float:
-        """p."""
+        """Probability p that a report supports the user's own value."""
         return self.p
 
     @property
     def other(self) -> float:
-        """(k - p)/(n - 1)."""
+        """Probability q = (k - p)/(n - 1) that a report supports a given other value."""
         return (self.k - self.p) / (self.n - 1)
 
     @property
     def pairs(self) -> Pairs:
-        """Those of a set of fixed size; with two values there are none apart from u, and any number will do."""
+        """Joint support of two values by a set of fixed size k.
+
+        With n = 2 no two values differ from u, so that `apart` and `gain` are arbitrary.
+        """
         n, k, p = self.n, self.k, self.p
         others = max(1, n - 2)
         apart = (p * (k - 1) * (n - k) + (1 - p) * k * (others - k + 1)) / ((n - 1) * others)
@@ -154,7 +157,7 @@ class SubsetSelection(SupportOracle):
     def _draw(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the reports of a block of users."""
         share = self.k / self.n
-        if share < 1 / 8:  # a value to take away is hard to find, so that few shall have to be
+        if share < 1 / 8:  # surplus ones are slow to find at random, so draw fewer than k and add the rest
             share = max(0.0, self.k - 3 * math.sqrt(self.k)) / self.n
         packed = bernoulli(len(values), self.n, share, rng)
         put(packed, values, rng.random(len(values)) < self.p)

@@ -13,7 +13,7 @@ from stratagem.strategies.linear_protocol import LinearProtocol
 
 @dataclass(frozen=True)
 class Pairs:
-    """How two values are in a random set S together, for different values u (the own one), i and j."""
+    """Joint probabilities of values in a random set S, for different values u (the user's own), i and j."""
 
     apart: float
     """h = Pr[i in S, j not in S | u]."""
@@ -26,7 +26,7 @@ class Pairs:
 
 
 def independent(n: int, p: float, q: float) -> Pairs:
-    """Return the pairs of a set of pairwise independent members among n values."""
+    """Return the `Pairs` of pairwise independent members among n values: the own with p, others with q."""
     return Pairs(q * (1 - q), q, p * (1 - p) + (n - 1) * q * (1 - q), 1 - p - q)
 
 
@@ -58,14 +58,14 @@ class SupportOracle(LinearProtocol):
     @property
     @abstractmethod
     def pairs(self) -> Pairs:
-        """How the values in S depend on one another."""
+        """Joint probabilities of the values in S."""
 
     @abstractmethod
     def supports(self, reports: np.ndarray) -> np.ndarray:
         """Return the number of reports that support each value, (n,).
 
         Raises:
-            ValueError: for what no client sends.
+            ValueError: for a report that no client sends.
         """
 
     @property
@@ -77,7 +77,7 @@ class SupportOracle(LinearProtocol):
     @property
     @final
     def unseen(self) -> np.ndarray:
-        """No directions (n x 0)."""
+        """Empty basis (n x 0): every direction of the data vector is estimated."""
         return np.zeros((self.domain_size, 0))
 
     @final
@@ -117,7 +117,7 @@ class SupportOracle(LinearProtocol):
         return (totals[1:] - self.other * totals[0]) / (self.own - self.other)
 
     def _coefficients(self) -> tuple[float, float, float, float]:
-        """Return z, y, w and r."""
+        """Return the coefficients z, y, w and r of the second moments of a score."""
         d, pairs = self.own - self.other, self.pairs
         sums, mixed = 1 + pairs.size_variance / d**2, 1 + pairs.size_gain / d
         return sums, pairs.apart / d**2, mixed, (1 - 2 * pairs.gain) / d

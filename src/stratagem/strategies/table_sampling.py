@@ -14,14 +14,14 @@ from stratagem.strategies.subset_selection import SubsetSelection
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableSampling:
-    """A table is drawn by its type and placed at random; the user's cell is told by subset selection.
+    """A mechanism that draws a table at random and reports the user's cell of it by subset selection.
 
-    Permutations of the values of an attribute leave this as it is. So the information matrix M has one
-    eigenvalue for each type l of characters, with e_t that of the oracle of table t:
+    Permutations of the values of an attribute do not change it. So the information matrix M has one
+    eigenvalue for each type l of characters, with e_t the eigenvalue of the oracle of table t:
 
         m_l = sum_t share_t prod_g C(t_g, l_g)/C(|g|, l_g) e_t.
 
-    It has an accuracy and a measured epsilon; a client needs far fewer reports: see `JuntaStrategy`.
+    Its accuracy and epsilon are known, but it has too many reports for a client: see `JuntaStrategy`.
     """
 
     sizes: tuple[int, ...]
@@ -42,7 +42,7 @@ class TableSampling:
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss: the largest of the oracles', for the table is drawn without a look at the value."""
+        """Measured privacy loss: the largest epsilon of an oracle; the table does not depend on the value."""
         return max(oracle.epsilon for oracle in self.oracles)
 
     @property
@@ -52,12 +52,12 @@ class TableSampling:
 
     @property
     def outputs(self) -> None:
-        """Not counted: sets of cells are too many."""
+        """None: the possible reports are not counted, because there are too many sets of cells."""
         return None
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         largest = max(self.oracles, key=lambda oracle: oracle.n)
         many = sum(prod(map(comb, map(len, self.groups), table)) for table in self.tables)
         return f"1 of {many} tables, at most {largest.report}"
@@ -79,7 +79,7 @@ class TableSampling:
 def shares_by_cost(
     energies: np.ndarray, held: np.ndarray, strengths: np.ndarray, many: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the probabilities of tables, in proportion to the square root of what each costs (T,).
+    """Return the probabilities of the types of tables (T,), proportional to square roots of their costs.
 
     Characters cost their sum of v over the eigenvalue of a table's information; the tables that hold them
     share that cost.

@@ -14,7 +14,7 @@ from stratagem.strategies.pattern import Pattern
 from stratagem.strategies.strategy import MatrixStrategy
 
 OUTPUTS = 1 << 53
-"""Most reports: whole numbers up to here are exact in every language."""
+"""Largest number of reports: whole numbers up to 2^53 are exact in every language."""
 DENSE = 1 << 25
 """Entries of the largest matrix that is written out."""
 WEIGHT_ERROR = 1e-12
@@ -42,7 +42,7 @@ class TranslationStrategy(ABC):
     cycles: tuple[int, ...]
     """Lengths of the cycles that the attributes lie on, or of the one that the cells lie on."""
     groups: tuple[tuple[int, ...], ...]
-    """A partition of the attributes; those of a group have one cycle."""
+    """Partition of the attributes; attributes of one group have cycles of equal length."""
     patterns: tuple[Pattern, ...]
     weights: np.ndarray
     """w (B,): the probability that a report comes from each pattern."""
@@ -86,13 +86,13 @@ class TranslationStrategy(ABC):
     @final
     @cached_property
     def placements(self) -> tuple[int, ...]:
-        """In how many ways the axes of each pattern can be placed, those of all its multiples."""
+        """Number of placements of each pattern's axes, times the number of its multiples."""
         return tuple(pattern.multiples * math.prod(self._radices(pattern)) for pattern in self.patterns)
 
     @final
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """The first output of each pattern, and the number of all."""
+        """First output of each pattern, followed by the number of all outputs."""
         offsets = [0]
         for pattern, placements in zip(self.patterns, self.placements, strict=True):
             offsets.append(offsets[-1] + placements * pattern.cells)
@@ -114,7 +114,7 @@ class TranslationStrategy(ABC):
     @final
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Number of points of each cycle that have user types: the sizes, or that of the domain on one cycle."""
+        """Number of points in use on each cycle: the attribute sizes, or n if there is only one cycle."""
         return self.sizes if len(self.cycles) > 1 else (self.domain_size,)
 
     @final
@@ -164,7 +164,9 @@ class TranslationStrategy(ABC):
 
     @final
     def cells(self, b: int, local: np.ndarray, users: np.ndarray) -> np.ndarray:
-        """Return the cell of T_b, so that of its multiple divided by r^i, which users have in outputs of pattern b.
+        """Return the cell of T_b that decides the probability of each output of pattern b for a user, (N,).
+
+        For the multiple r^i T_b it is the user's cell divided by r^i.
 
         Args:
             b: the pattern.
@@ -177,7 +179,7 @@ class TranslationStrategy(ABC):
 
     @final
     def by_pattern(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each pattern b that occurs with the places of its outputs."""
+        """Yield each pattern b that occurs, and the positions of its outputs in the array."""
         owner = np.searchsorted(np.array(self.offsets[1:]), outputs, side="right")
         order = np.argsort(owner, kind="stable")
         ends = np.cumsum(np.bincount(owner, minlength=len(self.patterns)))
@@ -217,7 +219,7 @@ class TranslationStrategy(ABC):
         return pattern.divided(np.asarray(np.ravel_multi_index(tuple(around), pattern.sizes)), multiple)
 
     def _draw(self, b: int, places: np.ndarray, users: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw outputs of pattern b, less its offset, by rejection: as many rounds for every user type."""
+        """Draw outputs of pattern b, less its offset, by rejection; the number of rounds reveals no type."""
         pattern = self.patterns[b]
         inside = pattern.inside.ravel()
         local, waiting = np.empty(len(users), dtype=np.int64), np.arange(len(users))
@@ -230,7 +232,7 @@ class TranslationStrategy(ABC):
         return local
 
     def _radices(self, pattern: Pattern) -> list[int]:
-        """Return how many attributes each axis may still choose from."""
+        """Return the number of attributes that earlier axes leave to each axis of a pattern."""
         left = [len(group) for group in self.groups]
         radices = []
         for group in pattern.axes:
@@ -239,7 +241,7 @@ class TranslationStrategy(ABC):
         return radices
 
     def _attributes(self, pattern: Pattern, digits: list[np.ndarray]) -> np.ndarray:
-        """Return the attributes (N, axes) that ranks among those left stand for."""
+        """Return the attributes (N, axes) of given ranks among the attributes that earlier axes leave."""
         places = np.stack(digits, axis=1)
         attributes = np.empty_like(places)
         for t, group in enumerate(pattern.axes):

@@ -166,7 +166,7 @@ class TwoLevelStrategy(Strategy):
 
 
 def mixture(one: TwoLevelStrategy, two: TwoLevelStrategy, share: float) -> TwoLevelStrategy:
-    """Return the strategy that follows `two` with a probability and `one` otherwise, equal rows added up."""
+    """Return the strategy that uses `two` with probability `share`, else `one`; equal patterns are merged."""
     rows = np.concatenate([one.patterns, two.patterns])
     patterns, place = np.unique(rows, axis=0, return_inverse=True)
     theta = np.concatenate([(1 - share) * one.theta, share * two.theta])

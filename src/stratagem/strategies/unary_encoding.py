@@ -17,7 +17,7 @@ from stratagem.strategies.two_level import DENSE
 from stratagem.strategies.user_type import check_counts, check_values
 
 LARGEST = 1 << 24
-"""User types of the largest domain."""
+"""Largest number of user types."""
 BLOCK = 1 << 12
 """Reports that are drawn together."""
 
@@ -45,7 +45,7 @@ class UnaryEncoding(SupportOracle):
     __repr__ = brief
 
     n: int
-    """User types."""
+    """Number n of user types."""
     p: float
     q: float
 
@@ -72,22 +72,22 @@ class UnaryEncoding(SupportOracle):
 
     @property
     def report(self) -> str:
-        """What one user sends."""
+        """Description of what one user sends, in a few words."""
         return f"{self.n} bits"
 
     @property
     def own(self) -> float:
-        """p."""
+        """Probability p that the bit of the user's own value is one."""
         return self.p
 
     @property
     def other(self) -> float:
-        """q."""
+        """Probability q that the bit of a given other value is one."""
         return self.q
 
     @property
     def pairs(self) -> Pairs:
-        """Those of independent bits."""
+        """Joint support of two values, whose bits are independent."""
         return independent(self.n, self.p, self.q)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -101,11 +101,11 @@ class UnaryEncoding(SupportOracle):
         return packed
 
     def supports(self, reports: np.ndarray) -> np.ndarray:
-        """Return the sums of every bit."""
+        """Return the number of reports in which each bit is one, shape (n,)."""
         return column_sums(check_packed(reports, self.n), self.n)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the totals: for every bit a binomial of its owners and one of all others."""
+        """Draw the totals: for every bit a binomial of the users of that type and one of all others."""
         x = check_counts(x, self.n)
         total = x.sum()
         ones = rng.binomial(x, self.p) + rng.binomial(total - x, self.q)

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield every user type that occurs with the places of its users, found by one radix sort."""
+    """Yield every user type that occurs and the positions of its users, found by one radix sort."""
     order = np.argsort(values.astype(np.min_scalar_type(domain_size)), kind="stable")
     ends = np.cumsum(np.bincount(values, minlength=domain_size))
     for u, (first, last) in enumerate(pairwise((0, *ends.tolist()))):

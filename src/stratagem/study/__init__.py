@@ -1,1 +1,1 @@
-"""Studies: a workload and a budget in, the best strategy with its certificate out, beside everything published."""
+"""Studies: the best strategy for a workload and a budget, its certificate, and its published rivals."""

@@ -9,9 +9,9 @@ from stratagem.screen import ROWS, WIDTH
 
 
 def aligned(table: Sequence[Sequence[str]], words: int = 1, most: int = ROWS) -> list[str]:
-    """Return the lines of a table whose first columns hold words, to the left, and the others numbers.
+    """Return the lines of an aligned text table: its first columns hold words, aligned left, the others numbers.
 
-    What a screen does not hold is left out: columns from the right, rows after the first `most`.
+    What does not fit a screen is left out: columns from the right, and rows after the first `most`.
     """
     left_out = len(table) - 1 - most
     table = [row[: _columns(table)] for row in table[: most + 1]]

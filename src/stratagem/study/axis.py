@@ -14,7 +14,7 @@ EPSILON, DOMAIN = "epsilon", "domain size"
 def along(
     workload: Workload | Sequence[Workload], epsilon: float | Sequence[float]
 ) -> tuple[str, list[tuple[Workload, float]]]:
-    """Return what changes along the axis, and the workload and budget at every place of it.
+    """Return the name of the axis, and the workload and budget at every place on it.
 
     Raises:
         ValueError: if none or both are sequences, one is empty, or a budget is out of range.
@@ -34,12 +34,12 @@ def along(
 
 
 def place(axis: str, workload: Workload, epsilon: float) -> float:
-    """Return where a workload and budget stand on the axis."""
+    """Return the value on the axis for a workload and a budget: its epsilon or its domain size."""
     return epsilon if axis == EPSILON else workload.domain_size
 
 
 def _several(given: Iterable, what: str) -> list:
-    """Return a nonempty list."""
+    """Return the sequence as a list, which must not be empty."""
     items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
     if not items:
         raise ValueError(f"{given!r} was given as {what}: give at least one in a list")

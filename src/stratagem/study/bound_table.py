@@ -1,4 +1,4 @@
-"""Lower bounds along a line of budgets or of domains, each beside the best."""
+"""Tables of lower bounds along several budgets or several domains, each compared with the best bound."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from stratagem.solvers import Auto, Callback, Solver
 
 FOUND = "strategy found"
-"""Its name among the bounds."""
+"""Name under which the objective of the strategy found is listed beside the bounds."""
 TIGHT = 1e-3
-"""Distance from the optimum, or from the strategy found, at which tightening is content."""
+"""Relative gap to the optimum, or to the strategy found, at which the search for a tighter bound stops."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class BoundPoint:
     epsilon: float
     bounds: Bounds
     objective: float | None = None
-    """That of the strategy found; None if none was looked for."""
+    """Objective of the strategy found; None if no strategy was searched for."""
 
     @property
     def found(self) -> dict[str, float]:
-        """The objective of the strategy found by its name among the bounds, if there is one."""
+        """The objective of the strategy found under the name `FOUND`; empty if no strategy was searched for."""
         return {} if self.objective is None else {FOUND: self.objective}
 
 
@@ -55,7 +55,7 @@ class BoundSweep:
     """What changes from one place to the next: epsilon or domain size."""
     points: tuple[BoundPoint, ...]
     complete: bool = True
-    """Whether all that was asked for is here; a search ended by hand ends the sweep."""
+    """Whether every place asked for was computed; False if the user stopped the search."""
 
     @property
     def places(self) -> tuple[float, ...]:
@@ -63,9 +63,9 @@ class BoundSweep:
         return tuple(place(self.axis, one.workload, one.epsilon) for one in self.points)
 
     def ratios(self) -> dict[str, list[float | None]]:
-        """Return every bound over the best one of its place, by name, None where it was not computed.
+        """Return each bound divided by the best bound of the same place, by name; None where it was not computed.
 
-        Where strategies were looked for, their objective over the best bound comes last.
+        Where strategies were searched for, their objective divided by the best bound comes last.
         """
         known = [one.bounds.known() | one.found for one in self.points]
         names = dict.fromkeys(name for values in known for name in values if name != FOUND)
@@ -79,7 +79,7 @@ class BoundSweep:
 
     @property
     def solved(self) -> bool:
-        """Whether strategies were looked for."""
+        """Whether strategies were searched for."""
         return bool(self.points[0].found)
 
     def records(self) -> list[dict[str, object]]:
@@ -168,7 +168,7 @@ def _solved(
     objective: str,
     prior: ArrayLike | None,
 ) -> tuple[BoundPoint, bool]:
-    """Return the bounds beside the strategy found, and whether the search was ended by hand."""
+    """Return the bounds with the objective of the strategy found, and whether the user stopped the search."""
     from stratagem.study.optimisation import (  # compiled code, which bounds do not need
         ENDED_BY_HAND,
         optimise,

@@ -1,4 +1,4 @@
-"""One workload over many privacy budgets, each solution the start of the next."""
+"""Solutions for one workload over several privacy budgets, where each search starts from the previous solution."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def path(
 ) -> tuple[Solution, ...]:
     """Return a certified solution for every budget, in the order given.
 
-    Random fields alone come close to the optimum while patterns are large sets. At high budgets they are
-    small, hard to guess and change little with epsilon: there those of the budget below join the first ones.
+    At low budgets the patterns are large sets, and random fields alone come close to the optimum. At high
+    budgets the patterns are small, hard to guess and change little with epsilon. Each search therefore starts
+    with the patterns of the solution at the next lower budget as well.
 
     Raises:
         ValueError: if there is no budget or one is out of range, and as `optimise`.

@@ -46,22 +46,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALPHA = 0.01
-"""Normalised variance at which sample complexities are stated."""
+"""Normalised variance for which sample complexities are stated."""
 COMPARED = 2048
-"""User types up to which a comparison sets up every published mechanism: minutes."""
+"""Largest number of user types for which a comparison sets up every published mechanism, which takes minutes."""
 DETAILED = 4096
-"""User types up to which the bound for given data is computed: a minute."""
+"""Largest number of user types for which the bound for given data is computed, which takes a minute."""
 USERS = ("users needed", "least accurate")
 HEADINGS = ("mechanism", "parameters", "objective", "over bound", *USERS, "report")
 ON_DATA = ("mechanism", "parameters", "error", "of users", "over bound", *USERS, "report")
-"""Headings of a comparison on data."""
+"""Headings of the table of a comparison on a data vector."""
 NEEDED = (
     "users needed: for a standard error of 1 % of the users, root mean square over the queries;\n"
     "least accurate: for every single answer; both if everybody had the least favourable type"
 )
 
 WIDE, PARAMETERS = ("worst case", "report"), 13
-"""Columns that a screen has no room for beside the users needed, and the letters that parameters get there."""
+"""Columns that are left out on a screen, in favour of the users needed, and the most letters shown of the
+parameters."""
 
 
 @dataclass(frozen=True)
@@ -78,25 +79,26 @@ class Comparison:
     rows: tuple[Row, ...]
     bounds: Bounds
     fewest_users: float
-    """No unbiased epsilon-LDP strategy (delta = 0) needs fewer users for worst-case normalised variance 0.01."""
+    """Lower bound on the users that any unbiased epsilon-LDP strategy (delta = 0) needs for worst-case
+    normalised variance 0.01."""
     compared: Mapping[str, Solution | Contender] = field(repr=False)
-    """What the rows are about, by mechanism."""
+    """The solution and the published mechanisms that the rows describe, by the name of the mechanism."""
     users: int | None = None
-    """Users in the data; None without data."""
+    """Number of users in the data; None without data."""
     least_error: float | None = None
-    """No epsilon-LDP strategy (delta = 0) with unbiased answers has a smaller expected error on the data, not
-    even one made for exactly these; None without data."""
+    """Lower bound on the expected error on the data (in users) of any epsilon-LDP strategy (delta = 0) with
+    unbiased answers, even one optimised for exactly these data; None without data."""
 
     @staticmethod
     def of(solution: Solution) -> Comparison:
-        """Set a solution beside the baselines that it was measured against."""
+        """Return the comparison of a solution with the baselines that were ranked for it."""
         return Comparison._of(solution.aim, solution.epsilon, solution.bounds, solution.baselines, solution)
 
     @staticmethod
     def published(aim: Objective, epsilon: float) -> Comparison:
-        """Set the baselines beside the bounds, without a search.
+        """Return the comparison of the baselines with the bounds, without a search for a strategy.
 
-        Beyond 512 user types without the baselines whose tables grow with the domain.
+        Beyond 512 user types it leaves out the baselines whose tables grow with the domain.
         """
         contenders = rank_affordable(aim.workload, epsilon, aim, invariant=aim.plain)
         return Comparison._of(aim, epsilon, aim.bounds(epsilon), contenders)

@@ -1,4 +1,4 @@
-"""One line of a comparison: a mechanism and what it costs."""
+"""One row of a comparison: a mechanism, its error and what one user sends."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Row:
     sample_complexity: float
     """Users needed for worst-case normalised variance 0.01, the measure of the literature."""
     epsilon: float
-    """Measured from the probabilities."""
+    """Epsilon of the mechanism as measured from its probabilities."""
     outputs: int | None
     """Number of possible reports; None for a protocol, whose reports are sets, hashes or real vectors."""
     report: str
     """What one user sends, in a few words."""
     delta: float = 0.0
-    """Probability outside of epsilon; 0 for pure epsilon-LDP."""
+    """Probability with which the loss may exceed epsilon; 0 for pure epsilon-LDP."""
     error: float | None = None
     """Expected error of an answer on the data, root mean square, in users; None without data."""
 
     @property
     def value(self) -> float:
-        """What it is ranked by: the error on data, the objective without."""
+        """The number that rows are sorted by: the error on the data, or the objective without data."""
         return self.objective if self.error is None else self.error
 
     @property

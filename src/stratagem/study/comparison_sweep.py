@@ -1,4 +1,4 @@
-"""Comparisons along a line of budgets or of domains."""
+"""Comparisons along several budgets or several domains."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Sweep:
     """What changes from one comparison to the next: epsilon or domain size."""
     comparisons: tuple[Comparison, ...]
     complete: bool = True
-    """Whether all that was asked for is here; a search ended by hand ends the sweep."""
+    """Whether every place asked for was computed; False if the user stopped the search."""
 
     @property
     def places(self) -> tuple[float, ...]:
@@ -168,12 +168,12 @@ class Sweep:
 
 
 def _least(comparison: Comparison) -> float:
-    """Return the least variance of an answer that the bound leaves; no least accurate answer has less."""
+    """Return the lower bound on the mean variance of an answer per user; the least accurate answer has no less."""
     return comparison.fewest_users * ALPHA
 
 
 def _flat(record: dict[str, object]) -> dict[str, object]:
-    """Return a record with the values of an inner one beside the others."""
+    """Return a flat record, in which the entry `key` of an inner record `name` is called name_key."""
     flat = {}
     for name, value in record.items():
         flat |= (

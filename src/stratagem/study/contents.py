@@ -1,4 +1,4 @@
-"""Everything that has a name: workloads, solvers, mechanisms, post-processings and bounds, each with its reference."""
+"""The list of everything named: workloads, solvers, mechanisms, post-processings and bounds, with references."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from stratagem.file.toml import nearest
 
 @dataclass(frozen=True)
 class Item:
-    """Something with a name."""
+    """A named workload, solver, mechanism, post-processing or bound, with its reference."""
 
     name: str
     title: str
     reference: str
-    """As text for people."""
+    """The reference as readable text."""
     keys: tuple[str, ...]
     """BibTeX keys of the literature that the reference cites."""
 
     @staticmethod
     def of(name: str, title: str, reference: str) -> Item:
-        """Take a reference that cites literature as @key."""
+        """Return the item for a reference that cites literature as @key."""
         return Item(name, title, readable(reference), cited(reference))
 
 
 def contents() -> dict[str, tuple[Item, ...]]:
-    """Return all that has a name, by kind."""
+    """Return all named items by kind: workloads, solvers, mechanisms, post-processings and bounds."""
     shelves = {kind: [entry(kind, name) for name in names(kind)] for kind in KINDS}
     return {
         **{

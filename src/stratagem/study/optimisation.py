@@ -1,4 +1,4 @@
-"""The one verb: optimise a strategy for a workload and a privacy budget."""
+"""The function `optimise`: find the best strategy for a workload and a privacy budget."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import line
 
 ROUNDING = 1e-9
-"""Room between an objective and a bound that rounding may use up, relative to the bound or to tr V/n."""
+"""Largest amount by which rounding may put an objective below a bound, relative to the bound or to tr V/n."""
 
 CERTIFIED, PATIENCE = 0.01, (1.0, 60.0)
-"""Gap between objective and bound above which a tighter bound is sought, and the seconds it may take: twice
-as long as everything before, within these limits."""
+"""Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
+for that search. It may take twice as long as everything before it, within these limits."""
 
 UNBEATEN = "a published mechanism, and nothing that was found is better"
-"""The reason for a baseline."""
+"""Text that a solution gives as its reason for returning a published mechanism."""
 
 BREAKDOWN = (UnsupportedWorkloadError, FloatingPointError, np.linalg.LinAlgError)
-"""What a search raises where double precision cannot hold its strategies."""
+"""Exceptions that a search raises when it meets a strategy that double precision cannot represent."""
 
 ENDED_BY_HAND = (Status.INTERRUPTED, Status.STOPPED)
 FINAL = (*ENDED_BY_HAND, Status.SETTLED)
-"""How a search ends without a word about bounds that are still to be tightened."""
+"""Statuses of a search that are reported as they are, whatever the gap."""
 
 
 def optimise(
@@ -145,11 +145,11 @@ def optimise(
 
 @dataclass(frozen=True, eq=False)
 class _Best:
-    """The strategy to return, who made it and what it is worth."""
+    """The strategy to return, with its accuracy, its objective and the name of its solver or baseline."""
 
     strategy: Strategy | TranslationStrategy
     prior: np.ndarray | None
-    """The prior of its reconstruction."""
+    """Prior of the reconstruction that belongs to the strategy, of shape (n,); None for 1/n."""
     accuracy: Accuracy
     objective: float
     maker: str
@@ -157,14 +157,14 @@ class _Best:
 
 
 class _Fallback(NamedTuple):
-    """A baseline that has finitely many outputs, as a solution must."""
+    """A published mechanism with finitely many outputs, returned where the search finds nothing better."""
 
     contender: Contender
     strategy: Strategy | TranslationStrategy
 
 
 def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
-    """Refuse a solver that knows the average over user types alone where more is asked for."""
+    """Refuse a solver that knows only the average over user types if a prior or another objective is asked for."""
     if not (aim.plain or isinstance(solver, Auto | Certified | FewQueries | None)):
         asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
         raise ValueError(
@@ -174,7 +174,7 @@ def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
 
 
 def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> Choice:
-    """Return the solver to run and the reason for it; the largest variance has no symmetric solver yet."""
+    """Return the solver to run and the reason for it; a minimax objective never gets a symmetric one by default."""
     if isinstance(solver, Auto | None):
         auto = solver or Auto()
         choice = auto.dense(problem) if isinstance(aim, Minimax) else auto.select(problem)
@@ -186,7 +186,7 @@ def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> C
 
 
 def _ranking(solver: Solver) -> Callable[[Workload, float, Objective], tuple[Contender, ...]]:
-    """Return how the published mechanisms that a solver is held against are ranked."""
+    """Return the function that ranks the published mechanisms with which the result of this solver is compared."""
     match solver:
         case Junta() | Orbit():
             return rank_invariant
@@ -196,7 +196,7 @@ def _ranking(solver: Solver) -> Callable[[Workload, float, Objective], tuple[Con
 
 
 def _most(solver: Solver | Auto | None) -> int | None:
-    """Return the largest number of outputs that was asked for."""
+    """Return the largest number of outputs that the solver may use; None without a limit."""
     match solver:
         case Auto(outputs=most) | Certified(outputs=most) | ProjectedGradient(outputs=most):
             return most
@@ -204,9 +204,9 @@ def _most(solver: Solver | Auto | None) -> int | None:
 
 
 def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | None:
-    """Return the best baseline of at most so many outputs; the best of all strategies if none has so few.
+    """Return the best baseline with at most `most` outputs, or the best finite one if none has so few.
 
-    None where no published mechanism was set up, as on domains too large for their tables.
+    Return None if no published mechanism but table sampling was set up, as on very large domains.
     """
     finite = [
         _Fallback(one, one.strategy)
@@ -224,7 +224,7 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | 
 
 
 def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search:
-    """Return what a search finds, nothing if it meets strategies that double precision cannot evaluate."""
+    """Return the result of a search, empty if double precision cannot evaluate a strategy that it meets."""
     try:
         return search(solver, problem, on_step)
     except BREAKDOWN:
@@ -232,7 +232,7 @@ def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search
 
 
 def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
-    """Return whether a baseline that may be returned attains the bound, so that no search can find better."""
+    """Return whether a baseline with few enough outputs attains the bound, so that no search can improve on it."""
     fits = most is None or fallback.strategy.outputs <= most
     return fits and relative_gap(fallback.contender.objective, bounds.best) <= ROUNDING
 
@@ -240,7 +240,7 @@ def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
 def _best(
     aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback | None
 ) -> _Best:
-    """Return what the search found, or the best baseline where that is no worse."""
+    """Return the strategy found by the search, or the best baseline if its objective is lower."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
     ended = found.status if found.status in FINAL else late
     searched = _searched(aim, problem, solver, found)
@@ -259,7 +259,7 @@ def _best(
 
 
 def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -> _Best | None:
-    """Return what the search found, None where that is nothing or cannot answer the workload."""
+    """Return the strategy found by the search; None if there is none or it cannot be evaluated on the workload."""
     if found.best is None:
         return None
     prior = found.best.found.prior if isinstance(found.best, SaddleState) else aim.prior
@@ -273,21 +273,21 @@ def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -
 
 
 def _mixture(found: Search) -> np.ndarray | None:
-    """Return the adversary's best play, the even one before it moved, None without an adversary."""
+    """Return the adversary's best weights, or uniform ones before its first step; None without an adversary."""
     if not isinstance(found.best, SaddleState):
         return None
     return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))
 
 
 def _verdict(status: Status, gap: float, wanted: float) -> Status:
-    """Say whether the gap asked for was met, by whatever strategy and bound; 0 asks for none."""
+    """Return the status that says whether the gap asked for was reached; wanted = 0 asks for none."""
     if wanted == 0 or status in FINAL:
         return status
     return Status.OPTIMAL if gap <= wanted else Status.GAP_MISSED
 
 
 def certify(solution: Solution) -> None:
-    """Refuse to return what the mathematics rules out.
+    """Refuse a solution that breaks its privacy budget or whose objective is below a lower bound.
 
     Raises:
         ArithmeticError: if the strategy breaks its budget, or its objective is below a bound.

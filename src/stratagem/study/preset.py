@@ -1,4 +1,4 @@
-"""Named solvers: a catalogue entry names a class, its other keys are fields of that class."""
+"""Named solvers: each catalogue entry names a solver class and values for its fields."""
 
 from __future__ import annotations
 

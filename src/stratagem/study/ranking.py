@@ -1,4 +1,4 @@
-"""Every published baseline at its best on a workload, evaluated once for all who compare with it."""
+"""Rankings of the published baselines on a workload, each baseline tuned to its lowest objective."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ from stratagem.strategies import JuntaStrategy, Randomiser, TableSampling, Trans
 from stratagem.workloads import Workload
 
 OPTIMISED = "optimised"
-"""Name of the strategy that was found, among those of the baselines; no baseline may take it."""
+"""Name of the strategy found by the search in a list of mechanisms; no baseline may have it."""
 
 RANKED = 512
-"""User types up to which a search by symmetry is held against every published mechanism: half a minute."""
+"""Largest number of user types for which a symmetric strategy is compared with every published mechanism
+(half a minute)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Contender:
     objective: float
     workload: Workload
     prior: np.ndarray | None = None
-    """The prior of its reconstruction (n,); None for 1/n."""
+    """Prior of its reconstruction, of shape (n,); None for 1/n."""
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -164,7 +165,7 @@ def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = N
 def rank_affordable(
     workload: Workload, epsilon: float, aim: Objective, *, invariant: bool
 ) -> tuple[Contender, ...]:
-    """Return the baselines that take half a minute at most, for a strategy that nobody searched for here.
+    """Return the baselines that take at most half a minute, to compare with a strategy read from a file.
 
     `invariant` says whether that is one of translates, which the average over user types alone is known of.
     """

@@ -1,4 +1,4 @@
-"""How few outputs cost how much accuracy: the gap against the size of a report."""
+"""The trade-off between accuracy and report size: the gap to the bound against the number of outputs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MULTIPLES = (2, 4, 8, 16, 32)
-"""Outputs for each user type where none are given."""
+"""Numbers of outputs per user type that are tried where none are given."""
 ROUNDS = 4
-"""Rounds of the search at each smaller number of outputs, which starts from the rows of the largest."""
+"""Rounds of the search at each smaller number of outputs; each search starts from the rows of the largest one."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TradePoint:
 
     @property
     def bits(self) -> float:
-        """Size of a report, log2 m."""
+        """Size of a report in bits, log2 m."""
         return math.log2(self.outputs)
 
 

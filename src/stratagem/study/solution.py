@@ -1,4 +1,4 @@
-"""The answer of an optimisation: a strategy with its certificate."""
+"""The result of an optimisation: a strategy with its certificate."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Solution:
     __repr__ = brief
 
     aim: Objective
-    """What was asked for: the workload and how the variances of its answers add up."""
+    """The objective that was minimised: the workload and how the variances of its answers are combined."""
     epsilon: float
-    """The budget that was asked for; `strategy.epsilon` is what was measured."""
+    """The budget asked for; `strategy.epsilon` is the epsilon measured from the probabilities."""
     strategy: Strategy | TranslationStrategy
     accuracy: Accuracy
     """Exact variances of the strategy on the workload."""
@@ -49,7 +49,7 @@ class Solution:
     status: Status
     """How the search ended and what to do about it."""
     solver: str
-    """Name of the solver, or of the published mechanism that no search beat."""
+    """Name of the solver, or of the published mechanism where the search found nothing better."""
     reason: str
     """Why this solver was run."""
     seconds: float
@@ -72,7 +72,7 @@ class Solution:
 
     @property
     def per_type(self) -> bool:
-        """Whether objective and bounds are stated per user type, L/n, because nobody can count the domain."""
+        """Whether objective and bounds are stated per user type (L/n), as on domains of more than 2^53 types."""
         return not self.workload.counted
 
     @property
@@ -244,7 +244,7 @@ class Solution:
         return html_table(f"{self.solver}: {self.status}", ("strategy", "value"), rows)
 
     def __str__(self) -> str:
-        """Say in a few lines what was found and how good it is."""
+        """Return a few lines with the strategy found and its certificate."""
         return (
             f"{count_text(self.strategy.outputs)} outputs for {count_text(self.workload.domain_size)} user types, "
             f"measured epsilon {self.strategy.epsilon:.6g}\n"

@@ -59,17 +59,17 @@ class AllRange(Workload):
 
     @property
     def symmetry(self) -> None:
-        """None is known: the ends of the attribute differ from its middle."""
+        """None: no symmetry is known, because the ends of the attribute differ from its middle."""
         return None
 
     @property
     def spectrum(self) -> None:
-        """None: the values have an order."""
+        """None: permuting the values changes V, because they have an order."""
         return None
 
     @property
     def norms(self) -> Norms | None:
-        """In closed form for all ranges, from below for short ones of many values; None for those of few."""
+        """Norms in closed form for all ranges, lower bounds for short ranges of many values, else None."""
         n = self.domain.size
         if self.width == n:
             return all_range_norms(n)
@@ -105,7 +105,7 @@ class AllRange(Workload):
         return Query((Span(0, low, low + shorter),))
 
     def _start(self, shorter: int) -> int:
-        """Return how many ranges have at most so many values: the number of the first that has one more."""
+        """Return the number of ranges of at most `shorter` values, the index of the first longer range."""
         return shorter * self.domain.size - shorter * (shorter - 1) // 2
 
     def _answer(self, x: Array) -> Array:

@@ -34,7 +34,7 @@ class Attribute:
     name: str
     size: int
     labels: tuple[str, ...] = field(default=(), repr=False)
-    """The text of every value (size,), or none."""
+    """Text of every value, shape (size,); empty if the values have no labels."""
     edges: tuple[str, ...] = field(default=(), repr=False)
     """Numbers, dates or times as text (size + 1,), or none: value k is from edge k to below edge k + 1. After the
     text "other" in the place of the last edge, the last value is whatever lies in no bin."""
@@ -112,7 +112,7 @@ class Attribute:
 
 
 def _edge(text: str) -> float | str:
-    """Return the number that an edge is; dates and times are texts."""
+    """Return an edge as a number, or as text if it is a date or a time."""
     try:
         return float(text)
     except ValueError:

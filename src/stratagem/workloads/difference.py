@@ -1,4 +1,4 @@
-"""Workloads less their totals: what the answers about two users may differ by."""
+"""Workloads without their totals: queries less the multiple of the total that they contain."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from stratagem.workloads.workload import Array, Workload
 
 
 class Centred(NamedTuple):
-    """The Gram matrix of queries seen from p^perp, and what its rounding is relative to."""
+    """The centred Gram matrix of queries, with the diagonal that its rounding error is relative to."""
 
     gram: Array
-    """A V A^T (n x n), A = I - 1 p^T."""
+    """Centred Gram matrix A V A^T with A = I - 1 p^T, n x n."""
     own: Array
-    """V_uu (n,) of the queries that were centred."""
+    """Diagonal of V before centring, without queries for the total alone, shape (n,)."""
 
 
 def differences(workload: Workload, prior: np.ndarray | None = None) -> Workload | None:
@@ -67,6 +67,6 @@ def _explicit(rows: Array, workload: Explicit) -> Workload | None:
 
 
 def _centred(rows: Array, prior: np.ndarray | None) -> Array:
-    """Return rows less their means; equal entries leave exactly zero, because the first is subtracted before."""
+    """Return rows less their means; rows of equal entries become exactly zero."""
     rows = rows - rows[:, :1]
     return rows - (rows @ (uniform(rows.shape[1]) if prior is None else prior))[:, None]

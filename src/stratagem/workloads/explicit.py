@@ -31,7 +31,7 @@ class Explicit(Workload):
     rows: Array
     domain: Domain
     names: tuple[str, ...] = ()
-    """A name for every row, or none for any."""
+    """One name for every row; empty if the rows have no names."""
 
     def __post_init__(self):
         rows = _checked(self.rows)
@@ -64,17 +64,17 @@ class Explicit(Workload):
 
     @property
     def symmetry(self) -> None:
-        """None: the rows are not searched for one."""
+        """None: the rows are not searched for a symmetry."""
         return None
 
     @property
     def spectrum(self) -> None:
-        """None: the rows are not searched for one."""
+        """None: the rows are not searched for a symmetry."""
         return None
 
     @property
     def norms(self) -> None:
-        """None: the rows may be any."""
+        """None: arbitrary rows have no closed form."""
         return None
 
     def margins(self) -> Iterator[Margin]:

@@ -1,4 +1,4 @@
-"""What translations leave of queries that know an order of some attributes, on domains of any size."""
+"""Eigenvalues of Gram matrices averaged over translations, for queries about ordered attributes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import Array, Margin, Workload
 
 TABLES, QUERIES = 1 << 12, 1 << 26
-"""Most tables of queries that know an order, and most such queries, whose numbers are listed."""
+"""Largest number of tables, and of queries, about ordered attributes that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Queries W_o kron W_f of the table of a few attributes: W_f permutations leave as it is, W_o they may not."""
+    """Queries W_o kron W_f about the table of a few attributes, split by whether the order of values matters.
+
+    Permuting the values of an attribute leaves the Gram matrix of W_f unchanged, but may change that of W_o.
+    """
 
     ordered: tuple[int, ...]
-    """Attributes of W_o, rising."""
+    """Places of the attributes of W_o in the domain, ascending."""
     queries: tuple[Workload, ...]
     """The factors of W_o, each over the next few of its attributes."""
     free: tuple[int, ...]
-    """Attributes of W_f, rising."""
+    """Places of the attributes of W_f in the domain, ascending."""
     spectrum: Spectrum | None
     """The eigenvalues of W_f^T W_f over its size; None where it has no attributes."""
 
@@ -47,7 +50,7 @@ class Part:
 
     @property
     def attributes(self) -> tuple[int, ...]:
-        """All attributes, rising."""
+        """Places of all attributes of the table in the domain, ascending."""
         return tuple(sorted((*self.ordered, *self.free)))
 
     @property
@@ -61,7 +64,7 @@ class Part:
         return 1.0 if self.spectrum is None else self.spectrum.of(places)
 
     def gram(self) -> Array:
-        """Return W_o^T W_o over its size."""
+        """Return the Gram matrix W_o^T W_o divided by its size."""
         grams = [factor.gram() / factor.domain_size for factor in self.queries]
         return reduce(np.kron, grams, np.ones((1, 1))).astype(np.float64, copy=False)
 
@@ -83,11 +86,11 @@ class Harmonics:
     """
 
     plain: Spectrum
-    """Of the queries that know values as equal or not."""
+    """Spectrum of the queries whose Gram matrix does not change when values are permuted."""
     parts: tuple[Part, ...]
-    """The other queries."""
+    """Parts of the remaining queries, for which the order of some values matters."""
     ordered: tuple[int, ...]
-    """The attributes that some query knows an order of, rising."""
+    """Places of the attributes whose order of values matters to some query, ascending."""
     spectrum: Spectrum
     """v averaged over the characters of a type as well, all attributes of `parts` in groups of their own."""
 
@@ -109,7 +112,7 @@ class Harmonics:
 
 
 def harmonics(workload: Workload) -> Harmonics | None:
-    """Return the eigenvalues of the average of V/n, None where too many queries know an order.
+    """Return the eigenvalues of the average of V/n, None where too many queries depend on an order.
 
     Queries about tables are taken table by table, so that nothing is as large as the domain.
     """
@@ -130,7 +133,7 @@ def harmonics(workload: Workload) -> Harmonics | None:
 
 
 def _first(piece: Workload) -> list[Margin]:
-    """Return the tables that a piece asks about, one more than allowed at most."""
+    """Return the first tables that a workload asks about, at most one more than the limit."""
     return [margin for margin, _ in zip(piece.margins(), range(TABLES + 1), strict=False)]
 
 
@@ -153,7 +156,7 @@ def _averaged(plain: Spectrum, tables: dict[tuple[int, ...], Array], parts: Sequ
 def _tables(
     parts: Sequence[Part], ordered: tuple[int, ...], sizes: tuple[int, ...]
 ) -> dict[tuple[int, ...], Array]:
-    """Return the sum over the parts of v by the attributes touched."""
+    """Return the sum of v over the parts, one array for every set of attributes touched."""
     found: dict[tuple[int, ...], Array] = {}
     for part in parts:
         for free, own in product(subsets(part.free), subsets(part.ordered)):
@@ -173,7 +176,7 @@ def subsets(attributes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _pieces(workload: Workload) -> Iterator[Workload]:
-    """Yield workloads that are one of these in a stack, weighted; those with a spectrum whole."""
+    """Yield the parts of nested stacks with their weights; a workload with a spectrum is yielded whole."""
     if workload.spectrum is not None:
         yield workload
     elif isinstance(workload, Stack):

@@ -36,19 +36,19 @@ class Identity(Workload):
 
     @property
     def symmetry(self) -> tuple[int, ...]:
-        """All translations of the domain."""
+        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
         return self.domain.sizes
 
     @property
     def spectrum(self) -> Spectrum:
-        """1/n for every character."""
+        """Spectrum of V/n: eigenvalue 1/n at every character."""
         sizes = self.domain.sizes
         level = 1 / as_float(self.domain.size, "the number of cells")
         return Spectrum(sizes, by_size(sizes), len(sizes), lambda kind: level)
 
     @property
     def norms(self) -> Norms:
-        """By the eigenvalues."""
+        """Norms of W, from the eigenvalues of V."""
         return Norms.of(self.spectrum)
 
     def margins(self) -> Iterator[Margin]:

@@ -62,12 +62,12 @@ class Marginals(Workload):
 
     @property
     def symmetry(self) -> tuple[int, ...]:
-        """All translations of the domain."""
+        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
         return self.domain.sizes
 
     @property
     def spectrum(self) -> Spectrum:
-        """Sum over the tables that hold all attributes touched of 1/cells.
+        """Spectrum of V/n: the sum of 1/cells over the tables that hold all attributes touched.
 
         With l of the group's attributes touched that is prod_g a_g^-l_g sum_k e_(k - |l|)(1/a_i of the others).
         """
@@ -89,7 +89,7 @@ class Marginals(Workload):
 
     @property
     def norms(self) -> Norms:
-        """By the eigenvalues."""
+        """Norms of W, from the eigenvalues of V."""
         return Norms.of(self.spectrum)
 
     def gram_row(self) -> Array:
@@ -102,7 +102,7 @@ class Marginals(Workload):
         return row.reshape(-1)
 
     def margins(self) -> Iterator[Margin]:
-        """Yield the tables."""
+        """Yield one margin for every table."""
         start = 0
         for k in self.orders:
             for chosen in combinations(range(len(self.domain.sizes)), k):

@@ -1,4 +1,4 @@
-"""Queries about several attributes, asked about one whose values are the cells."""
+"""Workloads over several attributes, rewritten over one attribute whose values are the cells."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Merged(Workload):
 
     @property
     def symmetry(self) -> None:
-        """None: translations of the cells leave attributes."""
+        """None: translations of the cells change V in general."""
         return None
 
     @property
     def spectrum(self) -> None:
-        """None: the cells have no attributes."""
+        """None: permutations of the cells change V in general."""
         return None
 
     @property
     def norms(self) -> None:
-        """None: they are not looked for."""
+        """None: the norms are not computed."""
         return None
 
     def margins(self) -> Iterator[Margin]:

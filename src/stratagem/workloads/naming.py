@@ -26,11 +26,11 @@ class Naming:
 
     workload: Workload
     attributes: tuple[Attribute, ...]
-    """One for each attribute of the domain, in its order."""
+    """Descriptions of the attributes of the domain, in its order."""
 
     @staticmethod
     def of(workload: Workload, attributes: Sequence[Attribute] = ()) -> Naming:
-        """Return the names of a workload's queries; its own domain's where the attributes are of other sizes."""
+        """Return the names of a workload's queries; attributes whose sizes do not match are ignored."""
         fit = tuple(one.size for one in attributes) == workload.domain.sizes
         return Naming(workload, tuple(attributes) if fit else plain(workload.domain))
 

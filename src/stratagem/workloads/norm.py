@@ -1,4 +1,4 @@
-"""Nuclear norms of workloads: what spectral bounds are made of, without an eigendecomposition."""
+"""Nuclear norms of workloads, from which the spectral bounds follow, without an eigendecomposition."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class Norms:
-    """The total and the nuclear norms of W per user type, finite where nobody can count the domain."""
+    """The total and the nuclear norms of W per user type, finite on domains of any size."""
 
     total: float
-    """||W 1||^2/n^2."""
+    """Squared norm of the row sums over n^2, ||W 1||^2/n^2."""
     whole: float
-    """sum_i sigma_i(W)/n^(1/2)."""
+    """Nuclear norm of W over n^(1/2), sum_i sigma_i(W)/n^(1/2)."""
     centred: float
     """sum_i sigma_i(W P)/n^(1/2), P = I - 11^T/n."""
 
     @staticmethod
     def of(spectrum: Spectrum) -> Norms:
-        """Return them for a workload whose eigenvalues of V/n are known by type."""
+        """Return the norms of a workload whose eigenvalues of V/n are known by type."""
         roots = spectrum.multiplicities * np.sqrt(spectrum.values)
         return Norms(float(spectrum.values[0]), float(roots.sum()), float(roots[1:].sum()))
 
     def scaled(self, weight: float) -> Norms:
-        """Return those of weight W."""
+        """Return the norms of the workload with every query multiplied by `weight`."""
         size = abs(weight)
         return Norms(size**2 * self.total, size * self.whole, size * self.centred)
 

@@ -65,18 +65,18 @@ class Parity(Workload):
 
     @property
     def symmetry(self) -> tuple[int, ...]:
-        """All translations of the domain."""
+        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
         return self.domain.sizes
 
     @property
     def spectrum(self) -> Spectrum:
-        """1 for characters that touch at most `order` attributes."""
+        """Spectrum of V/n: eigenvalue 1 at characters that touch at most `order` attributes, else 0."""
         sizes = self.domain.sizes
         return Spectrum(sizes, by_size(sizes), self.order, lambda kind: float(sum(kind) <= self.order))
 
     @property
     def norms(self) -> Norms:
-        """By the eigenvalues."""
+        """Norms of W, from the eigenvalues of V."""
         return Norms.of(self.spectrum)
 
     def gram_row(self) -> Array:

@@ -45,17 +45,17 @@ class Prefix(Workload):
 
     @property
     def symmetry(self) -> None:
-        """None is known: the first value is in all prefixes, the last in one."""
+        """None: no symmetry is known, because the first value is in all prefixes and the last in one."""
         return None
 
     @property
     def spectrum(self) -> None:
-        """None: the values have an order."""
+        """None: permuting the values changes V, because they have an order."""
         return None
 
     @property
     def norms(self) -> Norms:
-        """In closed form at any n."""
+        """Norms of W in closed form, at any n."""
         return prefix_norms(self.domain.size)
 
     def margins(self) -> Iterator[Margin]:

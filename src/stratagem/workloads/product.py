@@ -43,30 +43,30 @@ class Product(Workload):
 
     @property
     def queries(self) -> int:
-        """The product over the factors."""
+        """The number of queries: the product of the factors' numbers."""
         return math.prod(factor.queries for factor in self.factors)
 
     @property
     def frobenius_squared(self) -> float:
-        """The product over the factors."""
+        """The trace of V: the product of the factors' traces."""
         return math.prod(factor.frobenius_squared for factor in self.factors)
 
     @property
     def symmetry(self) -> tuple[int, ...] | None:
-        """The translations of all factors, when every factor has its own."""
+        """Sizes of the attributes if translations leave every factor's V unchanged, else None."""
         known = all(factor.symmetry is not None for factor in self.factors)
         return self.domain.sizes if known else None
 
     @property
     def spectrum(self) -> Spectrum | None:
-        """The product over the factors; equal factors of one attribute each are interchangeable."""
+        """Product of the factors' spectra, None if one is unknown; equal single attributes form one group."""
         found = [factor.spectrum for factor in self.factors]
         known = [one for one in found if one is not None]
         return combined(known) if len(known) == len(found) else None
 
     @property
     def norms(self) -> Norms | None:
-        """By the eigenvalues, if they are known."""
+        """Norms of W from the eigenvalues of V, None if these are unknown."""
         spectrum = self.spectrum
         return spectrum and Norms.of(spectrum)
 

@@ -15,9 +15,9 @@ class Span:
     """The users whose attribute has a value from `low` to `high`, both included."""
 
     attribute: int
-    """Its place in the domain."""
+    """Place of the attribute in the domain."""
     low: int | None
-    """None where no value is too low: the query counts all up to `high`."""
+    """Lowest value; None if the query counts all values up to `high`."""
     high: int
 
 

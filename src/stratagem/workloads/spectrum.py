@@ -21,12 +21,12 @@ TYPES = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvalues of V/n, V the Gram matrix of a workload that knows values of an attribute only as equal or not.
+    """Eigenvalues of V/n for the Gram matrix V of a workload that compares values only for equality.
 
     Every character of Z_a1 x ... x Z_ad is an eigenvector of V, and its eigenvalue depends on the set of
     attributes that it touches alone. Attributes of one group are interchangeable, so that only the type of the
     set matters: how many attributes of each group it holds. A type l has prod_g C(|g|, l_g) (a_g - 1)^l_g
-    characters. V/n and not V: per user type, it stays finite where nobody can count the domain.
+    characters. The eigenvalues of V/n, unlike those of V, stay finite on domains of any size.
     """
 
     sizes: tuple[int, ...]

@@ -43,17 +43,17 @@ class Stack(Workload):
 
     @property
     def queries(self) -> int:
-        """The sum over the parts."""
+        """The number of queries: the sum of the parts' numbers."""
         return sum(part.queries for part in self.parts)
 
     @property
     def frobenius_squared(self) -> float:
-        """The sum over the parts."""
+        """The trace of V: the sum of the parts' traces."""
         return sum(part.frobenius_squared for part in self.parts)
 
     @property
     def symmetry(self) -> tuple[int, ...] | None:
-        """The translations of the domain, when every part has them."""
+        """Sizes of the attributes if translations leave every part's V unchanged, else None."""
         return self.domain.sizes if all(part.symmetry is not None for part in self.parts) else None
 
     @property
@@ -70,12 +70,12 @@ class Stack(Workload):
 
     @property
     def norms(self) -> Norms | None:
-        """By the eigenvalues, if they are known."""
+        """Norms of W from the eigenvalues of V, None if these are unknown."""
         spectrum = self.spectrum
         return spectrum and Norms.of(spectrum)
 
     def margins(self) -> Iterator[Margin]:
-        """Yield those of all parts."""
+        """Yield the margins of all parts, with places counted among the queries of the stack."""
         start = 0
         for part in self.parts:
             for margin in part.margins():
@@ -83,7 +83,7 @@ class Stack(Workload):
             start += part.queries
 
     def translation_spectrum(self) -> Array:
-        """Return the sum over the parts."""
+        """Return the sum of the parts' averaged eigenvalues, one for each character."""
         return np.sum([part.translation_spectrum() for part in self.parts], axis=0)
 
     def _gram(self) -> Array:

@@ -26,7 +26,7 @@ class Total(Workload):
 
     @property
     def queries(self) -> int:
-        """One."""
+        """The number of queries, 1."""
         return 1
 
     @property
@@ -36,18 +36,18 @@ class Total(Workload):
 
     @property
     def symmetry(self) -> tuple[int, ...]:
-        """All translations of the domain."""
+        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
         return self.domain.sizes
 
     @property
     def spectrum(self) -> Spectrum:
-        """1 for the constant, 0 for all other characters."""
+        """Spectrum of V/n: eigenvalue 1 at the constant character, 0 at all others."""
         sizes = self.domain.sizes
         return Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind)))
 
     @property
     def norms(self) -> Norms:
-        """By the eigenvalues."""
+        """Norms of W, from the eigenvalues of V."""
         return Norms.of(self.spectrum)
 
     def margins(self) -> Iterator[Margin]:

@@ -1,4 +1,4 @@
-"""A workload whose queries count more, or less."""
+"""A workload whose queries are multiplied by a weight."""
 
 import math
 from collections.abc import Iterator
@@ -49,28 +49,28 @@ class Weighted(Workload):
 
     @property
     def symmetry(self) -> tuple[int, ...] | None:
-        """Unchanged."""
+        """Symmetry of the workload, which the weight does not change."""
         return self.workload.symmetry
 
     @property
     def spectrum(self) -> Spectrum | None:
-        """That of the workload times weight^2."""
+        """Spectrum of the workload with its eigenvalues times weight^2, None if unknown."""
         inner, square = self.workload.spectrum, self.weight**2
         return inner and replace(inner, value=lambda kind: square * inner.value(kind))
 
     @property
     def norms(self) -> Norms | None:
-        """Those of the workload times |weight|."""
+        """Norms of the workload with the weight applied, None if unknown."""
         inner = self.workload.norms
         return inner and inner.scaled(self.weight)
 
     def margins(self) -> Iterator[Margin]:
-        """Yield those of the workload, weighted."""
+        """Yield the margins of the workload, each weighted."""
         for margin in self.workload.margins():
             yield replace(margin, workload=Weighted(margin.workload, self.weight))
 
     def translation_spectrum(self) -> Array:
-        """Return that of the workload times weight^2."""
+        """Return the averaged eigenvalues of the workload times weight^2, one for each character."""
         return self.weight**2 * self.workload.translation_spectrum()
 
     def _gram(self) -> Array:

@@ -67,7 +67,7 @@ class Workload(ABC):
     def norms(self) -> Norms | None:
         """The total and the nuclear norms of W where they are known without an eigendecomposition, else None.
 
-        The nuclear norms may be from below.
+        The nuclear norms may be lower bounds.
         """
 
     @abstractmethod
@@ -115,7 +115,7 @@ class Workload(ABC):
     @final
     @property
     def scale(self) -> float:
-        """What quantities per user type are multiplied by: n, or 1 where the domain is not `counted`."""
+        """Factor for quantities per user type: n, or 1 where the domain is not `counted`."""
         return float(self.domain_size) if self.counted else 1.0
 
     @final
@@ -164,7 +164,7 @@ class Workload(ABC):
     def answer_users(self, users: ArrayLike) -> Array:
         """Return the true answers (p,) about users given one by one, (N, d): one value an attribute.
 
-        Nothing is as large as the domain, so that it may be one that nobody can count.
+        No array has the size of the domain, so that the domain may have any size.
 
         Raises:
             ValueError: for anything but whole numbers from 0 to size - 1 of every attribute, for tables of more
@@ -243,7 +243,7 @@ class Margin:
     workload: Workload
     """The queries, over a domain of these attributes."""
     places: np.ndarray | slice
-    """Their numbers among all queries (p',)."""
+    """Numbers of these queries among all queries of the workload, shape (p',)."""
 
 
 def whole(workload: Workload) -> Margin:

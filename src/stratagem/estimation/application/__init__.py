@@ -1,1 +1,1 @@
-"""What people do with marginal tables: release them all, test for association, find a tree of dependences."""
+"""Applications of marginal tables: release of all tables, tests of association, dependence trees."""

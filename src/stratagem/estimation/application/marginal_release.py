@@ -1,4 +1,4 @@
-"""All marginal tables of some attributes at once, as tables of people: consistent, without negative cells."""
+"""All marginal tables of a given number of attributes: consistent and without negative cells."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from stratagem.screen import brief
 from stratagem.workloads import marginals
 
 ROUNDS = 20
-"""Rounds of paying debts and agreeing, at most."""
+"""Largest number of rounds of `ripple` and `consistent_marginals`."""
 CLOSE = 0.01
-"""Debt that remains in a cell after the rounds, as a share of its standard error."""
+"""Negative amount in a cell at which the rounds stop, as a share of its standard error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Tables of every set of so many attributes that could have come from one crowd of users, and their errors.
+    """Consistent marginal tables of all sets of attributes of one size, and their standard errors.
 
-    Tables agree on all attributes they share, have no negative cell and sum to the number of users. Biased where
-    cells are rare; standard errors are those of the unbiased estimates that they were made from.
+    Tables agree on all attributes they share, have no negative cell and sum to the number of users. They are
+    biased where cells are rare; the standard errors are those of the unbiased estimates that they were made from.
     """
 
     __repr__ = brief
@@ -35,7 +35,7 @@ class Release:
     estimate: Estimate
     """The unbiased estimates of all tables."""
     tables: tuple[MarginalTable, ...]
-    """In lexicographic order of the attributes; each with the mean variance of its cells."""
+    """Tables in lexicographic order of their attributes, each with the mean variance of its cells."""
 
     def table(self, *attributes: str) -> MarginalTable:
         """Return the table of some attributes, summed from a larger one where they are fewer.
@@ -66,14 +66,15 @@ class Release:
 def release(estimate: Estimate, order: int = 2) -> Release:
     """Return all marginal tables of `order` attributes: consistent, without negative cells, of N users each.
 
-    The unbiased tables agree (`consistent_marginals`); then in turn they pay the debts of negative cells (`ripple`)
-    and agree again, as PriView does, until hardly a debt is left. That last one goes by mixing all tables with even
-    ones, (1 - t) T + t N/cells, which keeps them consistent: what is returned has both properties exactly, up to
-    rounding.
+    The unbiased tables are made consistent (`consistent_marginals`). Then negative cells are raised at the expense
+    of others (`ripple`) and the tables made consistent again, as in PriView, until hardly a negative cell is left.
+    At last all tables are mixed with even ones, (1 - t) T + t N/cells, which keeps them consistent. The tables
+    returned have both properties exactly, up to rounding.
 
     Args:
-        estimate: Of any workload, from a strategy that answers these tables; its post-processing is not used.
-        order: How many attributes a table has, from 1.
+        estimate: An estimate of any workload, from a strategy that answers these tables. Its post-processing is
+            ignored.
+        order: The number of attributes of each table, from 1.
 
     Raises:
         UnsupportedWorkloadError: if the strategy does not determine these tables.
@@ -109,7 +110,7 @@ def _paid(table: MarginalTable) -> MarginalTable:
 
 
 def _without_debt(tables: Sequence[MarginalTable], users: int) -> tuple[MarginalTable, ...]:
-    """Return the tables mixed with even ones, just enough that no cell is negative."""
+    """Return (1 - t) T + t N/cells for every table T, with the least t at which no cell is negative."""
     even = [users / table.counts.size for table in tables]
     lows = [float(table.counts.min()) for table in tables]
     t = max(0.0, *(-low / (level - low) for low, level in zip(lows, even, strict=True)))

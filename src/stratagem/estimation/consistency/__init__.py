@@ -1,4 +1,4 @@
-"""Consistency of estimates that were made apart: trees of counts, overlapping marginal tables.
+"""Consistency of separately estimated counts: trees of counts, overlapping marginal tables.
 
 What reconstructs a data vector (`stratagem.estimation.reconstruction`) is consistent from the start. This room is
 for estimates that come as numbers with variances: levels of a tree, tables of some attributes each, whoever

@@ -1,4 +1,4 @@
-"""Marginal tables that nobody collected, from tables that overlap them."""
+"""Marginal tables that were not collected, reconstructed from tables that overlap them."""
 
 from __future__ import annotations
 
@@ -18,45 +18,46 @@ from stratagem.number import entries
 Method = Literal["maximum-entropy", "least-squares", "linear-program"]
 
 MAX_CELLS = 4096
-"""Cells of the largest marginal: its Gram matrix is dense."""
+"""Largest number of cells of a marginal: its Gram matrix is dense."""
 MAX_ENTRIES = 1 << 26
-"""Entries of the matrix of its overlaps with the tables (half a GiB)."""
+"""Largest number of entries of the matrix of a marginal's overlaps with the tables (half a GiB)."""
 CLOSE = 1e-8
-"""Distance from the exact answers, as a share of all users."""
+"""Largest distance from the exact answers, as a share of all users."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """What tables say about the cells of a marginal, as fractions of all users."""
+    """Linear queries about the cells of a marginal, with the answers that the tables give to them."""
 
     sizes: tuple[int, ...]
     queries: np.ndarray
-    """(p x cells): a cell of a table, divided by its standard error, the largest entry 1."""
+    """Queries (p x cells): each is a cell of a table's overlap with the marginal, divided by its standard error. All
+    are scaled so that the largest entry is 1."""
     answers: np.ndarray
-    """(p,)"""
+    """Answers (p,) to the queries as fractions of all users, with the same scale."""
     total: float
 
 
 def marginal_from(
     tables: Sequence[MarginalTable], attributes: str | Sequence[str], method: Method = "maximum-entropy"
 ) -> np.ndarray:
-    """Return a table of the attributes, without negative cells, from tables that hold some of them each.
+    """Return a table of the attributes, without negative cells, from tables that each hold some of them.
 
     Every table with attributes B in common gives its table of B, with standard errors sqrt(variance cells_i /
     cells_B); the total is the tables' weighted mean. The answers nearest to these in least squares of standard
     errors, of a table without negative cells, are the given ones where the tables are consistent and not negative.
     With those answers there are many tables: `maximum-entropy` returns the one of largest entropy (independent
     where nothing speaks against it), `least-squares` the one of least sum of squares; `linear-program` instead
-    minimises the largest distance, in standard errors, from the given answers. Never forms the tables' domain,
-    only the marginal itself.
+    minimises the largest distance, in standard errors, from the given answers. The joint domain of the tables is
+    never formed, only the marginal itself.
 
-    Biased: where the attributes depend on each other in a way that no table sees, and by cells that may not be
-    negative.
+    The result is biased where the attributes depend on each other in a way that no table holds, and because cells
+    may not be negative.
 
     Args:
-        tables: Best from `consistent_marginals`.
-        attributes: Of the marginal, axes in that order; each in some table.
-        method: How to choose.
+        tables: The given tables, best made consistent by `consistent_marginals` before.
+        attributes: Attributes of the marginal, in the order of its axes; each must be in some table.
+        method: The criterion by which the table is chosen.
 
     Raises:
         ValueError: for attributes in no table or named twice, more than 4096 cells, a total that is not positive,

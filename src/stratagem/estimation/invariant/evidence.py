@@ -17,7 +17,7 @@ from stratagem.workloads.merged import merged
 
 
 def check_sizes(sizes: tuple[int, ...], workload: Workload) -> None:
-    """Refuse a workload over other attributes than a strategy's.
+    """Refuse a workload whose attributes have other sizes than those of the strategy.
 
     Raises:
         ValueError: if the sizes differ.
@@ -35,32 +35,32 @@ def _shown(sizes: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """The reports of one pattern that came, each with how often it came."""
+    """The k distinct reports of one multiple of one pattern, with the count of each."""
 
     pattern: int
     multiple: int
-    """Which multiple of the pattern."""
+    """Index of the multiple of the pattern."""
     attributes: np.ndarray
-    """The attribute that each axis lies on (k, axes), int32."""
+    """Index of the attribute that each axis of each report lies on (k, axes), int32."""
     shifts: np.ndarray
-    """The shift along each axis (k, axes), int32."""
+    """Shift of each report along each axis (k, axes), int32."""
     counts: np.ndarray
-    """(k,), floats that hold whole numbers."""
+    """Number of times that each report came (k,), floats that hold whole numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A strategy and the reports that it made."""
+    """A strategy and the counts of the reports made with it."""
 
     strategy: TranslationStrategy
-    """Over one attribute where all attributes of the domain share one cycle."""
+    """The strategy, written over one attribute where all attributes of the domain share one cycle."""
     counts: SparseCounts
     sizes: tuple[int, ...]
-    """Those of the domain's attributes."""
+    """Number of values of each attribute of the domain."""
 
     @staticmethod
     def of(strategy: TranslationStrategy, counts: Counts) -> Evidence:
-        """Check the counts.
+        """Return the strategy with its counts, after checking the counts.
 
         Raises:
             ValueError: for counts of another number of outputs, that are no whole numbers, hold no report, or hold
@@ -80,7 +80,7 @@ class Evidence:
         return Evidence(on_cycles(strategy), counts, strategy.sizes)
 
     def asked(self, workload: Workload) -> Workload:
-        """Return the queries about the attributes that the strategy knows.
+        """Return the workload over the attributes of `strategy`, merged into one where it has one cycle.
 
         Raises:
             ValueError: for a workload over other attributes than the domain's.
@@ -95,7 +95,7 @@ class Evidence:
 
     @cached_property
     def placed(self) -> tuple[Placed, ...]:
-        """The reports by pattern."""
+        """The reports grouped by pattern and multiple."""
         return tuple(self._decoded())
 
     def _decoded(self) -> Iterator[Placed]:
@@ -112,7 +112,7 @@ class Evidence:
 
     @cached_property
     def group(self) -> np.ndarray:
-        """The group of each attribute (d,)."""
+        """Index of the group of each attribute (d,)."""
         group = np.empty(len(self.strategy.sizes), dtype=np.int64)
         for g, members in enumerate(self.strategy.groups):
             group[list(members)] = g

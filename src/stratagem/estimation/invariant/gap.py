@@ -1,4 +1,4 @@
-"""Prefixes of a long window of a longer cycle, by the estimator that uses the gap."""
+"""Prefix counts on a long window of a longer cycle, by the estimator that averages over the gap."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Gap:
 
     @cached_property
     def window(self) -> Window:
-        """The estimator."""
+        """The unbiased estimator of the prefix counts."""
         strategy = self.evidence.strategy
         (n,), (cycle,) = strategy.sizes, strategy.cycles
         return Window(n, cycle, self.scores.information((0,))[: cycle // 2 + 1])

@@ -1,4 +1,4 @@
-"""How many reports hold each cell of a cycle, or two of them."""
+"""Sums of two-valued scores, from the number of reports whose set contains a cell, or two cells."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from stratagem.estimation.invariant.evidence import Evidence
 from stratagem.numeric.transform import irfft, rfft
 
 LISTED = 4
-"""A transform of the cycle takes as long as listing so many times its points."""
+"""Time of one transform of the cycle, in multiples of the time of listing as many cells as it has points."""
 BLOCK = 1 << 24
-"""Cells that are listed together."""
+"""Largest number of cells that are listed at a time."""
 
 
 def even_sums(evidence: Evidence, scores: EvenScores) -> np.ndarray:
-    """Return the sums over reports of the scores of every cell and of their squares (2, N).
+    """Return the sums over reports of the score (row 0) and squared score (row 1) of every cell (2, N).
 
-    A report (b, i, g) holds the cells of r^i T_b + g: its cells are listed, or convolved with the shifts of all
+    The set of a report (b, i, g) is r^i T_b + g. Its cells are listed, or T_b is convolved with the shifts of all
     reports of one multiple, whichever takes fewer steps.
     """
     held, (low, high) = _held(evidence, scores), scores.levels
@@ -27,7 +27,7 @@ def even_sums(evidence: Evidence, scores: EvenScores) -> np.ndarray:
 
 
 def even_products(evidence: Evidence, scores: EvenScores) -> np.ndarray:
-    """Return the sums over reports of the products of the scores of two cells of the domain (n x n)."""
+    """Return the sum over reports of s_u s_v for every two cells u and v of the domain (n x n)."""
     n = evidence.strategy.domain_size
     held, both = np.zeros(n), np.zeros((n, n))
     for cells, counts in _listed(evidence, scores.points):
@@ -43,7 +43,7 @@ def even_products(evidence: Evidence, scores: EvenScores) -> np.ndarray:
 
 
 def _held(evidence: Evidence, scores: EvenScores) -> np.ndarray:
-    """Return the number of reports that hold each cell (N,)."""
+    """Return the number of reports whose set contains each cell (N,)."""
     strategy, N, outputs = evidence.strategy, scores.points, evidence.counts.outputs
     if len(outputs) * scores.size <= LISTED * N * len(
         np.unique(outputs // N)
@@ -64,7 +64,10 @@ def _held(evidence: Evidence, scores: EvenScores) -> np.ndarray:
 
 
 def _listed(evidence: Evidence, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the cells that some reports hold (k, |T|), and how often each came (k,), for arrays (k, width)."""
+    """Yield the cells in the sets of k reports (k, |T|) and the counts of the reports (k,), block by block.
+
+    A block has at most BLOCK / width reports, so that an array (k, width) stays small.
+    """
     strategy, step = evidence.strategy, max(1, BLOCK // width)
     for b, places in strategy.by_pattern(evidence.counts.outputs):
         pattern, local = strategy.patterns[b], evidence.counts.outputs[places] - strategy.offsets[b]

@@ -1,4 +1,4 @@
-"""What reports that cover a set of attributes add to its table, for all sets of a kind at once."""
+"""Sums over reports of scores, for all sets of attributes from the same groups at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIRECT = 1 << 16
 
 
 class Interactions:
-    """Sums over reports of what they add to tables: of scores, and of squared scores.
+    """Sums over reports of the scores, and of the squared scores, of the cells of tables.
 
     A score of a cell of a table depends on the axes that lie on the table's attributes alone. By inclusion and
     exclusion it is a sum over all sets E of the table's attributes that the report covers, of a function of
@@ -32,7 +32,7 @@ class Interactions:
     def __init__(
         self, evidence: Evidence, scores: Scores, members: Sequence[Sequence[int]], squared: bool
     ) -> None:
-        """Take the attributes, of each group, that are asked about, and whether squares are."""
+        """Store the attributes asked about, `members` by group, and whether squared scores are needed."""
         self.evidence, self.scores, self.squared = evidence, scores, squared
         self.members = [np.array(sorted(group), dtype=np.int64) for group in members]
         self._local = np.full(len(evidence.strategy.sizes), -1)
@@ -41,7 +41,7 @@ class Interactions:
         self._found: dict[Labels, np.ndarray] = {}
 
     def holds(self, asked: Iterable[int], kinds: Iterable[Labels], squared: bool) -> bool:
-        """Whether the tables of these kinds and attributes were computed, squares too if they are needed."""
+        """Return whether the tables of these kinds and attributes were computed, with squares if needed."""
         return (
             self.squared >= squared
             and all(kind in self._found for kind in kinds)
@@ -51,7 +51,7 @@ class Interactions:
     def tables(self, labels: Labels, sets: np.ndarray) -> np.ndarray:
         """Return the sums of scores (1, k, sizes), and if asked of their squares (2, k, sizes), for k sets (k, t).
 
-        Attributes of a set come by group, within a group rising; `labels` are their groups.
+        The attributes of a set are ordered by group, and rise within a group; `labels` are their groups.
         """
         sizes, t = self.scores.sizes(labels), len(labels)
         kinds = 2 if self.squared else 1
@@ -85,7 +85,7 @@ class Interactions:
         return self._found[labels]
 
     def _choices(self, b: int, labels: Labels) -> Iterator[tuple[int, ...]]:
-        """Yield the sets of axes of a pattern that lie on attributes of these groups."""
+        """Yield the sets of axes of pattern b that can lie on attributes of these groups."""
         own = self.evidence.strategy.patterns[b].axes
         sides = [
             combinations([t for t, group in enumerate(own) if group == g], labels.count(g))
@@ -114,7 +114,7 @@ class Interactions:
         return math.prod(math.comb(len(self.members[g]), labels.count(g)) for g in set(labels))
 
     def _ranks(self, labels: Labels, local: np.ndarray) -> np.ndarray:
-        """Return the numbers (k,) of sets (k, t), each group's attributes rising, among all of their kind."""
+        """Return the index (k,) of each of k sets (k, t) among all sets of its kind; attributes rise by group."""
         rank, start = np.zeros(len(local), dtype=np.int64), 0
         for g in sorted(set(labels)):
             many, own = labels.count(g), len(self.members[g])

@@ -61,7 +61,7 @@ class Line:
         return np.concatenate(found) / self._points**2
 
     def _of_prefixes(self) -> np.ndarray:
-        """Return N^2 times the sums for all prefixes (N,)."""
+        """Return N^2 times the sums over reports of squared scores, for all prefixes (N,)."""
         length = np.arange(1.0, self._points + 1)
         total = length**2 * self.evidence.users
         spectrum, level = np.zeros((2, self._points // 2 + 1), dtype=complex), np.zeros(2)
@@ -76,7 +76,7 @@ class Line:
         return total + square + level[0] + 2 * length * (cross - level[1])
 
     def _of_ranges(self, workload: AllRange) -> np.ndarray:
-        """Return N^2 times the sums for all ranges, shorter ones first (p,)."""
+        """Return N^2 times the sums over reports of squared scores, for all ranges, shorter ones first (p,)."""
         N, n, answers = self._points, workload.domain_size, []
         step = max(1, BLOCK // N)
         for first in range(1, workload.width + 1, step):
@@ -92,7 +92,7 @@ class Line:
         return np.concatenate(answers)
 
     def _of_rows(self, workload: Workload) -> np.ndarray:
-        """Return N^2 times the sums for any queries (p,)."""
+        """Return N^2 times the sums over reports of squared scores, for any queries (p,)."""
         answers = []
         for rows in _rows(workload):
             spectrum = np.fft.rfft(rows, self._points)
@@ -105,7 +105,10 @@ class Line:
         return np.concatenate(answers)
 
     def _covering(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield histogram of shifts and density (N,) by pattern and the axis that lies on the attribute."""
+        """Yield the histogram of shifts (N,) and the density K (N,) of the reports that cover the attribute.
+
+        There is one pair for each pattern, multiple and axis that lies on the attribute.
+        """
         for reports in self.evidence.placed:
             transform = None
             for t in range(reports.attributes.shape[1]):
@@ -125,12 +128,12 @@ class Line:
 
     @property
     def _points(self) -> int:
-        """N, the length of the cycle."""
+        """Length N of the cycle."""
         return self.evidence.strategy.cycles[self.attribute]
 
 
 def _rows(workload: Workload) -> Iterator[np.ndarray]:
-    """Yield the queries, some at a time (k x n)."""
+    """Yield the rows of the workload matrix, some at a time (k x n)."""
     p, step = workload.queries, max(1, BLOCK // workload.domain_size)
     for first in range(0, p, step):
         yield workload.adjoint(np.eye(p, min(step, p - first), -first)).T

@@ -20,7 +20,7 @@ from stratagem.workloads import Workload
 from stratagem.workloads.tensor import translates
 
 BLOCK = 1 << 22
-"""Entries of a temporary array."""
+"""Largest number of entries of a temporary array."""
 
 
 @final
@@ -29,17 +29,17 @@ class TableReconstruction(DenseReconstruction):
     """The estimated table (n cells) of some attributes, from the reports that cover some of them.
 
     Where the attributes are windows of longer cycles everything is computed on the cycles; the floor of the
-    variances then has a uniform user of the cycles in mind.
+    variances is then that of a user of uniformly random type on the cycles.
     """
 
     evidence: Evidence
     scores: Scores
     attributes: tuple[int, ...]
-    """In rising order."""
+    """Indices of the attributes of the table, in rising order."""
 
     @property
     def privacy(self) -> tuple[float, float]:
-        """Those of the strategy."""
+        """Epsilon and delta of the strategy."""
         return self.evidence.strategy.epsilon, self.evidence.strategy.delta
 
     @property
@@ -49,29 +49,29 @@ class TableReconstruction(DenseReconstruction):
 
     @property
     def unseen(self) -> int:
-        """Number of the table's characters that no report tells about."""
+        """Number of the table's characters at which the information matrix is zero."""
         return int(np.count_nonzero(self._information <= SEEN))
 
     @property
     def blind(self) -> np.ndarray:
-        """A random combination (n,) of the unseen characters."""
+        """A random combination (n,) of the characters at which the information matrix is zero."""
         noise = np.fft.fftn(np.random.default_rng(0).standard_normal(self._cycles))
         return self._cut(np.fft.ifftn(np.where(self._information <= SEEN, noise, 0)).real)
 
     @property
     def shares(self) -> np.ndarray:
-        """1 over the cells of the cycles, for each cell (n,)."""
+        """The uniform distribution over the cells of the cycles, at the cells of the table (n,)."""
         return self._cut(np.full(self._cycles, 1 / math.prod(self._cycles)))
 
     @property
     def least_spread(self) -> np.ndarray:
-        """M^-1 over the cells (n x n)."""
+        """M^-1 divided by the number of cells of the cycles, at the cells of the table (n x n)."""
         row = np.fft.ifftn(self.scores.inverse(self._labels)).real / math.prod(self._cycles)
         inside = self._inside
         return translates(row.ravel(), self._cycles)[np.ix_(inside, inside)]
 
     def estimated_data(self) -> np.ndarray:
-        """Return the sums of scores (n,)."""
+        """Return the estimated table (n,): the sum over reports of the scores of each cell."""
         if even := even_scores(self.evidence.strategy):
             return self._cut(even_sums(self.evidence, even)[0])
         total = np.zeros(self._cycles)
@@ -81,7 +81,7 @@ class TableReconstruction(DenseReconstruction):
         return self._cut(total / math.prod(self._cycles))
 
     def estimated_spread(self) -> np.ndarray:
-        """Return the sums of products of scores (n x n)."""
+        """Return the sum over reports of s s^T (n x n), s the scores of the cells of the table."""
         if even := even_scores(self.evidence.strategy):
             return even_products(self.evidence, even)
         cells = math.prod(self._cycles)
@@ -93,7 +93,7 @@ class TableReconstruction(DenseReconstruction):
         return (total.reshape(cells, cells) / cells**2)[np.ix_(inside, inside)]
 
     def check(self, workload: Workload) -> None:
-        """Refuse a workload over these attributes that needs an unseen character.
+        """Refuse a workload over these attributes that needs a character at which M is zero.
 
         Raises:
             UnsupportedWorkloadError: naming what is missing.
@@ -102,7 +102,7 @@ class TableReconstruction(DenseReconstruction):
             check_support(factor(workload.gram()), self._null())
 
     def _null(self) -> PseudoInverse:
-        """Return an orthonormal basis of the unseen characters, as the null space of an inverse."""
+        """Return an object whose null space is spanned by the characters at which M is zero (`check_support`)."""
         hidden = np.fft.ifftn(np.where(self._information <= SEEN, 1.0, 0.0)).real
         values, vectors = np.linalg.eigh(translates(hidden.ravel(), self._cycles))
         return PseudoInverse(np.ones(0), vectors[:, :0], vectors[:, values > 0.5][self._inside])
@@ -121,7 +121,7 @@ class TableReconstruction(DenseReconstruction):
 
     @property
     def _inside(self) -> np.ndarray:
-        """The cells of the table among those of the cycles (n,)."""
+        """Index of each cell of the table among the cells of the cycles (n,)."""
         return self._cut(np.arange(math.prod(self._cycles)).reshape(self._cycles))
 
     def _cut(self, table: np.ndarray) -> np.ndarray:
@@ -129,7 +129,10 @@ class TableReconstruction(DenseReconstruction):
         return table[tuple(slice(sizes[i]) for i in self.attributes)].ravel()
 
     def _configurations(self) -> Iterator[tuple[tuple[int, ...], np.ndarray, np.ndarray]]:
-        """Yield which attributes some reports cover, the histogram of their shifts, and their scores' density."""
+        """Yield a set of covered attributes, the histogram of the shifts of its reports, and their density K.
+
+        There is one item for each pattern, multiple and way in which the axes lie on the table.
+        """
         for reports in self.evidence.placed:
             transform = self.scores.transform(reports.pattern, reports.multiple)
             slots = self._slots(reports)
@@ -153,7 +156,7 @@ class TableReconstruction(DenseReconstruction):
         return covered, histogram, self.scores.density(transform, axes, labels)
 
     def _slots(self, reports: Placed) -> np.ndarray:
-        """Return the axis (k, t) that lies on each of the table's attributes, -1 for none."""
+        """Return the axis (k, t) of each of k reports on each of the table's t attributes, -1 for none."""
         columns = []
         for i in self.attributes:
             on = reports.attributes == i
@@ -164,7 +167,7 @@ class TableReconstruction(DenseReconstruction):
 def products(histogram: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Return sum over shifts g of histogram[g] K(u - g) K(v - g), cells x cells.
 
-    For every distance v - u one convolution.
+    One convolution is computed for every distance v - u.
     """
     cells, axes = K.size, tuple(range(1, K.ndim + 1))
     ahead = translates(np.arange(float(cells)), K.shape).astype(np.int64)  # u - v, as a cell

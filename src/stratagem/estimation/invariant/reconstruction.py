@@ -40,16 +40,19 @@ TABLE = 2048
 @final
 @dataclass(frozen=True, eq=False)
 class InvariantReconstruction(Reconstruction):
-    """Tables of the attributes that queries touch, from the reports that cover some of them."""
+    """A reconstruction that estimates only the tables of the attributes that queries touch.
+
+    A table is estimated from the reports that cover some of its attributes.
+    """
 
     evidence: Evidence
     scores: Scores
     _interactions: list[Interactions] = field(default_factory=list, init=False, repr=False)
-    """What was counted already."""
+    """Sums over reports that were computed before, kept for later queries."""
 
     @staticmethod
     def of(strategy: TranslationStrategy, counts: Counts) -> InvariantReconstruction:
-        """Check the counts.
+        """Return the reconstruction from counts of outputs, after checking the counts.
 
         Raises:
             ValueError: as `Evidence.of`.
@@ -64,7 +67,7 @@ class InvariantReconstruction(Reconstruction):
 
     @property
     def unseen(self) -> int:
-        """Number of the domain's characters that no report tells about.
+        """Number of the domain's characters at which the information matrix is zero.
 
         Raises:
             ValueError: for a domain of more than 2^27 cells.
@@ -73,7 +76,7 @@ class InvariantReconstruction(Reconstruction):
         return int(np.count_nonzero(self.scores.information(self._inner(every)[0]) <= SEEN))
 
     def estimated_data(self) -> np.ndarray:
-        """Return x_hat (n,).
+        """Return the estimated data vector x_hat (n,).
 
         Raises:
             ValueError: for a domain of more than 2^27 cells.
@@ -96,7 +99,7 @@ class InvariantReconstruction(Reconstruction):
         return TableReconstruction(self.evidence, self.scores, chosen)
 
     def check(self, workload: Workload) -> None:
-        """Refuse a workload that needs characters that no report tells about.
+        """Refuse a workload that needs a character at which the information matrix is zero.
 
         Raises:
             UnsupportedWorkloadError: naming the attributes.
@@ -108,7 +111,7 @@ class InvariantReconstruction(Reconstruction):
             self._check_support(margin, workload.domain.attributes)
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """Return W x_hat (p,)."""
+        """Return the estimated answers W x_hat (p,)."""
         workload = self.evidence.asked(workload)
         answers, margins = np.empty(workload.queries), list(workload.margins())
         tables = self._tables([one.attributes for one in margins], False)
@@ -154,7 +157,7 @@ class InvariantReconstruction(Reconstruction):
 
     @cached_property
     def _gap(self) -> Gap | None:
-        """The estimator of prefixes where a single attribute is a window of a longer cycle."""
+        """The estimator of prefixes where a single attribute is a window of a longer cycle; None otherwise."""
         strategy = self.evidence.strategy
         single = isinstance(strategy, OrbitStrategy) and strategy.window and len(strategy.sizes) == 1
         return Gap(self.evidence, self.scores) if single else None
@@ -182,14 +185,21 @@ class InvariantReconstruction(Reconstruction):
     def _settled(
         self, first: np.ndarray, answers: np.ndarray, own: np.ndarray, least: np.ndarray, about: About
     ) -> np.ndarray:
-        """Return variances from the sums of squared scores, of squared queries, and the least of one report."""
+        """Return the estimated variances (p,) of `answers`, about the users or their population.
+
+        `first` are the sums over reports of squared scores, `own` the estimates of sum_u w_u^2 x_u, and `least`
+        the variances of the score of one report from a uniformly random user type, all of shape (p,).
+        """
         strategy = self.evidence.strategy
         about_population = sampled(first - answers**2 / self.users, self.users)
         variance = first - own if about == "users" else about_population
         return settled(variance, least_share(self.users, strategy.epsilon, strategy.delta) * least, first)
 
     def _tables(self, sets: list[tuple[int, ...]], squared: bool) -> list[np.ndarray]:
-        """Return x_hat (1, sizes) of sets of attributes, and if asked the sums of squared scores (2, sizes)."""
+        """Return the estimated table (1, sizes) of each set of attributes.
+
+        With `squared` the arrays are (2, sizes), the second entry the sums over reports of squared scores.
+        """
         if self._even is not None and all(attributes == (0,) for attributes in sets):
             return [self._even[: 1 + squared, : self.evidence.strategy.sizes[0]]] * len(sets)
         inner = [self._inner(attributes) for attributes in sets]
@@ -209,18 +219,18 @@ class InvariantReconstruction(Reconstruction):
 
     @cached_property
     def _even(self) -> np.ndarray | None:
-        """The sums of scores and of squared scores (2, N) where scores have two values."""
+        """Sums over reports of scores and of squared scores (2, N); None unless scores have two values."""
         scores = even_scores(self.evidence.strategy)
         return None if scores is None else even_sums(self.evidence, scores)
 
     def _inner(self, attributes: tuple[int, ...]) -> tuple[Labels, list[int]]:
-        """Return the groups of attributes in rising order, and the attributes' places in that order."""
+        """Return the groups of the attributes in rising order, and the positions that sort the attributes so."""
         group = self.evidence.group
         order = sorted(range(len(attributes)), key=lambda i: (group[attributes[i]], attributes[i]))
         return tuple(int(group[attributes[i]]) for i in order), order
 
     def _source(self, asked: set[int], kinds: Iterable[Labels], squared: bool) -> Interactions:
-        """Return the sums of scores of the attributes asked about, those computed before if they have them all."""
+        """Return sums of scores for the attributes asked about; reuse earlier sums that cover all of them."""
         for one in self._interactions:
             if one.holds(asked, kinds, squared):
                 return one
@@ -242,14 +252,14 @@ class InvariantReconstruction(Reconstruction):
             ) from None
 
     def _every(self) -> tuple[int, ...]:
-        """Return all attributes, where the domain can be written out."""
+        """Return the indices of all attributes, after checking that the domain has at most 2^27 cells."""
         strategy = self.evidence.strategy
         entries(strategy.domain_size, DATA, "the data vector", "ask for marginals, not for all cells")
         return tuple(range(len(strategy.sizes)))
 
 
 def _unweighted(workload: Workload) -> tuple[Workload, float]:
-    """Return a workload without its weights, and their product."""
+    """Return the workload inside all weights around it, and the product of the weights."""
     weight = 1.0
     while isinstance(workload, Weighted):
         workload, weight = workload.workload, weight * workload.weight

@@ -1,4 +1,4 @@
-"""An invariant strategy at work on users whose domain nobody can count."""
+"""Trials of an invariant strategy on users from a domain that is too large to write out."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def try_out(
     seed: int = 0,
     attributes: tuple[Attribute, ...] = (),
 ) -> Simulation:
-    """Let users report `repetitions` times and estimate the answers each time, as `simulate`.
+    """Return the errors of estimates from `repetitions` simulated collections of reports, as `simulate`.
 
     Args:
-        workload: What is asked.
-        strategy: What they run.
-        coordinates: Their types (k, d), one value an attribute.
-        users: How many have each of these types (k,), whole numbers.
-        repetitions: How often all of them report; repetition r depends on (seed, r) alone.
+        workload: The queries.
+        strategy: The strategy with which users randomise their types.
+        coordinates: User types (k, d), one value an attribute.
+        users: Number of users of each of these types (k,), whole numbers.
+        repetitions: Number of times that all users report; repetition r depends on (seed, r) alone.
         seed: Makes the run repeatable.
-        attributes: What the values of every attribute are called.
+        attributes: The attributes with the names of their values.
 
     Raises:
         ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.

@@ -1,4 +1,4 @@
-"""Reports of translates on longer cycles than the domain: the optimal reconstruction, for a thousand user types."""
+"""The optimal reconstruction from translates on cycles longer than the domain, for some 1000 user types."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class WindowReconstruction(DenseReconstruction):
     """x_hat = M^+ Q^T D^-1 c, as `BestLinear`, without the matrix Q: its row (b, g) is w_b x_b(u - g).
 
     D = diag(w_b d_b(g)), d_b(g) the sum of x_b(u - g) over the window, so every sum over shifts is a convolution.
-    Rows are nearly constant at small epsilon; from each its mean over the cycle is taken first.
+    Rows are nearly constant at small epsilon; the mean over the cycle is subtracted from each row first.
     """
 
     evidence: Evidence
 
     @property
     def privacy(self) -> tuple[float, float]:
-        """Those of the strategy."""
+        """Epsilon and delta of the strategy."""
         return self.evidence.strategy.epsilon, self.evidence.strategy.delta
 
     @property
@@ -43,7 +43,7 @@ class WindowReconstruction(DenseReconstruction):
 
     @cached_property
     def inverse(self) -> CentredInverse | PseudoInverse:
-        """(M - 11^T/n)^+."""
+        """Pseudo-inverse (M - 11^T/n)^+ of the centred information matrix."""
         strategy, inside = self.evidence.strategy, self._inside
         M = np.zeros((len(inside), len(inside)))
         for b, weight in enumerate(strategy.weights):
@@ -55,28 +55,28 @@ class WindowReconstruction(DenseReconstruction):
 
     @property
     def unseen(self) -> int:
-        """Dimensions of the data vector that no report depends on."""
+        """Number of dimensions of the data vector that no report depends on."""
         return self.inverse.null.shape[1] - 1
 
     @property
     def blind(self) -> np.ndarray:
-        """A random direction (n,) that no report depends on."""
+        """A random vector (n,) among the data vectors that no report depends on; zeros if there is none."""
         null = self.inverse.null
         blind = null @ np.random.default_rng(0).standard_normal(null.shape[1])
         return blind - blind.mean() if self.unseen else np.zeros(len(null))
 
     @property
     def shares(self) -> np.ndarray:
-        """1/n (n,)."""
+        """The uniform prior 1/n (n,)."""
         return uniform(len(self._inside))
 
     @property
     def least_spread(self) -> np.ndarray:
-        """M^+/n (n x n)."""
+        """Second moments M^+/n (n x n) of the scores of one report from a user of uniformly random type."""
         return apply_inverse(self.inverse, np.eye(len(self._inside))) / len(self._inside)
 
     def estimated_data(self) -> np.ndarray:
-        """Return M^+ Q^T D^-1 c (n,)."""
+        """Return the estimated data vector M^+ Q^T D^-1 c (n,)."""
         return self.users / len(self._inside) + self.inverse @ self._deviation()
 
     def estimated_spread(self) -> np.ndarray:
@@ -99,14 +99,17 @@ class WindowReconstruction(DenseReconstruction):
         check_support(factor(workload.gram()), self.inverse)
 
     def _deviation(self) -> np.ndarray:
-        """Return Q^T D^-1 c (n,), each row less its mean over the cycle."""
+        """Return Q^T D^-1 c (n,), with its mean over the cycle subtracted from each row of Q."""
         total = np.zeros(self.evidence.strategy.cycles)
         for x, sums, histogram in self._reports():
             total += np.fft.ifftn(np.fft.fftn(histogram / sums) * np.fft.fftn(x - x.mean())).real
         return total.ravel()[self._inside]
 
     def _reports(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield levels, row sums and counts of the translates of each pattern that came, shape of the cycles."""
+        """Yield x_b, d_b(g) and the counts of the translates of each reported pattern b.
+
+        Each of the three arrays has the shape of the cycles.
+        """
         cycles = self.evidence.strategy.cycles
         for reports in self.evidence.placed:
             places = np.ravel_multi_index(tuple(reports.shifts.T), cycles)
@@ -114,7 +117,10 @@ class WindowReconstruction(DenseReconstruction):
             yield *self._levels(reports.pattern, reports.multiple), histogram
 
     def _levels(self, b: int, multiple: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return x of a multiple and the sums of its translates over the window, shape of the cycles."""
+        """Return the levels x of a multiple of pattern b, and the sums d(g) of its translates over the window.
+
+        Both arrays have the shape of the cycles.
+        """
         strategy = self.evidence.strategy
         pattern, window = strategy.patterns[b], np.zeros(math.prod(strategy.cycles))
         x = pattern.levels(strategy.ratio)
@@ -126,7 +132,7 @@ class WindowReconstruction(DenseReconstruction):
 
     @cached_property
     def _inside(self) -> np.ndarray:
-        """The user types among the cells of the cycles (n,)."""
+        """Index of each user type among the cells of the cycles (n,)."""
         strategy = self.evidence.strategy
         cells = np.arange(math.prod(strategy.cycles)).reshape(strategy.cycles)
         return cells[tuple(map(slice, strategy.sizes))].ravel()

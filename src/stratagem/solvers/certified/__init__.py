@@ -1,1 +1,1 @@
-"""Two-level rows with optimal weights, new ones priced in until a bound is near."""
+"""The certified solver: two-level rows with optimal weights, and column generation for new rows."""

@@ -11,16 +11,16 @@ from jax.scipy.sparse.linalg import cg
 
 ROUNDING = 1e-12
 MOST = 8
-"""Newton steps of one update; the next starts from the same multipliers and makes the rest good."""
+"""Most Newton steps of one weight update; the next update starts from the multipliers and reduces the error."""
 
 
 class Separable(NamedTuple):
-    """Minimise sum_s a_s/p_s subject to sum p = 1 and sum p x = 0."""
+    """The convex problem: minimise sum_s a_s/p_s over p >= 0 subject to sum p = 1 and sum p x = 0."""
 
     X: jax.Array
-    """Rows x_s (m x n)."""
+    """The rows x_s, an array of shape (m, n)."""
     a: jax.Array
-    """(m,), nonnegative; rows with a = 0 get p = 0."""
+    """The coefficients a_s (m,), nonnegative; rows with a = 0 get p = 0."""
     factor: jax.Array
     """Lower Cholesky factor of an n x n matrix C near sum p x x^T/n: the preconditioner."""
 
@@ -34,7 +34,7 @@ class Separable(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """Multipliers and the weights that they imply."""
+    """Multipliers (mu, nu) of the two constraints and the weights p (m,) that they imply."""
 
     mu: jax.Array
     nu: jax.Array
@@ -47,10 +47,10 @@ class Balance(NamedTuple):
 
 
 def balance(problem: Separable, mu: jax.Array, nu: jax.Array, tolerance: float) -> Balance:
-    """Return p_s = sqrt(a_s/(mu + nu^T x_s)) for the (mu, nu) that maximise the concave dual, from a guess.
+    """Return p_s = sqrt(a_s/(mu + nu^T x_s)) for the (mu, nu) that maximise the concave dual.
 
-    Newton steps, each solved by conjugate gradients with C^-1 as preconditioner, which is the inverse of the
-    Hessian up to scale at an optimal design.
+    `mu` and `nu` (n,) are a guess, which Newton's method improves. Conjugate gradients solve each Newton
+    step, with C^-1 as preconditioner, which is the inverse of the Hessian up to scale at an optimal design.
     """
     # nu = 0 with its best mu is always inside: start there unless the guess does better
     cold = jnp.sqrt(problem.a).sum() ** 2
@@ -72,7 +72,7 @@ def _at(problem: Separable, mu: jax.Array, nu: jax.Array, steps: int | jax.Array
 
 
 def _newton(problem: Separable, now: Balance) -> Balance:
-    """Take the longest of the steps 1, 1/2, 1/4, ... that does not lower the dual."""
+    """Take the longest of the steps 1, 1/2, 1/4, ... that does not lower the dual; none if all of them do."""
     along_mu, along_nu = _direction(problem, now)
 
     def step(length):

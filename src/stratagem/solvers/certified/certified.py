@@ -34,11 +34,11 @@ from stratagem.strategies.two_level import DENSE, unpack
 from stratagem.workloads.difference import centred
 
 DOUBLE = 128
-"""Domain size up to which products with all rows are made in double precision."""
+"""Domain size up to which products with all rows are computed in double precision."""
 SEED = 0.1
-"""Probability given to the patterns that a round adds."""
+"""Total probability given to the patterns that a round adds."""
 SHARE = 0.6
-"""Share of max_seconds for the search for rows where they are still to be polished."""
+"""Share of max_seconds for column generation if the projected gradient polishes the rows afterwards."""
 NEGLIGIBLE = 1e-6
 """Total probability of the rows that a round may drop."""
 
@@ -77,15 +77,18 @@ class Certified(Solver):
     updates: int | None = None
     """Weight updates in a round; default 40 up to n = 64, then 2560/n, at least 6."""
     start: TwoLevelStrategy | None = None
-    """Its patterns join the first ones where those are small sets; its budget may be another."""
+    """A strategy whose patterns join the first patterns where these are small sets; its epsilon may differ."""
     resume: TwoLevelStrategy | None = None
-    """Rows to go on from, for the same budget; then no random ones are tried."""
+    """A strategy for the same epsilon whose rows replace the first patterns."""
     translated: bool = False
     """Whether the first rows may be translates of patterns on a cycle, as for ranges of many values."""
     polish: bool = True
-    """Whether rows limited by `outputs` may leave the two levels at the end."""
+    """Whether the projected gradient may move rows off the two levels where `outputs` limits their number."""
     restarts: int = 40
-    """Last starts of the gradient, from the best matrix so far, its light rows replaced by undervalued ones."""
+    """Number of further starts of the projected gradient after the polish of the two-level rows.
+
+    Each starts from the best matrix so far, with its lightest rows replaced by undervalued ones.
+    """
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -97,7 +100,7 @@ class Certified(Solver):
 
     @property
     def limits(self) -> Limits:
-        """When to stop."""
+        """The conditions under which the search stops; a polish has more steps and starts."""
         if self.outputs is None or not self.polish:
             return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds, self.gap)
         steps, patience = self.max_steps + STRIDES, self.patience + 1
@@ -105,7 +108,12 @@ class Certified(Solver):
         return Limits(steps, starts, self.tolerance, patience, self.max_seconds, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> ColumnGenerationState | Polish:
-        """Build the first patterns and their weights; where rows are polished, the gradient's start comes first."""
+        """Return the first state of a start: the first patterns with weights, or a point of the projected gradient.
+
+        Where rows are polished, start 0 runs the projected gradient from random rows (unless `resume` is
+        given), the next start polishes two-level rows, and each later start runs the gradient from the best
+        matrix so far.
+        """
         n, now = problem.workload.domain_size, time.perf_counter()
         if self.outputs is not None and self.outputs < n:
             raise ValueError(
@@ -135,14 +143,14 @@ class Certified(Solver):
     def _translated(
         self, problem: Problem, fresh: ColumnGenerationState, first: ColumnGenerationState | Polish
     ) -> ColumnGenerationState | Polish:
-        """Return the round of the translates that `Orbit` finds where these are better than the first one."""
+        """Return the state with the translates that `Orbit` finds if their objective is lower, else `first`."""
         orbit, accuracy = Orbit(seed=self.seed).solve(problem.workload, problem.epsilon)
         if accuracy.objective >= first.objective:
             return first
         return self._next(problem, fresh, *translates(orbit, self.rows(orbit.domain_size)))
 
     def retarget(self, problem: Problem, state: ColumnGenerationState) -> ColumnGenerationState:
-        """Return the round of another workload or prior, with the patterns and probabilities of this one."""
+        """Return the state for a problem with another workload or prior, from the patterns and weights of `state`."""
         rng = state.tools.rng if state.tools else np.random.default_rng(self.seed)
         fresh = self._fresh(problem, rng, time.perf_counter(), state.end)
         if fresh.tools is None or state.design is None:
@@ -155,7 +163,7 @@ class Certified(Solver):
     def _fresh(
         self, problem: Problem, rng: np.random.Generator, now: float, end: float
     ) -> ColumnGenerationState:
-        """Return the round before the first patterns, closed where the workload asks for the total alone."""
+        """Return the state before the first patterns; it is closed if the workload contains the total alone."""
         n = problem.workload.domain_size
         V = centred(problem.workload, problem.prior).gram
         F = centred_factor(V, problem.prior)
@@ -174,7 +182,10 @@ class Certified(Solver):
     def advance(
         self, problem: Problem, state: ColumnGenerationState | Polish
     ) -> ColumnGenerationState | Polish:
-        """Add undervalued patterns, improve all weights, drop idle rows; or take some gradient steps."""
+        """Return the state after one round of column generation, or after some gradient steps of a polish.
+
+        A round adds undervalued patterns, improves all weights and drops rows of negligible weight.
+        """
         if isinstance(state, Polish):
             return descended(problem, state)
         if state.design is None or state.tools is None:
@@ -196,7 +207,10 @@ class Certified(Solver):
     def _next(
         self, problem: Problem, state: ColumnGenerationState, patterns: np.ndarray, p: np.ndarray
     ) -> ColumnGenerationState | Polish:
-        """Return the round with better weights for these patterns, from p; when rounds no longer pay, polish."""
+        """Return the state with improved weights for patterns (m x n), starting from probabilities p (m,).
+
+        Where rows are polished and the rounds have ended, the polished rows are returned instead.
+        """
         tools, n = state.tools, patterns.shape[1]
         assert tools is not None
         design = tools.numbers.improved(patterns, p, state.design, self.weight_updates(n), tools.deadline)
@@ -208,7 +222,7 @@ class Certified(Solver):
         return descended(problem, descent(problem, rows, self.outputs, state.end, self.seed))
 
     def _exhausted(self, state: ColumnGenerationState, tools: SearchContext) -> bool:
-        """Return whether the rounds have gained too little of late, or had their number or their time."""
+        """Return whether the rounds of column generation end: by gain, by number or by time."""
         trace, late = state.trace, time.perf_counter() > tools.deadline
         if late or len(trace) > self.max_steps:
             return True
@@ -216,7 +230,10 @@ class Certified(Solver):
         return len(trace) > self.patience and back < self.tolerance * trace[-1]
 
     def _polishes(self, problem: Problem) -> bool:
-        """Return whether the projected gradient, which knows no prior, can hold a matrix of so many rows."""
+        """Return whether the projected gradient polishes the rows.
+
+        It needs a limit of `outputs`, no prior, and a matrix of at most `DENSE` entries.
+        """
         if not self.polish or self.outputs is None or problem.prior is not None:
             return False
         return self.outputs * problem.workload.domain_size <= DENSE
@@ -230,7 +247,7 @@ class Certified(Solver):
         return self.outputs or max(512, int(1024 * math.sqrt(n)), 20 * n)
 
     def _first(self, problem: Problem, tools: SearchContext) -> np.ndarray:
-        """Return the first patterns: all of them on small domains, else random and published ones."""
+        """Return the first patterns (m x n): all patterns on small domains, else random and published ones."""
         domain, n = problem.workload.domain, problem.workload.domain_size
         if n <= EXHAUSTIVE:
             return all_patterns(n)
@@ -245,7 +262,11 @@ class Certified(Solver):
         return distinct(np.concatenate(families))
 
     def _undervalued(self, tools: SearchContext, design: Design) -> np.ndarray:
-        """Return new patterns of positive score, the best first."""
+        """Return new patterns (k x n) of positive score, in order of falling score.
+
+        Raises:
+            FloatingPointError: if a weight of the design is not finite.
+        """
         n = design.patterns.shape[1]
         if not np.isfinite(design.p).all():
             raise FloatingPointError("the weights of a design left double precision")
@@ -259,7 +280,10 @@ class Certified(Solver):
         return distinct(found[order], design.patterns)[: max(64, self.rows(n) // 4)]
 
     def _limited(self, tools: SearchContext, design: Design) -> Design:
-        """Drop the rows that hardly matter, and as many more as `outputs` asks for, a third at a time."""
+        """Return the design without rows of negligible weight and with at most `rows(n)` rows.
+
+        At most a third of the rows is dropped at a time, with weight updates in between.
+        """
         order = np.argsort(-design.p)
         needed = int(np.searchsorted(np.cumsum(design.p[order]), 1 - NEGLIGIBLE)) + 1
         limit = self.rows(design.patterns.shape[1])

@@ -1,4 +1,4 @@
-"""Where the certified solver stands after a round, and the tools of every round."""
+"""The state of the certified solver after a round of column generation, and the data that its rounds share."""
 
 from __future__ import annotations
 
@@ -13,39 +13,42 @@ from stratagem.solvers.certified.patterns import gaussian_patterns
 
 @dataclass(frozen=True, eq=False)
 class SearchContext:
-    """What every round of one start uses."""
+    """The data that all rounds of column generation of one start share."""
 
     numbers: Arithmetic
     target: WeightedDual
     factor: np.ndarray
-    """Factor of the covariance of the random fields (n x r)."""
+    """Factor L (n x r) of the covariance L L^T of the Gaussian fields that random patterns come from."""
     E: float
     rng: np.random.Generator
     deadline: float
-    """Time of `time.perf_counter` at which the search for rows ends."""
+    """Time on the clock of `time.perf_counter` at which the search for rows ends."""
 
     def fields(self, count: int) -> np.ndarray:
-        """Return random patterns (count x n) with the target's covariance."""
+        """Return random patterns (count x n) with the covariance of the target's information matrix."""
         return gaussian_patterns(self.target, self.factor, self.E, count, self.rng)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnGenerationState:
-    """Where the search stands after a round."""
+    """The state of the search after a round of column generation."""
 
     design: Design | None
-    """None before the first patterns, or if the workload asks for the total alone."""
+    """Patterns and weights; None before the first patterns, or if the workload contains the total alone."""
     total: float
-    """n p^T V p, what the total costs under every strategy."""
+    """n p^T V p, the part of L(Q) that is the same for every strategy."""
     scale: float
-    """tr V_c: the design works with V_c divided by it."""
+    """tr V_c; the design works with V_c divided by this number."""
     tools: SearchContext | None
     end: float
-    """Time at which everything ends, later than the tools' deadline if rows are still to be polished."""
+    """Time on the clock of `time.perf_counter` at which the search ends.
+
+    It is later than `tools.deadline` if the rows are polished after column generation.
+    """
     trace: tuple[float, ...] = ()
     """Value of the design after each round so far."""
     closed: bool = False
-    """Whether nothing is left to do."""
+    """Whether the search has ended, because no round remains that could improve the design."""
 
     @property
     def objective(self) -> float:
@@ -54,5 +57,5 @@ class ColumnGenerationState:
 
     @property
     def stuck(self) -> bool:
-        """Whether nothing is left to improve."""
+        """Whether the search has ended."""
         return self.closed

@@ -1,4 +1,4 @@
-"""A design on the host: patterns with their probabilities, and its way into and out of compiled code."""
+"""Designs: patterns with their probabilities, as NumPy arrays, and the calls of compiled code that improve them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
 
 LEAST = 512
-"""Rows below which padding costs nothing."""
+"""Least number of rows in compiled code; padding to fewer rows would save nothing."""
 LARGE = 1 << 21
-"""Entries above which padding costs more than compiling."""
+"""Entries of a padded array above which padding costs more than compiling code for another size."""
 CHUNK = 1 << 21
-"""Entries of pattern batches that one call of the local search works on."""
+"""Entries of a batch of patterns that one call of the local search works on."""
 WORK = 1 << 34
-"""Multiplications of a product with all rows between two looks at the clock, about a second."""
+"""Multiplications in products with all rows between two checks of the deadline, about one second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +36,12 @@ class Design:
     nu: np.ndarray
     """Multipliers (n,) of sum p x = 0."""
     value: float
-    """tr(C^-1 V_c), C = M - 11^T/n, for the V_c of the arithmetic."""
+    """tr(C^-1 V_c), C = M - 11^T/n, for the scaled V_c = F F^T of `Arithmetic`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arithmetic:
-    """The numbers of a problem that every product needs."""
+    """The constants of a problem that all computations with designs use."""
 
     F: np.ndarray
     """V_c = F F^T (n x r)."""
@@ -58,7 +58,7 @@ class Arithmetic:
         return len(self.F)
 
     def rows(self, patterns: np.ndarray, padded: int) -> jax.Array:
-        """Return x_s = c (b - f)/(1 + c f), f = prior(T) (padded x n), zero below the patterns."""
+        """Return the rows x_s = c (b - f)/(1 + c f), f = prior(T), followed by zero rows (padded x n)."""
         f = masses(patterns, self.prior)[:, None]
         scale = (self.c / (1 + self.c * f)).astype(self.precision)
         X = np.zeros((padded, self.n), dtype=self.precision)
@@ -76,7 +76,8 @@ class Arithmetic:
     ) -> Design:
         """Return the design after `steps` weight updates from any positive p (m,), balanced or not.
 
-        At least one update is made; at the deadline, on the clock of `time.perf_counter`, the rest is left.
+        Updates run in blocks of about one second. The first block always runs; no further block starts after
+        the deadline, which is on the clock of `time.perf_counter`.
         """
         m = len(patterns)
         padded = padding(m, self.n)
@@ -98,9 +99,9 @@ class Arithmetic:
     def priced(
         self, design: Design, starts: np.ndarray, steps: int, deadline: float = math.inf
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return patterns found uphill from `starts` (k x n) and their scores relative to mu (k,).
+        """Return the patterns (k x n) that a local search reaches from `starts` (k x n), and their scores over mu (k,).
 
-        Starts not reached by the deadline are left out.
+        Once the deadline has passed, the remaining starts are left out.
         """
         m = len(design.patterns)
         batch = max(1, CHUNK // self.n)
@@ -123,9 +124,10 @@ class Arithmetic:
 
 
 def padding(m: int, n: int) -> int:
-    """Return the number of rows that compiled code sees: few different sizes, since each is compiled anew.
+    """Return the number of rows, at least m, to which arrays of n columns are padded.
 
-    Powers of two; where that could waste gigabytes of n columns, their eighths.
+    Every size is compiled anew, so the sizes are powers of two. Where these would waste much memory, they are
+    multiples of an eighth of the power of two below.
     """
     power = max(LEAST, 1 << (m - 1).bit_length())
     part = power // 16 if power * n > LARGE else power

@@ -1,4 +1,4 @@
-"""From a design, balanced up to rounding or not at all, to a strategy whose columns sum to one."""
+"""Conversion of a design, whose column sums may be inexact, to a strategy whose columns sum to one."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 BALANCED = 5e-13
 """Largest distance of a column sum from one; twice what remains after the last correction at n = 4096."""
 ROUNDS, REPEATS = 4, 8
-"""Inverses of C formed, and corrections made with each."""
+"""Number of times that the inverse of C is formed, and number of corrections with each inverse."""
 
 
 def project_to_feasible(
     design: Design, E: float, prior: np.ndarray, most: int | None = None
 ) -> TwoLevelStrategy:
-    """Return the strategy of a design with at most `most` rows, its columns balanced to rounding.
+    """Return the strategy of a design, with column sums of one up to rounding.
 
-    Weights move by the smallest relative change, p <- p (1 - r - x^T (n C)^+ R) for the residuals
-    r = sum p - 1 and R = sum p x of the balance under the prior (n,) of the design. Where patterns cannot be
-    balanced by that, a little randomised response with uneven weights fills the columns up: always possible.
+    Weights move by the smallest relative change, p <- p (1 - r - x^T (n C)^+ R) for the residuals r = sum p -
+    1 and R = sum p x of the balance under the prior (n,) of the design. Where this correction does not reach
+    column sums of one, rows of single user types are added, which is always possible; then the strategy has
+    at most `most` rows.
     """
     kept = design.p > 0
     patterns, p = _balanced(design.patterns[kept], design.p[kept], E - 1, prior)
@@ -34,7 +35,9 @@ def project_to_feasible(
 def filled(
     patterns: np.ndarray, theta: np.ndarray, E: float, most: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (m x n) and weights that balance, by adding the n rows of singletons.
+    """Return patterns (m x n) and weights theta (m,) whose columns sum to one, by adding patterns of one user type.
+
+    If the patterns and n more exceed `most`, the lightest ones are dropped first.
 
     Columns that sum to sigma shrink by k = min(1, c/((c + n) max sigma - sum sigma)), c = E - 1; then
     a_u = (1 - k sigma_u - A)/c with A = (n - k sum sigma)/(c + n) is nonnegative and fills them exactly.
@@ -59,7 +62,7 @@ def columns(patterns: np.ndarray, theta: np.ndarray, c: float) -> np.ndarray:
 def _balanced(
     patterns: np.ndarray, p: np.ndarray, c: float, prior: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows with probabilities corrected until the columns sum to one, as far as that goes."""
+    """Return the patterns and their probabilities p (m,), corrected until column sums are one or rounds run out."""
     f = masses(patterns, prior)
     alpha = c / (1 + c * f)
     for _ in range(ROUNDS):
@@ -89,12 +92,12 @@ def _inverse(
 
 
 def _along(patterns: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return B z (m,)."""
+    """Return B z (m,) for the patterns B (m x n), a block of rows at a time."""
     return np.concatenate([patterns[rows].astype(float) @ z for rows in _blocks(patterns)])
 
 
 def _against(patterns: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return B^T w (n,)."""
+    """Return B^T w (n,) for the patterns B (m x n), a block of rows at a time."""
     return sum(
         (w[rows] @ patterns[rows].astype(float) for rows in _blocks(patterns)), np.zeros(patterns.shape[1])
     )

@@ -1,4 +1,4 @@
-"""The sets on which a strategy reports with its higher probability: where a certificate begins."""
+"""Patterns of a given strategy, from which the computation of a certified bound starts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from stratagem.strategies import OrbitStrategy, Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import unpack
 
 COUNT = 1200
-"""Rows that a certificate begins with: its interior-point steps cost their cube."""
+"""Most rows that the computation of a bound starts from; an interior-point step costs their cube."""
 
 
 def high_sets(strategy: Strategy, count: int = COUNT) -> np.ndarray:
-    """Return the sets T_y (m, n) bool of the most probable rows, at most `count`, most probable first.
+    """Return the patterns T_y (m, n) bool of the `count` most probable rows of a strategy, most probable first.
 
-    A row of other than two levels is cut half-way between its extremes.
+    For a row with more than two levels, the pattern holds the entries above the mean of its extremes.
     """
     if isinstance(strategy, TwoLevelStrategy):
         order = np.argsort(-strategy.row_sums, kind="stable")[:count]
@@ -25,9 +25,10 @@ def high_sets(strategy: Strategy, count: int = COUNT) -> np.ndarray:
 
 
 def translates(strategy: OrbitStrategy, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sets (m, n) bool that translates of the likeliest patterns on a cycle hold, and chances (m,).
+    """Return the sets (m, n) bool of all translates of the heaviest patterns on a cycle, with probabilities (m,).
 
-    The domain has one attribute, the first n points of the cycle. About `count` sets, none of them all or nothing.
+    The domain has one attribute, the first n points of the cycle. There are about `count` sets; empty and
+    full ones are left out.
     """
     (n,), (cycle,) = strategy.sizes, strategy.cycles
     heaviest = np.argsort(-strategy.weights, kind="stable")[: max(1, count // cycle)]

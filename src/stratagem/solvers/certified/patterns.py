@@ -1,4 +1,4 @@
-"""Where the sets T come from: random fields with a wanted covariance, and fixed families."""
+"""First patterns of the certified solver: random sets T with a wanted covariance, and fixed families."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stratagem.bounds.duals import WeightedDual
 EXHAUSTIVE = 12
 """Domain size up to which all 2^n - 2 patterns are listed."""
 SPREAD = 8.0
-"""Mean pattern size below which sizes are drawn from a range: there whole numbers matter."""
+"""Mean pattern size below which sizes are drawn from a range, because rounding them to integers matters there."""
 
 
 def all_patterns(n: int) -> np.ndarray:
@@ -36,10 +36,10 @@ def field_factor(information: np.ndarray) -> np.ndarray:
 def gaussian_patterns(
     target: WeightedDual, factor: np.ndarray, E: float, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return patterns (count x n): top cells of Gaussian fields up to a gamma-mass of sum(gamma)/(1 + E).
+    """Return patterns (count x n): the largest cells of Gaussian fields up to a gamma-mass of sum(gamma)/(1 + E).
 
     Every pattern on the support of an ideal optimum has that mass. The last cell enters with the
-    probability that makes the mass right on average; where few cells make up the mass it varies more.
+    probability that makes the mass right on average. Where few cells make up the mass, it varies more.
     """
     r = factor.shape[1]
     blocks = [
@@ -52,8 +52,8 @@ def gaussian_patterns(
 def orthogonal_rows(count: int, r: int, rng: np.random.Generator) -> np.ndarray:
     """Return count <= r rows of a random orthogonal matrix, each of length sqrt(r), count x r.
 
-    Signs and cosine transforms in turn make the rows Gaussian to the eye. A full block has the covariance I
-    without noise, which leaves only the thresholds' noise in the information matrix.
+    Random signs and cosine transforms in turn make the entries nearly Gaussian. A full block of r rows has
+    the covariance I exactly, so only the thresholds add noise to the information matrix.
     """
     rows = np.eye(r)
     for _ in range(3):
@@ -62,7 +62,7 @@ def orthogonal_rows(count: int, r: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _top_mass(field: np.ndarray, gamma: np.ndarray, E: float, rng: np.random.Generator) -> np.ndarray:
-    """Return the top cells of each field (m x n) up to a gamma-mass of sum(gamma)/(1 + E)."""
+    """Return the cells (m x n) bool of the largest values of each field, up to a gamma-mass of sum(gamma)/(1 + E)."""
     n = len(gamma)
     order = np.argsort(-field, axis=1)
     reached = np.cumsum(gamma[order], axis=1)
@@ -85,7 +85,7 @@ def juntas(
 ) -> np.ndarray:
     """Return patterns (count x n) that depend on at most `most` attributes of a domain of the given sizes.
 
-    Low-order marginals need energy at characters of few attributes only, which these have.
+    Low-order marginals need energy only at characters of few attributes, where such patterns have theirs.
     """
     cells = np.indices(sizes).reshape(len(sizes), -1)
     rows = []
@@ -115,7 +115,7 @@ def distinct(patterns: np.ndarray, known: np.ndarray | None = None) -> np.ndarra
 
 
 def published_patterns(n: int, most: int = 512) -> np.ndarray:
-    """Return the sets of published mechanisms: Hadamard columns, tree nodes; none above n = `most`."""
+    """Return patterns (k x n) of published mechanisms, Hadamard columns and tree nodes; none above n = `most`."""
     if not 2 <= n <= most:
         return np.zeros((0, n), dtype=bool)
     columns = hadamard(1 << n.bit_length())[:, 1 : n + 1] > 0

@@ -1,4 +1,4 @@
-"""Few rows: the projected gradient moves the entries of two-level rows off the two levels."""
+"""Polish of strategies with few rows: the projected gradient moves entries off the two levels."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from stratagem.strategies import Strategy, TwoLevelStrategy
 STRIDE = 25
 """Gradient steps that count as one step of the search, about as much work as a round of weights."""
 STRIDES = 80
-"""Such steps at most."""
+"""Number of such steps that a start may take in addition to the rounds of column generation."""
 
 
 @dataclass(frozen=True, eq=False)
 class Polish:
     """A descent of the projected gradient within another search.
 
-    An optimal strategy needs two levels only, but many rows; among few rows values in between are better,
-    because such a row does the work of several.
+    An optimal strategy needs two levels only, but many rows. With few rows, values between the levels lower
+    the objective, because such a row replaces several two-level rows.
     """
 
     point: Point
     end: float
-    """Time of `time.perf_counter` at which to stop within a step."""
+    """Time on the clock of `time.perf_counter` at which to stop, even within a step of the search."""
 
     @property
     def objective(self) -> float:
-        """L(Q), regularised as in the descent."""
+        """L(Q) with the regularised V of the descent."""
         return self.point.objective
 
     @property
@@ -44,7 +44,7 @@ class Polish:
 
 
 def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, end: float, seed: int) -> Polish:
-    """Return a descent from a strategy, its rows repeated as often as `outputs` allows, or from random rows."""
+    """Return the start of a descent with `outputs` rows: from `rows`, repeated as needed, or random if None."""
     gradient = ProjectedGradient(outputs=outputs, seed=seed)
     if rows is not None:
         gradient = replace(gradient, start=rows.dense())
@@ -52,7 +52,7 @@ def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, end: 
 
 
 def renewed(problem: Problem, best: Polish, seed: int, start: int) -> Polish:
-    """Return a descent from the matrix of another, its light rows replaced by undervalued ones."""
+    """Return the start of a descent from the matrix of `best`, its lightest rows replaced by undervalued ones."""
     point, F = best.point, centred_factor(problem.gram)
     rng, E = np.random.default_rng([seed, start]), ratio(problem.epsilon)
     R, z = repriced_rows(np.asarray(point.Q), np.asarray(point.z), F, E, rng)
@@ -60,7 +60,7 @@ def renewed(problem: Problem, best: Polish, seed: int, start: int) -> Polish:
 
 
 def descended(problem: Problem, state: Polish) -> Polish:
-    """Return the descent up to `STRIDE` steps further on, fewer if stuck or out of time."""
+    """Return the descent after `STRIDE` more gradient steps, or fewer if it is stuck or out of time."""
     point = state.point
     for _ in range(STRIDE):
         point = ProjectedGradient().advance(problem, point)
@@ -70,5 +70,5 @@ def descended(problem: Problem, state: Polish) -> Polish:
 
 
 def reached(problem: Problem, state: Polish) -> Strategy:
-    """Return the exactly feasible strategy where a descent stands."""
+    """Return the strategy at the current point of a descent, projected so that it is exactly feasible."""
     return ProjectedGradient().finish(problem, state.point)

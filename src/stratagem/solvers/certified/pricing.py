@@ -1,4 +1,4 @@
-"""New patterns for a design: local search for rows that its multipliers undervalue."""
+"""New patterns for a design: local search for patterns of positive score at its dual prices."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 
 LINEAR = 4
-"""Most moves of a search that change any number of cells."""
+"""Most moves of a local search that may change any number of cells; the others change one or two."""
 
 
 class Prices(NamedTuple):
-    """The worth of a pattern T of k cells: score(T) = x^T K x - mu - nu^T x, positive if it helps.
+    """Dual prices, which give a pattern T the score x^T K x - mu - nu^T x, positive if adding T lowers L.
 
     x = c (b - f 1)/(1 + c f), c = E - 1, b the 0/1 vector of T, f = w(T) its mass under the prior w (k/n in
     the average case). At the optimum no score is positive (theory.md, section 3).
@@ -30,12 +30,12 @@ class Prices(NamedTuple):
     """w (n,)."""
 
     def scale(self, mass: jax.Array) -> jax.Array:
-        """Return alpha = c/(1 + c f), so that x = alpha (b - f 1)."""
+        """Return alpha = c/(1 + c f) for masses f, so that x = alpha (b - f 1)."""
         return self.c / (1 + self.c * mass)
 
 
 def scores(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
-    """Return the score of patterns B (m x n, 0/1), given B K."""
+    """Return the scores (m,) of patterns B (m x n, 0/1), given B K."""
     alpha = prices.scale(B @ prices.prior)
     return alpha**2 * (B * KB).sum(axis=1) - alpha * (B @ prices.nu) - prices.mu
 
@@ -64,7 +64,7 @@ def slope(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.A
 
 
 def exchange(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return for each pattern the cell to leave, the best cell to enter then, and the score after both (m,)."""
+    """Return for each pattern a cell to remove, the best cell to add after that, and the new score, each (m,)."""
     alpha, base = slope(B, KB, prices)
     curved = alpha * jnp.diag(prices.K)
     leaving = jnp.argmax(jnp.where(B > 0, curved - base, -jnp.inf), axis=1)
@@ -79,7 +79,10 @@ def exchange(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, ja
 
 
 def ascend(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
-    """Return the best pattern of the same size for the score linearised at B; convex, so it cannot lose."""
+    """Return for each row of B the pattern of the same size that maximises the linearised score.
+
+    In the average case this cannot lower the score, which is convex for a fixed size.
+    """
     gain = slope(B, KB, prices)[1]
     # cells already inside win ties
     gain = gain + B * 1e-12 * jnp.abs(gain).max()
@@ -88,7 +91,10 @@ def ascend(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
 
 
 def moved(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array]:
-    """Return B and B K after the better of the best flip and a good exchange of two cells, where it gains."""
+    """Return B and B K after one move of each pattern, if the move raises its score.
+
+    The move is the better of the best flip of one cell and of the exchange that `exchange` finds.
+    """
     rows = jnp.arange(len(B))
     tried = flips(B, KB, prices)
     cell = jnp.argmax(tried, axis=1)

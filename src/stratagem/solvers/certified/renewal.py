@@ -1,4 +1,4 @@
-"""Fresh rows for a matrix that has settled: those that its own multipliers undervalue most."""
+"""New rows for a matrix at which the gradient has converged: two-level rows of the largest scores."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from stratagem.numeric.precision import working_in
 from stratagem.solvers.certified.pricing import Prices, search
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5)
-"""Shares of the rows to renew, drawn anew each time: small ones refine, large ones lead elsewhere."""
+"""Shares of the rows to replace, one drawn at random each time; large shares lead to other local minima."""
 SHAKE = 0.02
-"""Random part of a score relative to mu, so that no two renewals are alike."""
+"""Size of the random term that is added to a score, relative to mu, so that renewals differ."""
 MOVES = 8
-"""Moves uphill of a search."""
+"""Most moves of one local search for a pattern."""
 
 
 def row_prices(Q: np.ndarray, F: np.ndarray, E: float) -> Prices:
-    """Return the prices of patterns beside the rows of Q (m x n), V_c = F F^T.
+    """Return the dual prices at which patterns are scored as additions to the rows of Q (m x n), V_c = F F^T.
 
     With p = Q 1/n and x = q/p - 1, C = sum p x x^T/n. At optimal weights x^T K x = mu + nu^T x in every row,
     K = C^-1 V_c C^-1/n; mu and nu are fitted to that by least squares weighted with p.
@@ -37,9 +37,9 @@ def row_prices(Q: np.ndarray, F: np.ndarray, E: float) -> Prices:
 
 
 def undervalued(Q: np.ndarray, prices: Prices, rng: np.random.Generator) -> np.ndarray:
-    """Return distinct patterns (boolean, k x n), the most undervalued first, with a little chance in the order.
+    """Return distinct patterns (boolean, k x n) in falling order of their score plus a small random term.
 
-    The search climbs from the rows' own patterns with a few cells changed and from random sets.
+    The local search starts from the patterns of the rows with a few cells changed, and from random sets.
     """
     m, n = Q.shape
     half = int(np.clip(8 * n, 128, 1024))

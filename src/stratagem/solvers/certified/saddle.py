@@ -1,4 +1,4 @@
-"""The solver of worst cases: the certified design against an adversary who chooses what counts."""
+"""The solver for worst-case objectives: certified designs for a sequence of mixtures of the variances."""
 
 from __future__ import annotations
 
@@ -17,31 +17,33 @@ from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture
 
 FLOOR = 1e-12
-"""Least share of a mixture, relative to the even one: a variance left out may have to come back."""
+"""Least weight of a variance in a mixture, times k; a multiplicative update cannot change a weight of zero."""
 NOISE = 1e-3
-"""Share of a mean that an unfinished answer may cost the adversary's next play."""
+"""Relative fall of the mean variance that is accepted, because a design may not be fully optimised."""
 CLOSE = 2e-3
-"""Distance from the bound at which the adversary gives up."""
+"""Relative gap of the largest variance to the lower bound at which the search ends."""
 EVEN, LONGER = 1.005, 3
-"""Largest variance over the best mean beyond which the adversary has more patience, and how many times more: its
-rate may have to be halved again and again before a play gets more."""
+"""Ratio of the largest variance to the best mean above which the patience is longer, and the factor by which it is:
+the rate may have to be halved several times before the mean rises."""
 SHARES = 65
-"""Mixtures of two answers that are compared."""
+"""Number of mixing shares of two strategies that are compared."""
 BOLDER, FASTEST = 1.25, 4.0
-"""Growth of the rate after a play that did not get less, and its limit."""
+"""Factor by which the rate grows after a mixture whose mean did not fall, and largest rate."""
 FINEST = 0.1
-"""Rate from which on a play is not taken back."""
+"""Rate at or below which a mixture is kept even if its mean falls."""
 
 
 @dataclass(frozen=True)
 class Saddle(Solver):
-    """Multiplicative weights of an adversary against certified designs, patterns kept throughout.
+    """Minimisation of the largest of k variances by multiplicative weights over mixtures of them.
 
-    First the even mixture is solved in full, so that the result is never worse than the average case's.
-    Then the adversary plays the mixture at which the weighted bound is largest, and from there
-    lambda_i <- lambda_i (v_i / mean v)^rate: variances above the mean count more. A mixture with a smaller
-    mean is taken back and the rate halved, else the rate grows. The game ends once the largest variance
-    neither falls nor comes nearer to the best mean, which is what the final bound is made of. Every strategy comes
+    A mixture lambda (k,) is a probability vector over the variances v (k,). The solver first optimises the
+    design for the uniform mixture, so the largest variance is never above that of the average case's
+    strategy. The next mixture is the one at which the weighted bound is largest. From there on lambda_i <-
+    lambda_i (v_i / mean v)^rate, which raises the weight of variances above the mean. After each update a
+    round of the certified solver improves the design, whose patterns are kept. A mixture with a smaller mean
+    is discarded and the rate halved, else the rate grows. The search ends once the largest variance neither
+    falls nor comes nearer to the best mean, from which the final lower bound follows. Every strategy comes
     with the reconstruction that is optimal for its mixture (theory.md, section 7).
     """
 
@@ -50,25 +52,25 @@ class Saddle(Solver):
     aim: Minimax
     inner: Certified = field(default_factory=Certified)
     moves: int = 64
-    """Most moves of the adversary."""
+    """Most updates of the mixture."""
     patience: int = 8
-    """Moves that together must lower the largest variance, or bring it nearer to the mean, by `tolerance`, once the
-    variances are nearly even."""
+    """Number of updates that together must lower the largest variance, or its ratio to the best mean, by the
+    share `tolerance`; three times as many while the ratio is above 1.005."""
     tolerance: float = 2e-4
 
     @property
     def limits(self) -> Limits:
-        """When to stop, apart from the adversary's patience."""
+        """The limits of steps, time and gap; `patience` and `tolerance` are checked in `advance`."""
         steps, inner = self.inner.max_steps + self.moves, self.inner
         return Limits(steps, 1, 0.0, steps, inner.max_seconds, inner.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> SaddleState:
-        """Begin with the even mixture."""
+        """Return the first state, a design for the uniform mixture."""
         even = self._problem(problem, None)
         return self._average(problem, even, _round(self.inner.begin(even, start, None)), None)
 
     def advance(self, problem: Problem, state: SaddleState) -> SaddleState:
-        """Go on with the even mixture until it is solved, then answer the adversary."""
+        """Return the state after one more round: on the uniform mixture until it is solved, then on a new mixture."""
         case = self._problem(problem, state.mixture)
         if state.mixture is None or state.best is None:
             return self._average(problem, case, _round(self.inner.advance(case, state.round)), state)
@@ -84,18 +86,20 @@ class Saddle(Solver):
         return SaddleState(answer, found, best.onwards(), best, trace, ratios, close or idle)
 
     def finish(self, problem: Problem, state: SaddleState) -> Strategy:
-        """Return the strategy of a state."""
+        """Return the strategy with the least largest variance so far."""
         return state.found.strategy
 
     def _answer(self, strategy: Strategy, prior: np.ndarray | None) -> Answer:
-        """Return a strategy with what it is worth."""
+        """Return a strategy with its variances (k,) under the reconstruction for `prior`."""
         variances = self.aim.variances(strategy, prior)
         return Answer(strategy, prior, variances, self.aim.largest(variances))
 
     def _between(self, one: Answer, two: Answer) -> Answer:
-        """Return the two answers mixed for the least of the largest variance: between them it may be lower.
+        """Return the mixture of two strategies with the smallest largest variance, or `one` if none is smaller.
 
-        At the best mixture several answers can be optimal, and only a mixture of them has even variances.
+        At the saddle point several strategies can be optimal for the mixture of variances, and only a mixture
+        of these strategies has equal variances. `one` is also returned if the mixture would have too many
+        rows.
         """
         shares = np.linspace(0, 1, SHARES)
         largest = [((1 - share) * one.variances + share * two.variances).max() for share in shares]
@@ -109,14 +113,14 @@ class Saddle(Solver):
         return self._answer(strategy, two.prior) if few else one
 
     def _problem(self, problem: Problem, mixture: np.ndarray | None) -> Problem:
-        """Return the average case of a mixture, None for the even one."""
+        """Return the problem of the average case of a mixture (k,); None stands for the uniform mixture."""
         case = self.aim.even if mixture is None else self.aim.mixed(mixture)
         return Problem(case.workload, problem.epsilon, problem.lower_bound, case.prior)
 
     def _average(
         self, problem: Problem, case: Problem, answer: ColumnGenerationState, last: SaddleState | None
     ) -> SaddleState:
-        """Return the standing of a round of the even mixture; once that is solved the adversary may move."""
+        """Return the state after a round on the uniform mixture, with the next mixture once the rounds have ended."""
         strategy = self.inner.finish(case, answer)
         given = self._answer(strategy, case.prior)
         found = given.unless(last and last.found)
@@ -130,19 +134,19 @@ class Saddle(Solver):
 
 
 def _idle(trace: tuple[float, ...], moves: int, tolerance: float) -> bool:
-    """Return whether the last moves together gained too little."""
+    """Return whether the last `moves` entries of a trace together fell by less than the share `tolerance`."""
     return len(trace) > moves and trace[-1] > (1 - tolerance) * trace[-1 - moves]
 
 
 def _round(state: ColumnGenerationState | Polish) -> ColumnGenerationState:
-    """Return the state of a solver that does not polish."""
+    """Return `state`, which must be a state of column generation: the inner solver must not polish."""
     assert isinstance(state, ColumnGenerationState), "the inner solver must not polish"
     return state
 
 
 @dataclass(frozen=True, eq=False)
 class Play:
-    """A mixture and the variances of the answer to it, both (k,)."""
+    """A mixture, the variances of the strategy found for it, both (k,), and the rate of the next update."""
 
     mixture: np.ndarray
     variances: np.ndarray
@@ -150,13 +154,14 @@ class Play:
 
     @property
     def mean(self) -> float:
-        """What the adversary got."""
+        """The mean variance under the mixture."""
         return float(self.mixture @ self.variances)
 
     def against(self, other: Play) -> Play:
-        """Return the other play, to go on more boldly, unless it got less; then this one, more carefully.
+        """Return `other` with a larger rate, unless its mean is smaller; then this one with half the rate.
 
-        Where even a small step gets less, this one owed its mean to an unfinished answer.
+        At a rate of at most `FINEST` the other is returned in any case: if even a small step lowers the mean,
+        the mean of this one was too large because its design was not fully optimised.
         """
         if other.mean < (1 - NOISE) * self.mean and self.rate > FINEST:
             return replace(self, rate=self.rate / 2)
@@ -171,39 +176,39 @@ class Play:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A strategy with the reconstruction of a prior."""
+    """A strategy and its variances with the reconstruction that is optimal for a prior."""
 
     strategy: Strategy
     prior: np.ndarray | None
     variances: np.ndarray
-    """(k,)"""
+    """The variances per user (k,)."""
     value: float
     """The largest variance."""
 
     def unless(self, other: Answer | None) -> Answer:
-        """Return this answer unless the other is no worse."""
+        """Return this answer if its largest variance is below that of the other, else the other."""
         return self if other is None or self.value < other.value else other
 
 
 @dataclass(frozen=True, eq=False)
 class SaddleState:
-    """Where the game stands."""
+    """The state of the search for the saddle point."""
 
     round: ColumnGenerationState
-    """The answer to the mixture played last."""
+    """The state of column generation for the most recent mixture."""
     found: Answer
-    """The best of them all."""
+    """The strategy with the smallest largest variance so far."""
     mixture: np.ndarray | None
-    """What the adversary plays next (k,); None for the even mixture."""
+    """The next mixture (k,); None while the uniform mixture is being solved."""
     best: Play | None
-    """The adversary's best play; None before the first."""
+    """The mixture that the next update starts from; None while the uniform mixture is being solved."""
     trace: tuple[float, ...]
-    """Objectives of the even mixture so far, then the least of the largest variances."""
+    """Objectives of the rounds on the uniform mixture; after these, the smallest largest variance of each step."""
     ratios: tuple[float, ...]
-    """The latter over the adversary's best mean, which falls where either improves."""
+    """The smallest largest variance over the mean of `best`, for each step after the uniform mixture."""
     stuck: bool
 
     @property
     def objective(self) -> float:
-        """The least of the largest variances so far."""
+        """The smallest value of the largest variance so far."""
         return self.found.value

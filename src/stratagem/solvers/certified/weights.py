@@ -11,7 +11,7 @@ from jax.scipy.linalg import cho_solve
 from stratagem.solvers.certified.balance import Separable, balance
 
 RIDGE = {"float64": 1e-11, "float32": 1e-7}
-"""Multiple of tr C/n added to C: keeps it positive definite where no query looks."""
+"""Multiple of tr C/n added to the diagonal of C, which may be singular in directions that no query depends on."""
 TINY = 1e-300
 
 
@@ -24,11 +24,11 @@ class Weights(NamedTuple):
     """
 
     p: jax.Array
-    """(m,), sums to one."""
+    """Probabilities of the rows (m,), of sum one."""
     previous: jax.Array
     """p one step earlier (m,), for the momentum."""
     value: jax.Array
-    """An upper bound on tr(C^+ V_c) at p: the minimum of the majorisation that gave it."""
+    """An upper bound on tr(C^+ V_c) at p: the minimum of the majorising function that gave p."""
     mu: jax.Array
     nu: jax.Array
     """Multipliers of sum p = 1 and of sum p x = 0 (n,)."""
@@ -37,7 +37,7 @@ class Weights(NamedTuple):
 
 
 class Information(NamedTuple):
-    """C of a design and what follows from it."""
+    """The factorised information matrix C of a design, and the objective that follows from it."""
 
     value: jax.Array
     """tr(C^-1 V_c)."""
@@ -65,10 +65,11 @@ def energies(X: jax.Array, root: jax.Array) -> jax.Array:
 
 @jax.jit
 def improve(X: jax.Array, F: jax.Array, start: Weights, steps: int) -> Weights:
-    """Take `steps` accelerated steps; the bound on tr(C^-1 V_c) never increases between resets.
+    """Return the weights after `steps` accelerated updates; their bound never increases between resets.
 
-    One plain step minimises sum_s p_s^2 h_s/p'_s >= L(p') over balanced p' and needs no balanced p: a point
-    extrapolated along log p may take its place; the momentum starts again when the bound rises.
+    One plain step minimises sum_s p_s^2 h_s/p'_s >= L(p') over balanced p' and needs no balanced p. So it
+    starts from a point extrapolated along log p. A step with momentum that raises the bound on tr(C^-1 V_c)
+    is discarded, and the momentum starts again.
     """
     tolerance = 1e-7 if X.dtype == jnp.float64 else 1e-5
 

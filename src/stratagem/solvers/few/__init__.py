@@ -1,1 +1,1 @@
-"""The optimal unbiased randomiser of one number, from the linear programme that also bounds it."""
+"""The solver for few queries: a linear programme gives both the strategy and its lower bound."""

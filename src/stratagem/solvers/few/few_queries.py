@@ -1,4 +1,4 @@
-"""The solver of few queries: the linear programme that bounds them, turned into a strategy."""
+"""The solver for few queries: the solution of the linear programme of the lower bound, turned into a strategy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stratagem.strategies import MatrixStrategy, Strategy
 
 @dataclass(frozen=True, eq=False)
 class Randomised:
-    """The strategy of a solved programme."""
+    """The state of the solver: the strategy that the solved linear programme gives."""
 
     strategy: MatrixStrategy
     objective: float
@@ -31,12 +31,13 @@ class Randomised:
 class FewQueries(Solver):
     """The optimal unbiased randomiser of one to five numbers: a mean, a mean with a variance, a predicate, scores.
 
-    Every output carries an answer, and each user type raises the probabilities of some near its own numbers
-    by the factor E. Answers and probabilities solve a linear programme (theory.md, section 8), which also gives
-    the bound. The queries may be any combinations of five queries and of the total, under any prior.
+    Every output carries an answer, a vector of estimates of these numbers. Each user type raises the
+    probabilities of some outputs, whose answers are near its own numbers, by the factor E. Answers and
+    probabilities solve a linear programme (theory.md, section 8), which also gives the lower bound. The
+    queries may be any combinations of five queries and of the total, with any prior.
 
     Raises:
-        ValueError: for a gap that is no number of at least 0, and for other queries.
+        ValueError: for a gap that is not a number of at least 0; a search refuses other workloads likewise.
 
     Example:
         >>> import stratagem as st
@@ -47,7 +48,7 @@ class FewQueries(Solver):
     reference: ClassVar[str] = "@stratagem, linear programme over outputs; @badanidiyuru2023optimal"
 
     gap: float = 1e-3
-    """Gap above which the bound is made tighter."""
+    """Gap above which more work is spent on a tighter lower bound."""
 
     def __post_init__(self) -> None:
         """Check the parameter."""
@@ -55,11 +56,15 @@ class FewQueries(Solver):
 
     @property
     def limits(self) -> Limits:
-        """When to stop: at once."""
+        """The limits of a search that ends after its first state."""
         return Limits(1, 1, 0.0, 1, math.inf, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Randomised:
-        """Solve the programme."""
+        """Return the strategy that the solved linear programme gives.
+
+        Raises:
+            ValueError: if the linear programme does not take the workload.
+        """
         found = problem.linear
         if found is None:
             raise ValueError(
@@ -72,16 +77,19 @@ class FewQueries(Solver):
         return Randomised(strategy, found.cost(answers, strategy.forward(problem.shares)))
 
     def advance(self, problem: Problem, state: Randomised) -> Randomised:
-        """Return the state as it is."""
+        """Return the state unchanged, because it is final."""
         return state
 
     def finish(self, problem: Problem, state: Randomised) -> Strategy:
-        """Return the strategy."""
+        """Return the strategy of the state."""
         return state.strategy
 
 
 def _strategy(found: LinearDual, E: float) -> tuple[MatrixStrategy, np.ndarray]:
-    """Return the strategy of a solved programme and its answers (K x r); randomised response if rounding wins."""
+    """Return the strategy of a solved linear programme (K outputs) and its answers (K x r).
+
+    Randomised response with its answers (n x r) is returned if rounding leaves no feasible probabilities.
+    """
     if found.queries.shape[1] == 1:
         strategy = interval_strategy(found.answers[:, 0], found.theta, found.queries[:, 0], E)
         return strategy, found.answers

@@ -1,4 +1,4 @@
-"""From the outputs of a linear programme to the strategy that uses them best."""
+"""The strategy of least variance for one query, given the outputs of a linear programme."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def interval_strategy(
 
 
 def _within(numbers: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return numbers moved and shrunk as little as brings them between low and high."""
+    """Return the numbers (n,) after the smallest shrinkage and shift that bring them between low and high."""
     shrink = min(1.0, (high - low) / np.ptp(numbers))
     moved = shrink * (numbers - numbers.min()) + numbers.min()
     return moved - max(0.0, moved.max() - high) + max(0.0, low - moved.min())

@@ -1,1 +1,1 @@
-"""The published method: projected gradients over all entries of a strategy."""
+"""The published solver: projected gradient descent over all entries of a strategy."""

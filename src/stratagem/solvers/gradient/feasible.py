@@ -1,4 +1,4 @@
-"""From nearly feasible arrays to exactly feasible strategies, and from a strategy to a start."""
+"""Conversion of nearly feasible arrays to strategies, and of strategies to starting points of the gradient."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stratagem.solvers.gradient.projection import feasible_thresholds, project
 from stratagem.strategies import MatrixStrategy
 
 RENEWED = 0.25
-"""Share of the rows that a restart renews."""
+"""Share of the rows that a restart replaces by random ones."""
 NOISE = 1e-2
 """Relative noise on the entries of a warm start, enough to leave a symmetric saddle point."""
 
@@ -32,7 +32,7 @@ def as_strategy(Q: np.ndarray, z: np.ndarray, epsilon: float) -> MatrixStrategy:
 
 
 def merged(Q: np.ndarray) -> np.ndarray:
-    """Return Q with proportional rows added up: neither M nor the privacy of the rows changes."""
+    """Return Q with proportional rows added together, which changes neither M nor epsilon."""
     Q = Q[Q.max(axis=1) > 0]
     shapes = np.round(Q / Q.max(axis=1, keepdims=True), 9)
     _, group = np.unique(shapes, axis=0, return_inverse=True)
@@ -63,7 +63,8 @@ def renewed_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a start (R, z) near Q with its lightest rows replaced by random rows of ordinary weight.
 
-    A search that has settled on two-level rows seldom changes them any more; fresh rows let it try others.
+    A search that has converged to two-level rows rarely changes them any more; random rows let it find
+    others.
     """
     d = Q.sum(axis=1)
     light = np.argsort(d)[: max(1, int(RENEWED * len(d)), int((d < 1e-3 * d.mean()).sum()))]

@@ -14,7 +14,7 @@ LEAF = 16
 
 
 class Evaluation(NamedTuple):
-    """The value of L at Q and what the gradient needs of it."""
+    """The value of L at Q, with the two matrices that its gradient is computed from."""
 
     value: jax.Array
     inverse: jax.Array

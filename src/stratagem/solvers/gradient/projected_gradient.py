@@ -27,11 +27,11 @@ DECREASE = 1e-4
 """Armijo constant: a step must gain this share of ||Q' - Q||_F^2 / step."""
 MAX_HALVINGS = 25
 GROWTH = 1.5
-"""A step that succeeds at once tries this much more next time; the coupling half as much more."""
+"""Factor by which the step length grows after a first try that succeeds; the coupling grows by its square root."""
 REWEIGH_AFTER = 25
-"""Steps to the next reweighing, doubled whenever one was not worth its price of some six products."""
+"""Steps until the next reweighing, doubled after one that gained too little for its cost of some six products."""
 WORTHWHILE = 1e-4
-"""Relative gain for which a reweighing is worth another step."""
+"""Least relative gain for which a reweighing counts as progress."""
 REACH = 2.0
 """A threshold z_y at most doubles or halves in one step."""
 
@@ -100,7 +100,11 @@ class ProjectedGradient(Solver):
         )
 
     def begin(self, problem: Problem, start: int, best: Any) -> Point:
-        """Project the warm start with noise, a random matrix, or the best so far with light rows renewed."""
+        """Return the first point of a start, the projection of a warm, random or renewed matrix.
+
+        The matrix is the warm start with noise, a random one, or the best so far with its lightest rows
+        replaced.
+        """
         rng = np.random.default_rng([self.seed, start])
         E, n = ratio(problem.epsilon), problem.workload.domain_size
         m = self.outputs or 4 * n
@@ -113,14 +117,14 @@ class ProjectedGradient(Solver):
         return self.begin_at(problem, R, z)
 
     def begin_at(self, problem: Problem, R: np.ndarray, z: np.ndarray) -> Point:
-        """Project any matrix R (m x n) with thresholds z (m,) to a feasible start."""
+        """Return the feasible point that a matrix R (m x n) with thresholds z (m,) is projected to."""
         with working_in(self.precision):
             numbers = (R, z, regularised_factor(problem.gram, self.precision), ratio(problem.epsilon))
             arrays = (jnp.asarray(number, dtype=self.precision) for number in numbers)
             return _begin(*arrays, self.momentum, self.projection)
 
     def advance(self, problem: Problem, state: Point) -> Point:
-        """Take one safeguarded step; now and then, or when stuck, give the rows their best weights."""
+        """Return the point after one step of the line search, with the rows reweighed if that is due or it is stuck."""
         with working_in(self.precision):
             state = _advance(state, self.momentum, self.projection)
             if state.stuck or int(state.steps) >= int(state.due):
@@ -133,7 +137,7 @@ class ProjectedGradient(Solver):
 
 
 class Point(NamedTuple):
-    """Where the descent stands: a feasible Q with its thresholds, and what the next step needs."""
+    """The state of the descent: a feasible Q (m x n), its thresholds z (m,), and the data of the next step."""
 
     Q: jax.Array
     z: jax.Array
@@ -157,7 +161,7 @@ class Point(NamedTuple):
 
     @property
     def objective(self) -> float:
-        """L(Q), regularised as in the descent."""
+        """L(Q) with the regularised V = F F^T of the descent."""
         return float(self.evaluation.value)
 
     @property
@@ -167,7 +171,7 @@ class Point(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """One candidate of the line search."""
+    """One trial point of the line search."""
 
     step: jax.Array
     Q: jax.Array
@@ -179,10 +183,11 @@ class _Trial(NamedTuple):
 
 
 def regularised_factor(V: np.ndarray, precision: Precision) -> np.ndarray:
-    """Return F (n x n) with F F^T = V plus a sliver of the identity.
+    """Return F (n x n) with F F^T = V + r (tr V/n) I for a small r.
 
-    A workload of low rank pulls M towards singularity where nobody asks; with a sliver r of tr V/n those
-    eigenvalues settle near r^(1/2), at a relative price of about r^(1/2) in the objective.
+    With a workload of low rank, M tends to a singular matrix in directions that no query depends on. With the
+    added multiple of the identity those eigenvalues stay near r^(1/2), at a relative cost of about r^(1/2) in
+    the objective.
     """
     sliver = {"float64": 1e-9, "float32": 1e-5}[precision]
     return np.linalg.cholesky(V + sliver * np.trace(V) / len(V) * np.eye(len(V)))
@@ -276,7 +281,7 @@ def _advance(point: Point, momentum: float, projection: Method) -> Point:
 
 @jax.jit
 def _reweighed(point: Point) -> Point:
-    """Return the point with the rows scaled by their best weights, if that lowers the objective."""
+    """Return the point with its rows scaled by their best weights if that lowers the objective, else unscaled."""
     Q, before = point.Q, point.evaluation
     g = jnp.square(Q @ (before.inverse.T @ before.half)).sum(axis=1) / Q.sum(axis=1)
     theta = reweigh(Q, g)

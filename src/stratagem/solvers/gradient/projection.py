@@ -11,7 +11,7 @@ import jax.numpy as jnp
 Method = Literal["bracketed", "sorted"]
 
 MAX_PASSES = 500
-"""Passes at most: by then bisection alone has exhausted double precision."""
+"""Largest number of passes; by then the bisection steps alone have exhausted double precision."""
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(3,))

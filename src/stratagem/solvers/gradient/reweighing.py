@@ -11,7 +11,7 @@ from stratagem.solvers.gradient.loss import inverse_cholesky, symmetric_product
 
 MAX_NEWTON = 30
 NEARLY = 0.7
-"""Power of the rounding unit below which one more Newton step, quadratic by then, leaves only rounding."""
+"""Newton's method stops at column errors of eps^0.7: its convergence is quadratic by then, to rounding errors."""
 SHORTEST = 1e-3
 """Shortest share of a Newton step worth trying."""
 

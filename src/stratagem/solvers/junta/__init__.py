@@ -1,1 +1,1 @@
-"""Mixtures of patterns on few attributes, for domains that nobody can count."""
+"""The junta solver: mixtures of patterns on few attributes, for domains too large to enumerate."""

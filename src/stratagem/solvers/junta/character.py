@@ -1,4 +1,4 @@
-"""The characters that queries need, those that touch equally many attributes of each group counted as one."""
+"""Classes of the characters that queries need, by how many attributes of each group they touch."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from stratagem.workloads.spectrum import Spectrum, Type
 class Characters:
     """The classes c of nontrivial characters with their costs, so that L/n = v_0 + sum_c costs_c/m_c.
 
-    V stays as it is when the values of an attribute that knows no order are permuted. Averaging a strategy over
-    these permutations never raises L, and leaves one eigenvalue of M for each type and frequency of the
-    ordered attributes, conjugates alike: so the best energies per class are those of an optimal strategy
-    among those that translations leave as they are. `equalised` turns patterns into some whose energies agree
-    within each class.
+    V is invariant under permutations of the values of an attribute whose order no query uses. Averaging a
+    strategy over these permutations never raises L. It leaves one eigenvalue of M for each type and frequency
+    of the ordered attributes, with conjugates in one class. So the best energies per class are those of an
+    optimal strategy among the translation-invariant ones. `equalised` replaces patterns by some whose
+    energies agree within each class.
     """
 
     harmonics: Harmonics
     spectrum: Spectrum
-    """That of the harmonics, its groups perhaps divided."""
+    """The spectrum of the harmonics, whose largest group may be divided (see `divided`)."""
     kinds: tuple[Type, ...] = field(init=False)
-    """The types with characters and a positive eigenvalue, without the trivial one."""
+    """The nontrivial types of the spectrum that have characters."""
     costs: np.ndarray = field(init=False)
-    """v times the number of characters (C,)."""
+    """The mean eigenvalue v of each class, times the number of its characters (C,)."""
     counts: np.ndarray = field(init=False)
-    """How many characters there are of each class (C,)."""
+    """The number of characters of each class (C,)."""
     _places: dict[Type, np.ndarray] = field(init=False)
-    """The class at each frequency of the ordered attributes."""
+    """For each type, the class at each frequency of the ordered attributes that it touches."""
 
     def __post_init__(self) -> None:
-        """List the classes."""
+        """Compute the classes of all types, with their costs and counts."""
         spectrum, kinds, start = self.spectrum, [], 0
         costs, counts, places = [np.zeros(0)], [np.zeros(0)], {}
         for kind, value, many in zip(spectrum.types, spectrum.values, spectrum.multiplicities, strict=True):
@@ -62,11 +62,14 @@ class Characters:
 
     @cached_property
     def ordered(self) -> tuple[bool, ...]:
-        """Whether some query knows an order of the attribute of each group, which is then alone."""
+        """For each group, whether some query uses an order of its values; such a group has one attribute."""
         return tuple(group[0] in self.harmonics.ordered for group in self.spectrum.groups)
 
     def labels(self, axes: Sequence[int]) -> np.ndarray:
-        """Return the class of each character of some axes, given by their groups; -1 where no query needs it."""
+        """Return the class of each character of the given axes, an array of the shape of their lengths.
+
+        An axis is given by the number of its group. The class is -1 for characters that no query needs.
+        """
         labels = np.full([self.lengths[g] for g in axes], -1, dtype=np.int64)
         for touched in product((False, True), repeat=len(axes)):
             chosen = [g for g, one in zip(axes, touched, strict=True) if one]
@@ -78,7 +81,7 @@ class Characters:
         return labels
 
     def _frequencies(self, kind: Type) -> tuple[int, ...]:
-        """Return how many frequencies each ordered attribute that a type touches has."""
+        """Return the number of nonzero frequencies of each ordered attribute that a type touches."""
         sides = zip(self.lengths, kind, self.ordered, strict=True)
         return tuple(a - 1 for a, count, ordered in sides if count and ordered)
 
@@ -89,7 +92,7 @@ class Characters:
 
 
 def _conjugates(shape: tuple[int, ...]) -> np.ndarray:
-    """Return numbers from 0 that frequencies 1, ..., a - 1 of each axis share with their negatives alone."""
+    """Return a class number for each tuple of frequencies 1, ..., a - 1; a tuple and its negative share one."""
     numbers = np.arange(prod(shape)).reshape(shape)
     least = np.minimum(numbers, np.flip(numbers))
     return np.unique(least, return_inverse=True)[1].reshape(shape)

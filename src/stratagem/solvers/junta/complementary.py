@@ -1,4 +1,4 @@
-"""Patterns of one table that make up for each other, each weighing less than the one before."""
+"""Patterns of one table that correct each other's spectra, with falling weights."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from stratagem.solvers.junta.multiplier_group import MultiplierGroup
 from stratagem.solvers.junta.signature import Signature
 
 LIGHTER = 0.9
-"""Weight of a pattern over that of the one before: lighter ones cannot make up for what is left."""
+"""Ratio of the weight of a pattern to the weight before; with a smaller ratio patterns cannot correct the rest."""
 EXCESS = 15.0
-"""What may be left too much at a character, as a multiple of what the next pattern would bring there."""
+"""Largest excess of energy at a character, as a multiple of the energy that the next pattern should have there."""
 MOVES, INERTIA = 5, 3.5
-"""How often a pattern moves, and how strongly its cells are kept when it does, in standard deviations of the
-field that moves it."""
+"""Number of times that a pattern is redrawn from a field, and the advantage of its current cells in that field, in
+standard deviations of the field."""
 FAINT = 0.01
 """Amplitude relative to the mean below which the phase of a character is no guide."""
 ENOUGH = 1e-10
-"""Loss of L relative to equal energies at which no more patterns are drawn."""
+"""Relative excess of L, over its value at the wanted energies, at which no more patterns are drawn."""
 
 
 class Complementary(NamedTuple):
-    """Weighted patterns of a table, and the energies of their images together."""
+    """Weighted patterns of a table, and the mean energies of these patterns with their images."""
 
     patterns: np.ndarray
     """Sets of cells (P, cells), boolean."""
     shares: np.ndarray
-    """(P,), of sum one."""
+    """Weights of the patterns (P,), of sum one."""
     power: np.ndarray
-    """Their mean energy at each character (cells,)."""
+    """Mean energy of the patterns and their images at each character (cells,)."""
 
 
 def complementary(
@@ -43,10 +43,11 @@ def complementary(
 ) -> Complementary:
     """Return at most one pattern of each of some sizes (P,), with mean energies near the levels (cells,).
 
-    Each pattern has a spectrum near what those before it lack. Were all of one weight, their sum would miss
-    its level by about the energy of one of them, and L by some 1/P^2. So weights fall geometrically, and what
-    is missed falls with them, on many cells as fast as on few.
-    Sets of few cells follow a spectrum less well; there weights fall as slowly as what is left too much allows.
+    The spectrum of each pattern approximates the energy that is missing after the patterns before it. With
+    equal weights the sum would miss its levels by about the energy of one pattern, and L its minimum by some
+    1/P^2. So the weights fall geometrically and the error falls with them, on many cells as fast as on few.
+    Patterns of few cells follow a wanted spectrum less well; there the weights fall more slowly, by the
+    largest excess of energy.
     """
     wanted, made, weights = levels / levels.sum(), [], []
     power, weight = np.zeros(signature.cells), 1.0
@@ -67,7 +68,7 @@ def complementary(
 
 
 def _loss(excess: np.ndarray, total: float, wanted: np.ndarray) -> float:
-    """Return by how much of it L is above that of equal energies, to second order."""
+    """Return the relative excess of L over its value at the wanted energies (cells,), to second order."""
     known = wanted > 0
     return float((np.square(excess[known]) / wanted[known]).sum()) / total**2
 
@@ -75,8 +76,9 @@ def _loss(excess: np.ndarray, total: float, wanted: np.ndarray) -> float:
 def _near(shape: tuple[int, ...], size: int, amplitudes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return a random set of cells (cells,) whose spectrum is near the amplitudes (cells,).
 
-    A Gaussian field of that spectrum is cut off; the set then moves a few times, by the field of its own phases
-    and the amplitudes, less the part of that field which lies along the set and would only keep it in place.
+    The first set holds the largest values of a Gaussian field with that spectrum. A few times the set is then
+    replaced by the largest values of the field with its own phases and the wanted amplitudes. The component
+    of that field along the set is removed, because it would only keep the set as it is.
     """
     half = (amplitudes / np.sqrt(np.square(amplitudes).mean())).reshape(shape)[..., : shape[-1] // 2 + 1]
     half = half.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Patterns whose mean energy is the same at all characters of a type, as the search takes for granted."""
+"""Patterns whose mean energy is the same at all characters of a class, which the search only assumes."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ from stratagem.solvers.junta.pool import Pool
 from stratagem.solvers.junta.signature import Signature
 
 WORK = 4e9
-"""Cubes of the numbers of equations of all tables that are solved, 1.6 ns each."""
+"""Largest sum of the cubed numbers of equations of all tables that are solved, at 1.6 ns for each unit."""
 EQUATIONS, ELEMENTS = 400, 128
-"""Equations of a table beyond which multiplications of its axes make them fewer, and most multiplications."""
+"""Number of equations of a table above which multiplications of its axes reduce them, and most multiplications."""
 PATTERNS, CELLS = 1 << 15, 1 << 28
-"""Patterns of all tables that are solved, and their cells; as many are for those that are not."""
+"""Most patterns of all tables that are solved exactly, and most cells of these patterns; the same limits apply to
+all other tables."""
 VARIANTS, SPARE = 2.2, 8
-"""Variants for each equation, and at least so many of each pattern: random points about their mean have it in
-their convex hull if they are more than twice as many as dimensions (Wendel 1962)."""
+"""Number of variants for each equation, and least number of variants of each pattern. Random points have their
+mean in their convex hull if they are more than twice as many as dimensions (Wendel 1962)."""
 CLOSE = 8
-"""Cells over the square of the size of patterns from which some differences of cells are rare."""
+"""Ratio of the cells to the squared size of patterns from which some differences of cells are rare."""
 TRIES = 3
-"""How often variants are drawn until the weights are exact, each time twice as many."""
+"""Number of times that variants are drawn until the weights are exact, each time twice as many."""
 FEWEST, MOST, IMAGES = 4, 256, 16
-"""Of a table that is not solved: the fewest patterns, those beyond which each has fewer images, and the most images."""
+"""Limits for a table that is not solved exactly: the fewest patterns, the number of patterns above which each has
+fewer images, and the most images."""
 RATE, PATTERN, SECONDS = 1 << 22, 1 << 10, (2.0, 60.0)
-"""Cells of patterns that are found in a second or less, cells that take as long as what every pattern takes
-whatever its size, and how long all may take."""
+"""Cells of patterns that are computed in a second, the fixed cost of a pattern in cells, and the least and largest
+time in seconds for the patterns of all tables."""
 SPARSE = 256.0
-"""E - 1 from which patterns are sets of so few cells that images help them to follow a spectrum."""
+"""Value of E - 1 from which patterns have so few cells that their images improve the spectrum."""
 LITTLE = 1e-4
-"""Loss relative to equal energies that no other patterns are tried for."""
+"""Relative loss, against equal energies, up to which complementary patterns are accepted at once."""
 BLOCK = 1 << 21
-"""Cells that are transformed together."""
+"""Number of cells that are transformed together."""
 NEGLIGIBLE = 1e-9
-"""Energy relative to the largest below which a type has none."""
+"""Energies below this share of the largest one are treated as zero."""
 EXACT = 1e-9
-"""Largest relative error of a mean energy that is no error."""
+"""Largest relative error of a mean energy that counts as rounding."""
 
 
 class Variants(NamedTuple):
@@ -53,20 +55,22 @@ class Variants(NamedTuple):
     packed: np.ndarray
     """The bits of each pattern (V, bytes)."""
     weights: np.ndarray
-    """(V,), positive."""
+    """Weights of the patterns in the whole mixture (V,), positive."""
     shares: np.ndarray
-    """The largest share that each pattern has of the energy of a type in the whole mixture (V,)."""
+    """For each pattern, the largest share that it has of the energy of a class in the whole mixture (V,)."""
 
 
 def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Generator) -> list[Variants]:
-    """Return patterns and weights with the same energies of each type, now equal at all its characters.
+    """Return patterns and weights with the energies of the mixture, made equal at all characters of a class.
 
-    Permuting the values of an axis that knows no order moves the energy of a pattern between the characters of
-    a class that touch the same axes, and leaves their sum. Weights w >= 0 of variants v of the patterns of a
-    signature solve sum_v w_v |x_v^(chi)|^2 = the mean over such characters, one equation for each chi up to
-    conjugation; a vertex has no more variants than equations. Where these are many, a variant stands for its
-    images under multiplications of such axes, so that an orbit of characters has one equation. The tables with
-    most equations have patterns instead each of which makes up for those before it (see `complementary`).
+    A permutation of the values of an unordered axis moves the energy of a pattern between the characters of a
+    class that touch the same axes; their sum stays the same. Patterns permuted in this way are called
+    variants. Weights w >= 0 of the variants v of a signature solve sum_v w_v |x_v^(chi)|^2 = the mean over
+    such characters, one equation for each chi up to conjugation. A vertex has no more variants than
+    equations. Where there are many equations, a variant stands for its images under multiplications of
+    unordered axes, so that an orbit of characters has one equation. The tables with most equations get
+    patterns each of which corrects the spectrum of those before it (see `complementary`). `seconds` is the
+    time for these.
     """
     mixed = weights @ pool.energies
     tables = [_Table(pool.chosen(places), weights[places], mixed) for places in _by_signature(pool)]
@@ -81,7 +85,7 @@ def equalised(pool: Pool, weights: np.ndarray, seconds: float, rng: np.random.Ge
 
 
 def _affordable(tables: list[_Table]) -> list[_Table]:
-    """Return the tables with the fewest cells, for whose equations there are time and room."""
+    """Return the tables with the fewest cells whose equations fit into the limits of time and memory."""
     work, patterns, cells, found = 0.0, 0, 0, []
     for table in sorted(tables, key=lambda table: table.signature.cells):
         many = table.signature.cells
@@ -98,7 +102,7 @@ def _affordable(tables: list[_Table]) -> list[_Table]:
 
 
 def _by_signature(pool: Pool) -> Iterator[np.ndarray]:
-    """Yield the places of the patterns of each signature."""
+    """Yield the indices in the pool of the patterns of each signature."""
     places: dict[tuple[int, ...], list[int]] = {}
     for b, one in enumerate(pool.signatures):
         places.setdefault(one.axes, []).append(b)
@@ -107,17 +111,17 @@ def _by_signature(pool: Pool) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """The patterns of one signature, and what the mean energies of their variants must be."""
+    """The patterns of one signature, with the mean energies that their variants must have."""
 
     part: Pool
     weights: np.ndarray
-    """(P,), positive."""
+    """Weights of the patterns in the whole mixture (P,), positive."""
     mixed: np.ndarray
-    """The energy of each type in the whole mixture (C,)."""
+    """The energy of each class in the whole mixture (C,)."""
 
     @property
     def signature(self) -> Signature:
-        """The axes of all patterns."""
+        """The signature that all patterns of the table share."""
         return self.part.signatures[0]
 
     @cached_property
@@ -127,12 +131,15 @@ class _Table:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """The weights (P,) over their sum."""
+        """The weights of the patterns divided by their sum (P,)."""
         return self.weights / self.weights.sum()
 
     @cached_property
     def touched(self) -> np.ndarray:
-        """A number for the axes that each character touches and its class; 0 where no query needs it (cells,)."""
+        """A label of each character (cells,), which stands for its class and the axes that it touches.
+
+        The label is 0 for characters that no query needs.
+        """
         shape, characters = self.signature.shape, self.signature.characters
         powers = 1 << np.arange(len(shape)).reshape(-1, *[1] * len(shape))
         touched = ((np.indices(shape) > 0) * powers).sum(axis=0)
@@ -142,13 +149,13 @@ class _Table:
 
     @cached_property
     def free(self) -> tuple[int, ...]:
-        """The axes whose values know no order."""
+        """The axes whose values have no order that a query uses."""
         ordered = self.signature.characters.ordered
         return tuple(t for t, g in enumerate(self.signature.axes) if not ordered[g])
 
     @cached_property
     def group(self) -> MultiplierGroup:
-        """The multiplications whose images of a variant come with it."""
+        """The multiplications of axes under which all images of a variant have the same weight."""
         return MultiplierGroup.within(self.signature.shape, self.free, EQUATIONS, ELEMENTS)
 
     @cached_property
@@ -163,13 +170,13 @@ class _Table:
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """The mean of that over all characters of a class that touch the same axes (cells,)."""
+        """The mean of `power` over all characters of the same label, the energy wanted at each (cells,)."""
         levels = np.bincount(self.touched, self.power) / np.maximum(1, np.bincount(self.touched))
         levels[0] = 0
         return levels[self.touched]
 
     def solved(self, rng: np.random.Generator) -> Variants | None:
-        """Return variants of equal mean energies, None where none are found."""
+        """Return variants with equal mean energies at all characters of a label; None if none are found."""
         if np.allclose(self.power, self.levels, rtol=EXACT, atol=NEGLIGIBLE * self.levels.max()):
             return self._images(MultiplierGroup.trivial(self.signature.shape), self.patterns, self.shares)
         many, best, least = int(VARIANTS * len(self.asked)), None, np.inf
@@ -184,10 +191,10 @@ class _Table:
         return self._images(self.group, *best) if best else None
 
     def drawn(self, count: int, room: int, rng: np.random.Generator) -> Variants:
-        """Return patterns that complement each other, or variants if these waste less.
+        """Return complementary patterns, or variants if these lose less accuracy.
 
-        They are at most `count`, and with their images at most `room`. Where there is time for patterns enough,
-        and they are no sets of few cells, images of them are not needed.
+        There are at most `count` patterns, and at most `room` with their images. If `count` is above `MOST`
+        and the patterns are not sets of few cells (see `SPARSE`), they are used without images.
         """
         most = 1 if count > MOST and self.signature.excess < SPARSE else min(IMAGES, room // min(count, MOST))
         group = MultiplierGroup.within(self.signature.shape, self.free, 0, most)
@@ -211,9 +218,9 @@ class _Table:
         shares: np.ndarray,
         energies: np.ndarray | None = None,
     ) -> Variants:
-        """Return the images of patterns (V, cells), which share the weight of the table as the patterns do.
+        """Return the images of patterns (V, cells) under a group; `shares` (V,) divide the weight of the table.
 
-        `energies` are those of each type (C,), if all patterns have about the same.
+        `energies` (C,) are the energies of each class if all patterns have nearly the same, else None.
         """
         many = len(group.elements)
         weights = shares * (self.weights.sum() / shares.sum() / many)
@@ -224,7 +231,11 @@ class _Table:
         return Variants(self.signature, np.stack(packed), weights.repeat(many), most.repeat(many))
 
     def _close(self, rng: np.random.Generator) -> np.ndarray:
-        """Return patterns of few cells, two of them 0 and d, with one d of each orbit: few variants have a rare d."""
+        """Return random patterns (k x cells) that contain the cells 0 and d, one for a cell d of each orbit.
+
+        Random variants of few cells seldom contain two cells with a given difference d. For larger patterns
+        the array is empty.
+        """
         size = int(self.patterns[self.shares.argmax()].sum())
         near = np.flatnonzero(self.group.firsts)[1:]
         if size < 2 or size**2 * CLOSE > self.signature.cells:
@@ -234,7 +245,11 @@ class _Table:
         return self.signature.top(fields, np.full(len(near), size))
 
     def _variants(self, count: int, fewest: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return the patterns and, in proportion to their shares, some with values permuted that have no order."""
+        """Return the patterns with random variants of them (V, cells), and the pattern that each comes from (V,).
+
+        The number of variants of a pattern is proportional to its share, and at least `fewest`. A variant has
+        the values of its unordered axes permuted.
+        """
         each = np.maximum(fewest, np.round(count * self.shares)).astype(int)
         parents, shape = np.repeat(np.arange(len(each)), each), self.signature.shape
 
@@ -248,7 +263,7 @@ class _Table:
         return variants, parents
 
     def _balance(self, variants: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return shares of variants (V,) that make energies equal, and the largest relative error."""
+        """Return shares of the variants (V,) that make the mean energies equal, and the largest relative error."""
         A = np.vstack([self._relative(variants).T, np.ones(len(variants))])
         try:
             shares, _ = nnls(A, np.ones(len(A)))
@@ -257,7 +272,7 @@ class _Table:
         return shares, float(np.abs(A @ shares - 1).max())
 
     def _relative(self, patterns: np.ndarray) -> np.ndarray:
-        """Return the mean energies of patterns at the orbits that have any, over their levels (V, R)."""
+        """Return each pattern's mean energy at each orbit of positive level, divided by that level (V, R)."""
         wanted = self.levels[self.asked]
         known = self.asked[wanted > NEGLIGIBLE * wanted.max()]
         cells, first = self.signature.cells, np.full(self.signature.cells, -1)
@@ -275,13 +290,13 @@ class _Table:
         return np.sum([share @ self.signature.power(block) for block, share in parts], axis=0)
 
     def _blocks(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the rows in blocks that are transformed together."""
+        """Return the rows divided into blocks of at most `BLOCK` cells."""
         many = max(1, BLOCK // self.signature.cells)
         return [rows[first : first + many] for first in range(0, len(rows), many)]
 
 
 def _waste(levels: np.ndarray, power: np.ndarray) -> float:
-    """Return sum_chi levels^2/power of mean energies (cells,): what their not being at the levels costs."""
+    """Return sum_chi levels^2/power for mean energies `power` (cells,), which is least where they equal the levels."""
     known = levels > NEGLIGIBLE * levels.max()
     with np.errstate(divide="ignore"):
         return float((np.square(levels[known]) / power[known]).sum())

@@ -29,56 +29,58 @@ from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.merged import is_table_of_all
 
 FIRST = 0.3
-"""Share of the time for the first patterns."""
+"""Share of the time after which no more balanced random patterns are added to the first ones."""
 TURNS = 16
-"""Signatures that a round looks at."""
+"""Number of signatures that one round searches for new patterns."""
 SECONDS, AFTER = 12.0, 60.0
-"""Seconds that a search takes where none are given, and the most that making energies equal takes after it."""
+"""Default time of a search in seconds, and default limit of the time for `equalised` after it."""
 LONGEST = 1 << 20
-"""Values of the longest attribute whose patterns are written out."""
+"""Largest number of values of an attribute for which a pattern is stored."""
 SPARE = 1 << 20
-"""Energies of the columns beyond the ones in use that a round keeps, at most 400 columns."""
+"""Most energies of the unused patterns that a round keeps; these are also at most 400 patterns."""
 ROUGH, FINAL = 1e-5, 1e-9
-"""How far weights may be from the best ones while patterns are searched for, and at the end."""
+"""Relative gap of the weights to the best ones, during the search and at its end."""
 ATTAINED = 1e-9
 """Gap at which a search ends."""
 SOLVED = 20_000
-"""Cells of a table of all attributes up to which energies are made equal whatever the sizes of patterns."""
+"""Number of cells of a table of all attributes above which `flat_orbit` is compared with the mixture."""
 FAINT = 1e-7
-"""Weight below which a column is not in use."""
+"""Weight at or below which a pattern counts as unused."""
 IDLE = 1e-9
-"""Share of every eigenvalue of M that the patterns dropped at the end may have together."""
+"""Largest share of every eigenvalue of M that the patterns dropped at the end may have together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Where the search stands: a pool of patterns and their best weights."""
+    """The state of the search: a pool of patterns and their best weights."""
 
     objective: float
     """L(Q), or L(Q)/n where n > 2^53."""
     pool: Pool
     weights: np.ndarray
     signatures: tuple[Signature, ...]
-    """Those that are searched."""
+    """The signatures that are searched for new patterns."""
     number: int
-    """Rounds done."""
+    """Number of rounds so far."""
     end: float
+    """Time on the clock of `time.perf_counter` at which a round looks for no further patterns."""
     stuck: bool = False
-    """Whether there is nothing to search for: the bound is attained, or the queries ask for the total alone."""
+    """Whether the search has ended: the lower bound is attained, or the workload contains the total alone."""
     empty: bool = False
-    """Whether the queries ask for the total alone."""
+    """Whether the workload contains the total alone."""
 
 
 @dataclass(frozen=True)
 class Junta(Solver):
-    """Patterns by listing, balanced random fields and column generation; weights by convex optimisation.
+    """Mixtures of patterns on few attributes, by column generation and convex optimisation of the weights.
 
-    For fixed patterns L/n = v_0 + sum_c costs_c/m_c is convex in the weights. Its gradient prices the energy
-    of a further pattern at each character: a quadratic form, which the top cells of its own gradient raise,
-    two fast transforms for all starts at once.
-    Along attributes that queries know an order of, every frequency is a character of its own: translations on a
-    cycle of their values change V, so that L is exact but the best strategy on a line is lost: all ranges of
-    100 values lose 0.1 % by the closed bounds, prefixes 53 %.
+    The first patterns are listed or come from balanced random fields. For fixed patterns L/n = v_0 + sum_c
+    costs_c/m_c is convex in the weights. Its gradient prices the energy of a new pattern at each character.
+    The worth of a pattern is a quadratic form, which rises when the pattern moves to the largest cells of the
+    form's gradient; this takes two fast transforms for all starts at once. Along an attribute whose order
+    some query uses, every frequency is a character of its own. Patterns are translated on a cycle of its
+    values, although translations change V. So L is exact, but the best strategy on a line is not among the
+    mixtures: all ranges of 100 values lose 0.1 % by the closed bounds, prefixes 53 %.
 
     Raises:
         ValueError: for parameters out of range.
@@ -96,7 +98,7 @@ class Junta(Solver):
     max_steps: int = 40
     """Rounds of column generation."""
     max_seconds: float | None = None
-    """Seconds of the search, and of making energies equal after it; default 12 and at most 60."""
+    """Seconds of the search, and again of `equalised` after it; by default 12, and at most 60."""
     tolerance: float = 3e-5
     patience: int = 3
     gap: float = 0.0
@@ -109,11 +111,11 @@ class Junta(Solver):
 
     @property
     def limits(self) -> Limits:
-        """When to stop."""
+        """The conditions under which the search stops."""
         return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds or SECONDS, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Mixture | None) -> Mixture:
-        """Return the best mixture of published juntas, all small patterns and balanced random ones."""
+        """Return the best mixture of published juntas, all patterns of few cells and balanced random ones."""
         now, rng = time.perf_counter(), np.random.default_rng([self.seed, 0])
         first, end = now + FIRST * self.limits.max_seconds, now + self.limits.max_seconds
         found = checked_harmonics(problem.workload)
@@ -132,7 +134,7 @@ class Junta(Solver):
         return _weighed(problem, Mixture(0.0, pool, np.ones(len(pool.packed)), listed, 0, end))
 
     def advance(self, problem: Problem, state: Mixture) -> Mixture:
-        """Add the patterns that the prices undervalue most and improve all weights."""
+        """Return the mixture after one round, which adds patterns of high worth and optimises all weights."""
         if state.stuck:
             return state
         rng = np.random.default_rng([self.seed, 1 + state.number])
@@ -156,7 +158,8 @@ class Junta(Solver):
     def finish(self, problem: Problem, state: Mixture) -> TranslationStrategy:
         """Return the `JuntaStrategy` of a state: measured epsilon within the budget, at most 2^53 outputs.
 
-        A large table of all attributes is served by one set of cells and its multiples where that is better.
+        For a large table of all attributes, the strategy of `flat_orbit` is returned instead where it is
+        better.
         """
         if not state.empty:
             state = _alone(problem, _lightened(_weighed(problem, _lightened(state), FINAL)))
@@ -175,7 +178,7 @@ class Junta(Solver):
 
 
 def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
-    """Return the mixture for queries that ask for the total alone: one pattern, as a strategy needs one.
+    """Return the mixture for a workload of the total alone: one arbitrary pattern, as a strategy needs one.
 
     Raises:
         ValueError: if there is only one user type, or no attribute of few enough values for a pattern.
@@ -198,7 +201,7 @@ def _nothing(characters: Characters, excess: float, problem: Problem, end: float
 
 
 def _lightened(state: Mixture) -> Mixture:
-    """Return the mixture without the columns that are not `_useful`."""
+    """Return the mixture without the patterns that `_useful` drops."""
     w, pool = state.weights, state.pool
     shares = w * (pool.energies / (w @ pool.energies)).max(axis=1)
     keep = _useful(shares, np.array([float(signature.outputs) for signature in pool.signatures]))
@@ -206,7 +209,7 @@ def _lightened(state: Mixture) -> Mixture:
 
 
 def _alone(problem: Problem, state: Mixture) -> Mixture:
-    """Return the mixture of patterns on the largest table alone, if it is the only one and no worse."""
+    """Return the mixture restricted to patterns on the largest table, if there is only one and L does not rise."""
     axes = {axes_of(kind) for kind in maximal(state.signatures[0].characters.kinds)}
     own = np.array([signature.axes in axes for signature in state.pool.signatures])
     pool = state.pool.chosen(np.flatnonzero(own))
@@ -218,10 +221,11 @@ def _alone(problem: Problem, state: Mixture) -> Mixture:
 
 
 def _useful(shares: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return the places of all columns but idle ones, and without the lightest until the outputs are at most 2^53.
+    """Return the indices of the patterns to keep: those that matter, with at most 2^53 outputs together.
 
-    `shares` are the largest that each has of an eigenvalue of M. If the columns dropped hold at most a share d
-    of every eigenvalue, L rises by at most d/(1 - d) of it.
+    `shares` (P,) are the largest share that each pattern has of an eigenvalue of M, and `outputs` (P,) its
+    number of outputs. Patterns of the smallest shares are dropped. If they hold at most a share d of every
+    eigenvalue, L rises by at most the share d/(1 - d).
     """
     order = np.argsort(shares, kind="stable")
     idle = np.cumsum(shares[order]) <= IDLE
@@ -231,7 +235,7 @@ def _useful(shares: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 
 
 def _weighed(problem: Problem, state: Mixture, tolerance: float = ROUGH) -> Mixture:
-    """Return the state with the best weights of its pool."""
+    """Return the state with weights of its pool that are optimal up to a relative gap of `tolerance`."""
     characters = state.signatures[0].characters
     best = simplex_weights(state.pool.energies, characters.costs, state.weights, tolerance)
     objective = problem.workload.scale * (float(characters.spectrum.values[0]) + best.value)

@@ -1,4 +1,4 @@
-"""Where the patterns of juntas come from: published mechanisms, lists, balanced fields, ascents by price."""
+"""Patterns of juntas, from published mechanisms, complete lists, balanced random fields and ascents by price."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from stratagem.solvers.junta.signature import Signature
 EXHAUSTIVE, LISTED = 16, 1 << 22
 """Cells of a signature up to which all sets may be listed, and how many energies all of them may have."""
 ENTRIES, STARTS = 1 << 17, 256
-"""Cells of the random patterns that one signature is given in a round, and most patterns."""
+"""Most cells of the random patterns that a round draws for one signature, and most of these patterns."""
 ENERGIES, FEWEST = 1 << 17, 4
-"""Energies of the random patterns of a signature, unless they are fewer patterns than so many."""
+"""Most energies of the random patterns of a signature, and fewest of these patterns, which has precedence."""
 EACH, STEPS, POOL, LARGE = 8, 4, 1 << 24, 1 << 20
-"""Patterns of both kinds that a table is given at first, the steps that move their spectra, the energies of all
-of them, half a gigabyte, and the cells of those of one table."""
+"""Limits of the first patterns of tables: the most patterns of each kind for a table, the steps that adjust their
+spectra, the most energies of all of them (half a gigabyte), and the most cells of the patterns of one table."""
 SOLVED = 1 << 14
 """Cells of a table whose patterns may have equal energies exactly."""
 SLICED, SLICINGS = 4, 3
-"""Axes along which slices are filled, fewer than so many, and the patterns of each choice of axes and size."""
+"""Number of axes that those along which slices are filled stay below, and patterns of each choice of axes and
+size."""
 BALANCING, MOVED = 24, 1 << 25
-"""Steps that move the spectrum of a random pattern towards the one wanted, and cells moved by all of them."""
+"""Most steps that adjust the spectrum of random patterns, and most cells in all steps for one signature."""
 SHAKEN = 0.1
-"""Share of the cells of known patterns that are flipped before they start again."""
+"""Share of the cells of known patterns that are flipped before an ascent starts from them."""
 NEW = 64
-"""Most new columns of a signature in a round."""
+"""Most new patterns of a signature in a round."""
 UNDERVALUED = 1e-7
-"""Worth above that of the mixture, relative to it, from which a pattern enters the pool."""
+"""Relative excess of a pattern's worth over the mixture's from which the pattern enters the pool."""
 
 
 def published(characters: Characters, epsilon: float, excess: float) -> list[Pool]:
-    """Return the patterns of published juntas."""
+    """Return the patterns of the published mechanisms in `published_juntas`, one pool for each pattern."""
     found = published_juntas(characters.spectrum, epsilon).values()
     patterns = [pattern for strategy in found for pattern in strategy.patterns]
     return [pooled(Signature(one.axes, characters, excess), one.inside.reshape(1, -1)) for one in patterns]
 
 
 def exhaustive(listed: Sequence[Signature]) -> Iterator[Pool]:
-    """Yield all sets of the cells of small signatures."""
+    """Yield for each signature of at most `EXHAUSTIVE` cells all sets of its cells, while there is room for them."""
     left = LISTED
     for signature in listed:
         energies = len(signature.characters.costs) << min(signature.cells, EXHAUSTIVE)
@@ -54,23 +55,25 @@ def exhaustive(listed: Sequence[Signature]) -> Iterator[Pool]:
 
 
 def _wanted(characters: Characters) -> np.ndarray:
-    """Return the energies that the closed bound asks of each type (C,): m proportional to sqrt(v)."""
+    """Return the energies of each class at which the closed bound is attained, m proportional to sqrt(v) (C,)."""
     return np.sqrt(characters.costs / characters.counts)
 
 
 def balanced(signature: Signature, rng: np.random.Generator) -> Pool:
-    """Return random patterns with energies near those that the closed bound asks for."""
+    """Return random patterns with energies near those at which the closed bound is attained."""
     amplitudes = signature.amplitudes(_wanted(signature.characters))
     return pooled(signature, _fields(signature, amplitudes, rng))
 
 
 def tables(signature: Signature, rng: np.random.Generator) -> Pool:
-    """Return random patterns of a table: of equal energies at all characters, and with none of smaller tables.
+    """Return random patterns of a table, of two kinds.
 
-    The first are like subset selection on the cells of the table. The others have nearly equally many cells in
-    every row and column, so that their mixtures with patterns of smaller tables have any energies wanted.
-    A table too large for exact equations is given the energies of subset selection itself, for which patterns
-    are found at the end that complement each other.
+    Patterns of the first kind have nearly equal energies at all characters, as subset selection on the cells
+    of the table has. Those of the second kind have most energy at the characters that touch all axes. So they
+    have nearly equal numbers of cells in every row and column, so that mixtures of them with patterns of
+    smaller tables can have any wanted energies. For a table too large for exact equations, the pool also
+    holds patterns with the energies of subset selection itself; complementary patterns with these energies
+    are found at the end.
     """
     whole = np.indices(signature.shape).all(axis=0)  # characters that touch every axis
     energies = len(signature.characters.costs) ** 2  # of one pattern of each table
@@ -89,7 +92,10 @@ def tables(signature: Signature, rng: np.random.Generator) -> Pool:
 
 
 def _selection(signature: Signature, patterns: np.ndarray) -> Pool:
-    """Return patterns (P, cells) with the energies of subset selection of their sizes: all characters' the same."""
+    """Return the pool of patterns (P, cells) with energies replaced by those of subset selection of their sizes.
+
+    Subset selection has the same energy at all nontrivial characters.
+    """
     found = pooled(signature, patterns)
     totals = [signature.total(int(inside.sum())) for inside in found.inside()]
     shares = signature.energies_of(np.arange(signature.cells) > 0) / (signature.cells - 1)
@@ -97,10 +103,10 @@ def _selection(signature: Signature, patterns: np.ndarray) -> Pool:
 
 
 def _sliced(signature: Signature, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return patterns of the least and the largest size that fill slices along some axes, one after the other.
+    """Return patterns (P, cells), of the least and the largest size, that fill one slice after another.
 
-    In random patterns of few cells hardly any two cells differ in few axes alone, so that no mixture of them
-    has equal energies at all characters; with these there is one.
+    In random patterns of few cells hardly any two cells differ in few axes only, so no mixture of such
+    patterns has equal energies at all characters. With the patterns returned here such a mixture exists.
     """
     shape, axes = signature.shape, range(len(signature.shape))
     chosen = [along for many in range(1, min(len(shape), SLICED)) for along in combinations(axes, many)]
@@ -120,7 +126,7 @@ def _fields(signature: Signature, amplitudes: np.ndarray, rng: np.random.Generat
 
 
 def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return sizes (count,): most near cells/(1 + E), some dyadic shares of the cells, some around."""
+    """Return random pattern sizes (count,): half next to cells/(1 + E), others sixteenths of the cells or around."""
     cells, best = signature.cells, signature.cells / (2 + signature.excess)
     near = _near(signature, count, rng)
     dyadic = cells * rng.integers(1, 9, count) / 16
@@ -130,7 +136,7 @@ def _sizes(signature: Signature, count: int, rng: np.random.Generator) -> np.nda
 
 
 def _near(signature: Signature, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return sizes (count,) next to cells/(1 + E), where a pattern has most energy."""
+    """Return random integers (count,) next to cells/(1 + E), the size at which a pattern has the most energy."""
     near = np.floor(signature.cells / (2 + signature.excess) + rng.random(count)).astype(int)
     return np.clip(near, 1, signature.cells - 1)
 
@@ -138,7 +144,7 @@ def _near(signature: Signature, count: int, rng: np.random.Generator) -> np.ndar
 def undervalued(
     signature: Signature, pool: Pool, prices: np.ndarray, value: float, rng: np.random.Generator
 ) -> Pool:
-    """Return new patterns whose energies are worth more than the mixture's at the prices of the types (C,)."""
+    """Return new patterns whose energies are worth more than `value`, the mixture's, at the prices of classes (C,)."""
     form, characters = signature.prices(prices), signature.characters
     tilt = np.power(prices / characters.counts, rng.uniform(0, 2))
     starts = [_fields(signature, signature.amplitudes(_wanted(characters) * tilt), rng)]

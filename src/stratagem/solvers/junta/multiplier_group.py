@@ -1,4 +1,4 @@
-"""Multiplications of the values of axes by units, which leave few orbits of characters."""
+"""Groups of multiplications of the axes of a pattern by units, with their orbits of characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from math import gcd
 import numpy as np
 
 LONGEST = 9
-"""Most multiplications that one generator adds."""
+"""Largest order of the cyclic group that one generator adds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +23,9 @@ class MultiplierGroup:
 
     shape: tuple[int, ...]
     elements: tuple[tuple[int, ...], ...]
-    """The multipliers of the axes, of h and -h one."""
+    """The multipliers h of the axes for each element; of h and -h only one is listed."""
     labels: np.ndarray
-    """The least number of a character in the orbit of each (cells,)."""
+    """For each character, the least index of a character in its orbit (cells,)."""
 
     @staticmethod
     def trivial(shape: tuple[int, ...]) -> MultiplierGroup:
@@ -36,7 +36,10 @@ class MultiplierGroup:
 
     @staticmethod
     def within(shape: tuple[int, ...], axes: Sequence[int], orbits: int, most: int) -> MultiplierGroup:
-        """Return a group on some axes: at most so many elements, no more than lead to at most so many orbits."""
+        """Return a group of multiplications of the given axes with at most `most` elements.
+
+        Generators are added until there are at most `orbits` orbits of characters, or none makes them fewer.
+        """
         group = MultiplierGroup.trivial(shape)
         while group.orbits > orbits:
             larger = group._larger(axes, most)
@@ -47,28 +50,28 @@ class MultiplierGroup:
 
     @property
     def firsts(self) -> np.ndarray:
-        """Whether each character is the first of its orbit (cells,)."""
+        """Whether each character has the least index in its orbit, a boolean array (cells,)."""
         return self.labels == np.arange(len(self.labels))
 
     @property
     def orbits(self) -> int:
-        """How many orbits of characters there are."""
+        """Number of orbits of characters."""
         return int(self.firsts.sum())
 
     def mean(self, power: np.ndarray) -> np.ndarray:
-        """Return the means over orbits of numbers at the characters (cells,)."""
+        """Return `power` (cells,), one number for each character, averaged over each orbit (cells,)."""
         many = np.maximum(1, np.bincount(self.labels))
         return (np.bincount(self.labels, power) / many)[self.labels]
 
     def images(self, pattern: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the images of a set of cells (cells,)."""
+        """Yield the image of a pattern (cells,) under each element of the group."""
         cells = pattern.reshape(self.shape)
         for element in self.elements:
             places = (np.arange(a) * h % a for h, a in zip(element, self.shape, strict=True))
             yield cells[np.ix_(*places)].ravel()
 
     def _larger(self, axes: Sequence[int], most: int) -> MultiplierGroup | None:
-        """Return the group with one generator more, of the lowest order that makes orbits fewer; None if none does."""
+        """Return the group with one more generator, of the lowest order that reduces the orbits; None if none does."""
         found = [(axis, powers) for axis in axes for powers in _subgroups(self.shape[axis])]
         orders = sorted({len(powers) for _, powers in found if len(powers) * len(self.elements) <= most})
         for order in orders:
@@ -79,7 +82,7 @@ class MultiplierGroup:
         return None
 
     def _with(self, axis: int, powers: tuple[int, ...]) -> MultiplierGroup:
-        """Return the group with multiplications of one more axis."""
+        """Return the group that also contains the multiplications of `axis` by the given powers."""
         a, labels = self.shape[axis], self.labels.reshape(self.shape)
         moved = [labels.take(np.arange(a) * power % a, axis=axis) for power in powers]
         found: dict[tuple[int, ...], None] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.solvers.junta.signature import Signature
 
 DIGITS = 12
-"""Patterns whose energies agree to so many digits, relative to the largest, are one."""
+"""Patterns whose energies agree to this many digits, relative to the largest, count as the same pattern."""
 
 
 class Pool(NamedTuple):
@@ -21,21 +21,24 @@ class Pool(NamedTuple):
     packed: tuple[np.ndarray, ...]
     """The bits of each pattern (bytes,)."""
     energies: np.ndarray
-    """Their mean energies at the types of characters (B, C)."""
+    """Mean energy of each pattern at each class of characters (B, C)."""
 
     def chosen(self, places: np.ndarray) -> Pool:
-        """Return some of the patterns."""
+        """Return the pool of the patterns with the given indices."""
         signatures = tuple(self.signatures[b] for b in places)
         return Pool(signatures, tuple(self.packed[b] for b in places), self.energies[places])
 
     def inside(self) -> np.ndarray:
-        """Return the sets of patterns of one signature as booleans (B, cells)."""
+        """Return the patterns as a boolean array (B, cells); all must have the same signature."""
         packed = np.stack(self.packed)
         return np.unpackbits(packed, axis=1, count=self.signatures[0].cells).astype(bool)
 
 
 def pooled(signature: Signature, patterns: np.ndarray) -> Pool:
-    """Return those of some patterns (P, cells) that are neither empty nor full, one for each profile of energies."""
+    """Return the pool of the proper patterns (neither empty nor full) among `patterns` (P, cells).
+
+    Of patterns with equal energies only the first is kept.
+    """
     sizes = patterns.sum(axis=1)
     patterns = patterns[(sizes > 0) & (sizes < signature.cells)]
     energies = signature.energies(patterns)
@@ -44,7 +47,7 @@ def pooled(signature: Signature, patterns: np.ndarray) -> Pool:
 
 
 def joined(pools: Iterable[Pool]) -> Pool:
-    """Return the patterns of all pools, the first of each profile of energies, in order."""
+    """Return one pool of the patterns of all pools, in order; of patterns with equal energies the first is kept."""
     parts = list(pools)
     energies = np.concatenate([part.energies for part in parts])
     whole = Pool(
@@ -56,7 +59,10 @@ def joined(pools: Iterable[Pool]) -> Pool:
 
 
 def _distinct(energies: np.ndarray) -> np.ndarray:
-    """Return the places (rising) of the first row of each profile, told apart by a fixed random projection."""
+    """Return the rising indices of the rows that differ from all earlier rows.
+
+    Rows are compared by a fixed random projection, rounded to `DIGITS` digits.
+    """
     scale = energies.max(axis=0, initial=0)
     weights = np.random.default_rng(0).random(energies.shape[1]) / np.where(scale > 0, scale, 1)
     keys = np.round(energies @ weights / max(1, len(weights)), DIGITS)

@@ -1,4 +1,4 @@
-"""Published mechanisms for marginals as juntas: their exact variance on domains that nobody can count."""
+"""Published mechanisms for marginals as juntas, whose variance is exact on domains too large to enumerate."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.spectrum import Spectrum, Type
 
 CELL = "marginal-response"
-"""The one mechanism whose reports are cells; the others' are parities."""
+"""Name of the mechanism whose reports are cells of a table; the reports of the others are parities."""
 CELLS = 1 << 20
-"""Cells of the largest table that a report may speak of."""
+"""Largest number of cells of a table that a report may be about."""
 
 
 def published_juntas(spectrum: Spectrum, epsilon: float) -> dict[str, JuntaStrategy]:
-    """Return the published mechanisms for marginals that suit the queries, by name.
+    """Return the published mechanisms for marginals that apply to the queries, by name.
 
-    "marginal-response" tells the cell of a random table by randomised response (MargPS): a pattern of one cell.
-    Where the tables have binary attributes only, "fourier" tells a random parity that the queries need, all
-    equally likely (InpHT); "fourier, optimal shares" draws them in proportion to sqrt(v), v the eigenvalues of
-    V/n, so that L/n = v_0 + ((E + 1)/(E - 1))^2 (sum_chi sqrt(v_chi))^2; "marginal-hadamard" tells a random
-    parity of a random table (MargHT). One with more than 2^53 outputs, or tables of more than 2^20 cells, is
-    left out.
+    "marginal-response" reports the cell of a random table by randomised response (MargPS), a pattern of one
+    cell. The others apply where the tables have binary attributes only. "fourier" reports a random parity
+    that the queries need, all equally likely (InpHT). "fourier, optimal shares" draws them in proportion to
+    sqrt(v), v the eigenvalues of V/n, so that L/n = v_0 + ((E + 1)/(E - 1))^2 (sum_chi sqrt(v_chi))^2.
+    "marginal-hadamard" reports a random parity of a random table (MargHT). A mechanism with more than 2^53
+    outputs, or with tables of more than 2^20 cells, is left out.
 
     Guarantee:
         Measured epsilon at most `epsilon`.
@@ -58,7 +58,7 @@ def axes_of(kind: Type) -> tuple[int, ...]:
 
 
 def maximal(kinds: Sequence[Type]) -> list[Type]:
-    """Return the types that no other contains."""
+    """Return the types that no other type of the list contains."""
     below, waiting = set(), list(kinds)
     while waiting:
         kind = waiting.pop()
@@ -71,14 +71,18 @@ def maximal(kinds: Sequence[Type]) -> list[Type]:
 
 
 def sets_of(spectrum: Spectrum, kind: Type) -> float:
-    """Return how many sets of attributes have a type."""
+    """Return the number of sets of attributes that have the given type."""
     return float(prod(comb(len(group), count) for group, count in zip(spectrum.groups, kind, strict=True)))
 
 
 def _strategy(
     spectrum: Spectrum, epsilon: float, shares: Mapping[Type, float], cell: bool
 ) -> JuntaStrategy | None:
-    """Return the mixture of one pattern for each type, a cell or a parity; None where it is too large."""
+    """Return the mixture of one pattern for each type, with weights in proportion to `shares`.
+
+    The pattern is one cell of the table if `cell`, else a parity. None is returned if the mixture has more
+    than 2^53 outputs or a table more than 2^20 cells.
+    """
     outputs, patterns = 0, []
     for kind in shares:
         shape = tuple(spectrum.sizes[spectrum.groups[g][0]] for g in axes_of(kind))

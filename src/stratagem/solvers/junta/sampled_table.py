@@ -1,4 +1,4 @@
-"""Table sampling with subset selection for a spectrum: what every search for juntas must improve on."""
+"""Table sampling with subset selection for a spectrum, the baseline for strategies that are juntas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from stratagem.workloads.spectrum import Spectrum, Type
 
 
 def sampled_tables(spectrum: Spectrum, epsilon: float) -> dict[str, TableSampling]:
-    """Return table sampling with "equal shares" and with "shares by cost"; empty where tables are too large.
+    """Return table sampling with "equal shares" and with "shares by cost", by name.
+
+    The dictionary is empty if the spectrum has no tables or one of more than 2^20 cells.
 
     Reference:
         Zhang et al., CALM, CCS 2018 (tables); Ye, Barg, IEEE Trans. Inf. Theory 2018 (subset selection).
@@ -45,7 +47,7 @@ def sampled_tables(spectrum: Spectrum, epsilon: float) -> dict[str, TableSamplin
 
 
 def _holding(spectrum: Spectrum, table: Type, kind: Type) -> float:
-    """Return how many tables of a type hold a given set of attributes of another."""
+    """Return the number of tables of the type `table` that contain a given set of attributes of the type `kind`."""
     return float(
         math.prod(
             comb(len(group) - touched, own - touched) if own >= touched else 0

@@ -1,4 +1,4 @@
-"""Which groups the axes of a junta come from: transforms, energies and ascents of many patterns at once."""
+"""Signatures of juntas (the groups that their axes come from), with energies and ascents of many patterns at once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from scipy.sparse import csr_array
 from stratagem.solvers.junta.character import Characters
 
 MERGED = 6
-"""Binary axes that one Hadamard matrix transforms together."""
+"""Number of binary axes that one Hadamard matrix transforms together."""
 ASCENTS, FLIPS = 20, 30
-"""Most steps of an ascent at a fixed size, and of one that flips single cells."""
+"""Most steps of an ascent at a fixed size, and most steps of one that flips single cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """Axes, each from a group of interchangeable attributes, and sets T of their cells (P, cells), boolean.
+    """The axes of a junta, each from a group of interchangeable attributes, with methods for patterns on them.
 
-    With c = E - 1 and k = |T| the energy at a nontrivial character is |c 1_T^(chi)/(cells + c k)|^2.
+    Patterns are sets T of cells of the axes, a boolean array (P, cells). With c = E - 1 and k = |T| the
+    energy of a pattern at a nontrivial character chi is |c 1_T^(chi)/(cells + c k)|^2.
     """
 
     axes: tuple[int, ...]
@@ -38,12 +39,12 @@ class Signature:
 
     @property
     def cells(self) -> int:
-        """Their product."""
+        """Number of cells of the axes, the product of their lengths."""
         return prod(self.shape)
 
     @property
     def placements(self) -> int:
-        """In how many ways the axes can be placed on attributes."""
+        """Number of ways to assign the axes to distinct attributes of their groups."""
         groups, count = self.characters.spectrum.groups, 1
         for t, g in enumerate(self.axes):
             count *= len(groups[g]) - self.axes[:t].count(g)
@@ -51,7 +52,7 @@ class Signature:
 
     @property
     def outputs(self) -> int:
-        """Outputs of one pattern: its placements and translates."""
+        """Number of outputs of one pattern, one for each placement and translate."""
         return self.cells * self.placements
 
     def total(self, size: int) -> float:
@@ -60,21 +61,22 @@ class Signature:
         return share * share * size * (self.cells - size)
 
     def energies(self, patterns: np.ndarray) -> np.ndarray:
-        """Return the mean energy of each type of characters over all placements (P, C)."""
+        """Return the mean energy of each pattern at each class of characters over all placements (P, C)."""
         return self.energies_of(self.power(patterns))
 
     def energies_of(self, power: np.ndarray) -> np.ndarray:
-        """Return the mean of energies at the characters of the axes (..., cells) at each type (..., C)."""
+        """Return the mean energies at each class (..., C), given those at the characters of the axes (..., cells)."""
         return np.asarray(power @ self._mean)
 
     def prices(self, prices: np.ndarray) -> np.ndarray:
-        """Return what energy at each character of the axes is worth (shape), if at type c it is prices_c."""
+        """Return the price of energy at each character of the axes (shape), given the prices of classes (C,)."""
         return np.asarray(self._mean @ prices).reshape(self.shape)
 
     def amplitudes(self, wanted: np.ndarray) -> np.ndarray:
-        """Return a spectrum of the axes (shape) with energies in proportion to those wanted at each type (C,).
+        """Return amplitudes at the characters of the axes (shape) with energies in proportion to `wanted` (C,).
 
-        The characters of the axes that share a type share what its characters are to have together.
+        `wanted` holds one mean energy for each class. All characters of the axes in one class get the same
+        energy.
         """
         together = self._mean.T @ np.ones(self.cells)  # characters of the axes over those of the type
         known = together > 0
@@ -83,11 +85,14 @@ class Signature:
         return np.sqrt(np.asarray((self._mean > 0) @ each).reshape(self.shape))
 
     def values(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
-        """Return the worth of patterns (P,), prices (shape)."""
+        """Return the worth of patterns (P,), the sum of their energies times `prices` (shape)."""
         return self.power(patterns) @ prices.ravel()
 
     def ascended(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
-        """Return patterns of no less worth: top cells of the gradient at fixed sizes, then flips of single cells."""
+        """Return patterns (P, cells) of no smaller worth, by ascents from `patterns`.
+
+        Steps at fixed sizes move to the largest cells of the worth's gradient; then single cells are flipped.
+        """
         patterns = self._risen(patterns, prices)
         return self._flipped(patterns, prices)
 
@@ -96,8 +101,9 @@ class Signature:
     ) -> np.ndarray:
         """Return random patterns of given sizes (P,) whose spectrum is near the amplitudes (shape).
 
-        Threshold a Gaussian field with that spectrum; then in turn take the phases of the pattern's own
-        transform with the wanted amplitudes, and the top cells (Gerchberg-Saxton).
+        A pattern starts as the largest cells of a Gaussian field with that spectrum. Each step combines the
+        phases of the pattern's transform with the wanted amplitudes and takes the largest cells of that field
+        (Gerchberg-Saxton).
         """
         fields = self._filtered(rng.standard_normal((len(sizes), self.cells)), amplitudes)
         patterns = self.top(fields, sizes)
@@ -129,7 +135,7 @@ class Signature:
         return patterns
 
     def _flipped(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
-        """Flip the one cell that raises the worth of a pattern most, as long as there is one."""
+        """Return the patterns after flips of single cells, each the flip that raises the worth of a pattern most."""
         patterns, moving, own = patterns.copy(), np.arange(len(patterns)), prices.sum() / self.cells
         for _ in range(FLIPS):
             here = patterns[moving]
@@ -194,7 +200,11 @@ class Signature:
 
     @cached_property
     def _mean(self) -> csr_array:
-        """One over the number of characters of the type of each character of the axes (cells, C)."""
+        """The sparse matrix (cells, C) that takes energies at characters of the axes to mean energies of classes.
+
+        The row of a character has one entry, in the column of its class: one over the number of characters
+        there.
+        """
         labels = self.characters.labels(self.axes).ravel()
         asked = np.flatnonzero(labels >= 0)
         shares = 1 / self.characters.counts[labels[asked]]

@@ -1,4 +1,4 @@
-"""Which signatures a search for juntas looks at."""
+"""The choice of the signatures that a search for juntas uses."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from stratagem.workloads.harmonics import Harmonics, harmonics
 from stratagem.workloads.spectrum import Spectrum, Type
 
 CELLS, SHARE, LARGEST = 1 << 10, 8, 1 << 13
-"""Cells up to which signatures are larger than the queries ask for; where patterns are few of the cells, up to so
-many times E; and at most."""
+"""Limits on the cells of signatures with more attributes than the queries need: max(CELLS, SHARE (E - 1)), and at
+most LARGEST."""
 TABLE = 1 << 20
-"""Most cells of a signature that the queries need as it is."""
+"""Most cells of a table that the queries need."""
 ENERGIES = 1 << 20
-"""Most cells of a signature for each class of characters: many classes leave no time for large ones."""
+"""Limit on the cells of a larger signature times the number of classes of characters, which bounds the time."""
 ORDERED, GRID = 1 << 11, 1 << 20
-"""Cells that an order is known of: of one table, whose Gram matrix is formed, and of all ordered attributes."""
+"""Most cells of one table with ordered values, whose Gram matrix is formed, and of the grid of frequencies of all
+ordered attributes."""
 FEWEST = 32
-"""Patterns of a signature that the limit on outputs must leave room for."""
+"""Number of patterns of a larger signature that the limit on outputs must leave room for."""
 LARGER, PARTS, SPARE = 2, 3, 3
-"""Axes that juntas should have beyond those that queries touch, the most parts that a group is divided into
-for that, and the patterns of each choice of parts that there should be room for."""
+"""Number of axes that juntas should have beyond those that queries touch, the most parts that a group is divided
+into for that, and the patterns of each choice of parts that there should be room for."""
 MOST = 96
-"""Signatures beyond those that the queries need."""
+"""Number of signatures, beyond those that the queries need, at which no more are added."""
 
 
 def divided(spectrum: Spectrum) -> Spectrum:
     """Return the spectrum with its largest group in up to `PARTS` parts, if juntas of its size need that.
 
-    On parts, fewer orders of the same attributes are told apart: so patterns of `LARGER` attributes more than
-    the queries touch may have few enough placements.
+    Attributes in different parts have a fixed order, so a pattern has fewer placements. Then patterns on
+    `LARGER` attributes more than the queries touch may stay within the limit of outputs.
     """
     groups, axes = spectrum.groups, spectrum.order + LARGER
     widest = max(groups, key=len)
@@ -52,7 +53,7 @@ def divided(spectrum: Spectrum) -> Spectrum:
 
 
 def searchable(workload: Workload) -> Harmonics | None:
-    """Return the characters that queries need, None where they know an order of too many cells together."""
+    """Return the characters that queries need; None if the queries use an order of too many cells together."""
     found = harmonics(workload)
     if found is None or prod(found.grid) > GRID:
         return None
@@ -63,7 +64,7 @@ def checked_harmonics(workload: Workload) -> Harmonics:
     """Return the characters that queries need.
 
     Raises:
-        ValueError: if the queries know an order of too many cells together.
+        ValueError: if the queries use an order of too many cells together.
     """
     found = searchable(workload)
     if found is None:
@@ -76,10 +77,10 @@ def checked_harmonics(workload: Workload) -> Harmonics:
 
 
 def check_tables(spectrum: Spectrum) -> None:
-    """Refuse queries about tables that no pattern covers, before anything as large as a table is formed.
+    """Refuse queries about tables too large for a pattern, before any array of that size is formed.
 
     Raises:
-        ValueError: if a table that is asked for has too many cells.
+        ValueError: if a table that the queries need has more than 2^20 cells.
     """
     lengths = [spectrum.sizes[group[0]] for group in spectrum.groups]
     for kind in spectrum.types:
@@ -88,12 +89,12 @@ def check_tables(spectrum: Spectrum) -> None:
 
 
 def signatures(characters: Characters, excess: float, rng: np.random.Generator) -> tuple[Signature, ...]:
-    """Return the maximal types of attribute sets that are asked for, and larger ones while tables stay small.
+    """Return the signatures of the maximal types that the queries need, and larger ones while tables stay small.
 
-    Where there are many they are a random choice.
+    If there are many larger types, a random choice of them is used.
 
     Raises:
-        ValueError: if a table that is asked for has too many placements on attributes.
+        ValueError: if a table that the queries need has too many placements on attributes.
     """
     layer = maximal(characters.kinds)
     for kind in layer:
@@ -116,7 +117,7 @@ def _refuse(kind: Type) -> NoReturn:
 
 
 def _extended(characters: Characters, kind: Type, excess: float) -> list[Type]:
-    """Return the types of one attribute more that are small enough."""
+    """Return the types with one attribute more than `kind` that are within the limits of cells and outputs."""
     groups, lengths = characters.spectrum.groups, characters.lengths
     larger = [
         (*kind[:g], count + 1, *kind[g + 1 :])
@@ -136,5 +137,5 @@ def _cells(characters: Characters, kind: Type) -> int:
 
 
 def _outputs(characters: Characters, kind: Type) -> int:
-    """Return the outputs of one pattern."""
+    """Return the number of outputs of one pattern of the given type."""
     return _cells(characters, kind) * prod(map(perm, map(len, characters.spectrum.groups), kind))

@@ -1,1 +1,1 @@
-"""Mixtures of all translates of a pattern, for ranges and histograms on large domains."""
+"""The orbit solver: mixtures of all translates of patterns, for ranges and histograms on large domains."""

@@ -1,4 +1,4 @@
-"""Histograms of any size: sets of cells on one cycle, and their multiples, which tell all characters equally well."""
+"""Strategies for histograms of any size: sets of cells on one cycle, with multiples that equalise all energies."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ from stratagem.numeric.transform import rfft
 from stratagem.strategies import OrbitStrategy, Pattern, SubsetSelection
 
 ENOUGH = 1e-8
-"""Loss against subset selection at which no finer classes are tried."""
+"""Relative loss against subset selection at which no finer classes are tried."""
 CLASSES, LISTED = 1 << 13, 1 << 12
-"""Most cyclotomic classes, but as many as there are of sets of so few cells, which estimates list one by one."""
+"""Most cyclotomic classes for a set of more than LISTED cells; there is no limit for smaller sets, whose cells the
+estimator lists."""
 AHEAD = 16
-"""A prime is looked for up to 1 + 1/16 times the size of the domain."""
+"""Primes are tried below 1 + 1/16 times the size of the domain."""
 ROOTS, ORBITS = 16, 600
-"""Roots that are tried for few orbits of characters, and most orbits, for each of which there is an equation."""
+"""Number of roots that are tried to find few orbits of characters, and most orbits, each of which is an equation."""
 SETS, SPARE, TRIES = 2.5, 8, 3
-"""Random sets for each equation, and beyond; how often they are drawn, each time twice as many."""
+"""Number of random sets for each equation, number of further ones, and number of draws, each of twice as many."""
 RARE = 8
-"""Square of the size of sets over the points of the cycle up to which some distances of cells are rare: few random
-sets have one, so that sets with each of them are added."""
+"""Ratio of the squared size of sets to the points of the cycle below which some distances of cells are rare. Few
+random sets contain such a distance, so sets with each distance are added."""
 WORK = 1 << 27
-"""Cells of random sets that are looked through, in some seconds."""
+"""Most cells of all random sets, which take some seconds."""
 EXACT = 1e-11
-"""Largest relative error of an equation."""
+"""Largest residual of the equations at which their solution is accepted."""
 
 
 def flat_orbit(sizes: tuple[int, ...], ratio: float) -> OrbitStrategy:
@@ -63,7 +64,10 @@ def flat_orbit(sizes: tuple[int, ...], ratio: float) -> OrbitStrategy:
 
 
 def is_exact(n: int, ratio: float) -> bool:
-    """Return whether the best sets of n cells are small, and characters of few orbits: nothing is lost then."""
+    """Return whether `flat_orbit` may be as good as subset selection without idle points.
+
+    That holds if the best sets have at most `LISTED` cells and the characters have few orbits.
+    """
     return SubsetSelection.best(n, math.log(ratio)).k <= LISTED and _few_orbits(n) is not None
 
 
@@ -97,7 +101,7 @@ def balanced_sets(n: int, size: int) -> tuple[tuple[Pattern, ...], np.ndarray] |
 
 
 def _cells(n: int, size: int, rng: np.random.Generator, apart: int = 0) -> np.ndarray:
-    """Return a random set of cells (n,), boolean, two of which have a given distance if one is asked for."""
+    """Return a random set of `size` cells (n,), boolean; if `apart` is not 0 it contains the cells 0 and `apart`."""
     others = rng.permutation(n)
     first = [0, apart] if apart else []
     inside = np.zeros(n, dtype=bool)
@@ -107,7 +111,10 @@ def _cells(n: int, size: int, rng: np.random.Generator, apart: int = 0) -> np.nd
 
 @lru_cache(maxsize=4)
 def _few_orbits(n: int) -> tuple[int, np.ndarray] | None:
-    """Return a root of the largest order modulo n and the orbit, up to conjugation, of k = 1, ..., n // 2."""
+    """Return a root of the largest order modulo n and the orbit, up to conjugation, of k = 1, ..., n // 2.
+
+    None is returned if there are too many orbits for `balanced_sets`.
+    """
     tried = [(root, found) for root in islice(roots(n), ROOTS) if (found := orbits(root, n, 2 * ORBITS))]
     if not tried:
         return None
@@ -119,9 +126,9 @@ def _few_orbits(n: int) -> tuple[int, np.ndarray] | None:
 
 
 def _candidates(n: int, ratio: float) -> Iterator[tuple[float, int, int, int]]:
-    """Yield the loss of L, the prime p, the number e | p - 1 of classes and r, until the loss is negligible.
+    """Yield candidates: the loss of L, the prime p, the number e of classes (a divisor of p - 1), and r.
 
-    The loss is that against subset selection, which is optimal.
+    The loss is relative to subset selection, which is optimal. The candidates end once a loss is negligible.
     """
     least = 1 + (n - 1) / SubsetSelection.best(n, math.log(ratio)).eigenvalue
     for prime in filter(is_prime, range(n, n + n // AHEAD)):

@@ -26,36 +26,36 @@ from stratagem.workloads.merged import is_table_of_all
 LARGEST = 1 << 22
 """Most cells of a domain whose transforms are held in memory."""
 BATCH = 16
-"""Patterns that a step adds."""
+"""Number of patterns that one step adds."""
 SINGLE = 1 << 18
-"""Characters beyond which energies are kept in single precision, and fewer patterns are the default."""
+"""Number of characters above which energies are in single precision, and of cells above which patterns are fewer."""
 MANY, FEW = 64, 32
-"""Default numbers of patterns."""
+"""Default numbers of patterns up to `SINGLE` cells and above."""
 WIDE = 256
-"""Domain size from which multiples of a set serve a histogram."""
+"""Domain size from which a histogram is solved by `flat_orbit`."""
 ALTERNATIONS = 2
-"""Alternations of weights and estimator on a window."""
+"""Number of alternations between weights and estimator on a window."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Where the search stands: patterns and their weights."""
+    """The state of the search: patterns, their energies and their weights."""
 
     aim: Aim
     rng: np.random.Generator
     patterns: tuple[Pattern, ...]
     energies: np.ndarray
-    """At the half spectrum, flattened (B, C)."""
+    """Energies of the patterns at the half spectrum, flattened (B, C)."""
     total: np.ndarray
-    """Their sum."""
+    """Sum of the energies of all patterns, of the shape of the half spectrum."""
     weights: np.ndarray
     objective: float
-    """By transforms, so on short windows a little above that of the optimal reconstruction."""
+    """L computed by transforms; on short windows it is a little above L with the optimal reconstruction."""
     stuck: bool = False
 
     @property
     def strategy(self) -> OrbitStrategy:
-        """The patterns that occur, all translates."""
+        """The strategy of all translates of the patterns with positive weight."""
         used = self.weights > 0
         patterns = tuple(pattern for pattern, kept in zip(self.patterns, used, strict=True) if kept)
         w = self.weights[used] / self.weights[used].sum()
@@ -63,7 +63,7 @@ class Mixture:
 
 
 class Flat(NamedTuple):
-    """An orbit that leaves nothing to search for."""
+    """The final state for a histogram: the strategy of `flat_orbit` and its accuracy."""
 
     strategy: OrbitStrategy
     accuracy: Accuracy
@@ -71,7 +71,7 @@ class Flat(NamedTuple):
 
     @property
     def objective(self) -> float:
-        """L."""
+        """The objective L(Q) of the strategy."""
         return self.accuracy.objective
 
 
@@ -80,11 +80,13 @@ class Orbit(Solver):
     """All translates of a few patterns on Z_a1 x ... x Z_ad, O(n log n) each, for domains up to 2^22 cells.
 
     Averaged over translations the information is diagonal in the characters, with eigenvalues m = sum_b w_b
-    |x_b^|^2, and L = sum v/m. Patterns are shaped to follow the best m, each making up for what those before
-    lack, in the sizes that were given weight; weights are optimal within 1e-9. Prefixes take a cycle of at most
-    1.28 n points, of which the domain is a window. A histogram takes sets on one cycle and their multiples, which tell
-    all characters equally well: as good as subset selection, up to a few idle points where n has many divisors.
-    Queries that translations change are answered without bias all the same, the less well the more they change.
+    |x_b^|^2, and L = sum v/m. Patterns are shaped to follow the best m, each correcting the sum of those
+    before. Their sizes are those of earlier patterns of large weight. Weights are optimal within 1e-9. For
+    prefixes the cycle has at most 1.28 n points, of which the domain is a window. For a histogram the
+    patterns are sets on one cycle and their multiples, with equal energies at all characters. Such a strategy
+    is as good as subset selection, up to a few idle points where n has many divisors. Queries whose V
+    translations change are answered without bias as well; the more V changes, the larger is the variance
+    against the optimum.
 
     Raises:
         ValueError: for parameters out of range.
@@ -121,7 +123,7 @@ class Orbit(Solver):
 
     @property
     def limits(self) -> Limits:
-        """When to stop."""
+        """The conditions under which the search stops."""
         steps = -(-(self.patterns or MANY) // BATCH) - 1
         return Limits(steps, 1, self.tolerance, 1, self.max_seconds, self.gap)
 
@@ -145,7 +147,7 @@ class Orbit(Solver):
         return strategy, orbit_accuracy(workload, strategy)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Mixture | Flat:
-        """Return the first batch of patterns, or classes of a prime where they do."""
+        """Return the state with the first batch of patterns, or the final state for a large histogram."""
         n = problem.workload.domain_size
         if not 2 <= n <= LARGEST:
             raise ValueError(
@@ -163,7 +165,7 @@ class Orbit(Solver):
         return self.advance(problem, Mixture(aim, rng, (), none, np.zeros(aim.half), np.zeros(0), math.inf))
 
     def advance(self, problem: Problem, state: Mixture) -> Mixture:
-        """Add a batch of patterns and find the best weights of all."""
+        """Return the state with one more batch of patterns and the best weights of all patterns."""
         aim, shaping = state.aim, state.aim.shaping
         axes, total = tuple(range(len(aim.sizes))), state.total.copy()
         drawn, energies = [], []
@@ -188,12 +190,16 @@ class Orbit(Solver):
         )
 
     def finish(self, problem: Problem, state: Any) -> OrbitStrategy:
-        """Return all translates of the patterns that occur."""
+        """Return the strategy of all translates of the patterns with positive weight."""
         return state.strategy
 
 
 def _sizes(tried: Sequence[int], state: Mixture, many: int) -> list[int]:
-    """Return the sizes of the next patterns: all in turn to begin with, then those of earlier ones, by weight."""
+    """Return the sizes of the next `many` patterns.
+
+    The first batch takes the sizes `tried` in turn; later ones take sizes of earlier patterns, by their
+    weights.
+    """
     if not state.patterns:
         return [tried[i % len(tried)] for i in range(many)]
     shares = np.cumsum(state.weights)
@@ -202,7 +208,10 @@ def _sizes(tried: Sequence[int], state: Mixture, many: int) -> list[int]:
 
 
 def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:
-    """Return the best weights (B,) of patterns with these energies; on windows, with the estimator they ask for."""
+    """Return the best weights (B,) of patterns with given energies (B, C).
+
+    On windows the costs depend on the weights through the best estimator, so the two are computed in turn.
+    """
     w = np.full(len(energies), 1 / len(energies))
     counts = np.broadcast_to(multiplicities(aim.cycles), aim.half).ravel()
     for _ in range(ALTERNATIONS if aim.windowed else 1):

@@ -1,4 +1,4 @@
-"""Patterns whose power spectra add up to a wanted one."""
+"""Patterns whose power spectra have a wanted mean."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORRECTION = 0.2
 CLIP = 10.0
 """Largest such ratio, and largest inverse."""
 LEAST, MOST = 0.1, 4.0
-"""What a pattern may be asked for at a frequency, as multiples of the wanted mean."""
+"""Least and largest energy that one pattern is shaped to have at a frequency, as multiples of the wanted mean."""
 DOUBLINGS, WIDEST = 5, 1 / 8
 """Doublings of the size that are tried while a set stays below this share of the group: beyond it no set of twice
 the best size was ever given weight."""
@@ -28,42 +28,45 @@ the best size was ever given weight."""
 class Shaping:
     """Sets T of a given size on Z_N1 x ... x Z_Nd whose mean energy |x^|^2 follows a target.
 
-    Each set starts as the largest values of a Gaussian field; a few rounds then go between the spectrum, where
-    phases are kept and amplitudes are corrected, and the group, where the largest values are taken again. What
-    the sets before have too much or too little of, the next one is asked to make up for: so the error of the
-    mean of B energies falls like 1/B and not, as with independent sets, its square like 1/B.
+    Each set starts as the largest values of a Gaussian field; a few rounds then go between the spectrum,
+    where phases are kept and amplitudes are corrected, and the group, where the largest values are taken
+    again. Each set is shaped to compensate the excess or lack of energy of the sets before it. So the error
+    of the mean of B energies falls like 1/B; with independent sets its square would fall like 1/B.
 
     Reference: Gerchberg, Saxton, Optik 35, 1972; with weighted amplitudes Di Leonardo, Ianni, Ruocco, 2007.
     """
 
     shape: tuple[int, ...]
     size: int
-    """|T| with the most energy."""
+    """The size |T| at which a set has the most energy."""
     ratio: float
-    """E."""
+    """E = exp(epsilon)."""
     target: np.ndarray
     """Wanted mean energies at the half spectrum, zero at the trivial character, up to scale."""
 
     @cached_property
     def wanted(self) -> np.ndarray:
-        """The target on the scale of energies: all characters but the trivial have together what a set has."""
+        """The target scaled to the energy of one set of the best size, summed over all nontrivial characters."""
         N, k, E = float(np.prod(self.shape)), self.size, self.ratio
         energy = N * (k * E**2 + N - k) / (k * E + N - k) ** 2 - 1
         return self.target * (energy / (self.target * multiplicities(self.shape)).sum())
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Sizes |T| that are worth a try: the best one and some doublings, which have less energy but more of it low.
+        """The sizes |T| to try: the best one and some doublings of it.
 
-        Where E is large a set of the best size has few elements, and no two of them may be far apart without being
-        less often together than never: its spectrum is flatter than the target. Larger sets make up for that.
+        Larger sets have less energy, but a larger share of it at low frequencies. Where E is large, a set of
+        the best size has few elements, so its spectrum is flatter than the target. Larger sets correct that.
         """
         most = WIDEST * float(np.prod(self.shape))
         doubled = (self.size << i for i in range(1, DOUBLINGS + 1))
         return (self.size, *(size for size in doubled if size <= most))
 
     def draw(self, total: np.ndarray, count: int, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Return a set of some size as a boolean array, the next after `count` sets whose energies sum to `total`."""
+        """Return a set of the given size as a boolean array, shaped to correct `count` earlier sets.
+
+        `total` is the sum of the energies of these sets at the half spectrum.
+        """
         positive = self.wanted > 0
         have = np.divide(total, self.wanted, out=np.full(total.shape, float(count)), where=positive)
         asked = np.clip(1 + count - have, LEAST, MOST)
@@ -86,7 +89,7 @@ class Shaping:
         return np.square(np.abs(rfftn(s / s.sum())))
 
     def _largest(self, weights: np.ndarray, spectrum: np.ndarray, size: int) -> np.ndarray:
-        """Return the `size` largest values of the field with these amplitudes and the phases of the spectrum."""
+        """Return the set of the `size` largest values of the field with these amplitudes and the spectrum's phases."""
         amplitudes = np.abs(spectrum)
         phases = np.divide(spectrum, amplitudes, out=np.ones_like(spectrum), where=amplitudes > 0)
         field = irfftn(weights * phases, self.shape).ravel()

@@ -1,0 +1,148 @@
+"""Users needed: exact at every user type for every query, and one user fewer is not enough."""
+
+import math
+
+import numpy as np
+import pytest
+from test_junta_accuracy import INVARIANT
+
+import stratagem as st
+from stratagem.accuracy import Users, largest_variance, largest_variances, users_needed
+from stratagem.accuracy.largest_by_table import largest_by_table
+from stratagem.baselines import BASELINES
+from tables import WORKLOADS, random_ldp_matrix, setting
+
+
+def definition(W: np.ndarray, Q: np.ndarray, p: np.ndarray | None = None) -> np.ndarray:
+    """Var(w_i R e_y | u) (p x n), word for word."""
+    D = Q.sum(axis=1) if p is None else len(Q.T) * Q @ p
+    M = Q.T @ (Q / D[:, None])
+    R = np.linalg.pinv(M, rcond=1e-12) @ (Q / D[:, None]).T
+    return np.square(W @ R) @ Q - np.square(W)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_stated_users_are_enough_for_every_answer_and_one_fewer_is_not(seed):
+    """Standard errors of all queries at every vertex, as `per_query_variance` states them for so many users."""
+    rng = np.random.default_rng(seed)
+    n, error = int(rng.integers(2, 7)), (0.01, 0.2)[seed % 2]
+    W = st.explicit(rng.integers(-2, 3, (int(rng.integers(1, 6)), n)) + rng.random((1, n)))
+    strategy = st.MatrixStrategy(random_ldp_matrix(rng, n + 4, n, rng.uniform(0.2, 3.0)))
+    most = largest_variances(W, strategy)
+    assert most == pytest.approx(definition(W.matrix(), strategy.matrix).max(axis=1), rel=1e-6)
+    mean = st.evaluate(W, strategy).worst_case_variance / W.queries
+
+    def reached(users: int, *, single: bool) -> bool:
+        shares = []
+        for u in range(n):
+            x = np.zeros(n)
+            x[u] = users
+            variances = st.per_query_variance(W, strategy, x)
+            shares.append(math.sqrt(variances.max() if single else variances.mean()) / users)
+        return max(shares) <= error * (1 + 1e-9)
+
+    for single, needed in ((False, users_needed(mean, error)), (True, users_needed(most.max(), error))):
+        assert reached(needed, single=single)
+        assert needed == 1 or not reached(needed - 1, single=single)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_every_published_mechanism_has_its_largest_variances(name, epsilon):
+    """Protocols, whose estimator is their own, against one type after the other."""
+    W = WORKLOADS[name](8)
+    for baseline in BASELINES:
+        for _, strategy in list(baseline.candidates(setting(W), epsilon))[:2]:
+            try:
+                columns = [st.per_query_variance(W, strategy, x) for x in np.eye(8)]
+            except st.UnsupportedWorkloadError:
+                with pytest.raises(st.UnsupportedWorkloadError):
+                    largest_variances(W, strategy)
+                continue
+            found = largest_variances(W, strategy)
+            expected = np.max(columns, axis=0)
+            assert found == pytest.approx(expected, rel=1e-7, abs=1e-9 * (1 + expected.max())), baseline.name
+
+
+def test_a_prior_chooses_the_estimator(rng):
+    strategy, W = st.MatrixStrategy(random_ldp_matrix(rng, 9, 5, 1.0)), st.prefix(5)
+    prior = rng.dirichlet(np.ones(5))
+    found = largest_variances(W, strategy, prior)
+    assert found == pytest.approx(definition(W.matrix(), strategy.matrix, prior).max(axis=1))
+    assert np.abs(found - largest_variances(W, strategy)).max() > 1e-3 * found.max()
+
+
+@pytest.mark.parametrize(("workload", "strategy"), INVARIANT.values(), ids=INVARIANT)
+def test_translates_have_the_variances_of_their_matrix(workload, strategy):
+    expected = largest_variances(workload, strategy.dense())
+    assert largest_by_table(workload, strategy) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert largest_variances(workload, strategy) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_a_histogram_on_a_window_has_the_variances_of_the_estimator_that_runs():
+    """r_b^ = x_b^/m on the cycle, by the definition: second moments by type of every translate's score."""
+    cycle, n, E = 11, 7, math.e
+    inside = np.arange(cycle) < 3
+    strategy = st.OrbitStrategy((n,), (cycle,), (st.Pattern.of((0,), inside),), np.ones(1), E)
+    x = np.where(inside, E, 1.0) / (8 + 3 * E)
+    score = np.fft.ifft(1 / np.conj(np.fft.fft(x))).real
+    shifts = np.arange(cycle)
+    Q = np.array([[x[(u - g) % cycle] for u in range(n)] for g in shifts])
+    R = np.array([[score[(c - g) % cycle] for g in shifts] for c in range(n)])
+    assert pytest.approx(np.eye(n)) == R @ Q
+    expected = (np.square(R) @ Q - np.eye(n)).max(axis=1)
+    assert largest_variances(st.histogram(n), strategy) == pytest.approx(expected)
+    weighted = st.weighted(st.histogram(n), 2.0)
+    assert largest_by_table(weighted, strategy) == pytest.approx(4 * expected)
+    assert largest_variances(st.prefix(n), strategy) == pytest.approx(
+        largest_variances(st.prefix(n), strategy.dense())
+    )
+    with pytest.raises(ValueError, match="window of longer cycles"):
+        largest_by_table(st.prefix(n), strategy)
+
+
+def test_too_many_queries_are_refused_in_a_sentence():
+    """The sum over queries stays known where single ones are not."""
+    with pytest.raises(ValueError, match="takes too long: ask for fewer") as refused:
+        largest_variances(st.all_range(2000), st.randomised_response(2000, 1.0))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("variance", "error", "needed"),
+    [(0.0, 0.01, 1), (8 + 8e-15, 0.01, 80_000), (8.0001, 0.01, 80_001), (1e20, 0.5, 4 * 10**20)],
+)
+def test_users_are_whole_and_noise_is_none(variance, error, needed):
+    assert users_needed(variance, error) == needed
+
+
+@pytest.mark.parametrize("error", [0, -1, 1e-300, 1e300, math.nan, math.inf, "1 %", None, True])
+def test_an_error_is_a_positive_number(error):
+    with pytest.raises(ValueError, match="standard error"):
+        users_needed(1.0, error)
+
+
+def test_a_solution_on_2_to_the_100_user_types_says_both():
+    """All pairs of a hundred attributes: cells of pairs are the least accurate, a little above the mean."""
+    solution = st.optimise(st.marginals("2^100", 2), 1.0, st.Junta(max_steps=1))
+    mean, single = solution.users_for(0.01)
+    assert mean == math.ceil(solution.samples_for(0.01**2))
+    assert mean < single < 1.1 * mean
+    assert solution.users_for(0.1).least_accurate == math.ceil(solution.largest_variance / 0.01)
+
+
+def test_the_control_the_mean_is_not_enough_for_the_least_accurate_answer():
+    """What was said of an answer before held for the root mean square alone."""
+    solution = st.optimise(st.prefix(6), 1.0)
+    users = solution.users_for()
+    assert solution.largest_variance / users.root_mean_square > 1.2 * 0.01**2
+    assert solution.largest_variance / users.least_accurate <= 0.01**2 * (1 + 1e-9)
+    assert f"{users.least_accurate:,} for every single answer" in str(users)
+
+
+def test_where_single_answers_are_too_many_it_is_said():
+    assert largest_variance(st.all_range(2000), st.randomised_response(2000, 1.0)) is None
+    assert "single answers may take more" in str(Users(10, None))
+    assert str(Users(1, 1)).startswith("1 user is enough")
+    with pytest.raises(st.UnsupportedWorkloadError):
+        largest_variance(st.histogram(3), st.MatrixStrategy(np.full((2, 3), 0.5)))

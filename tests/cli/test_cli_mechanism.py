@@ -1,0 +1,191 @@
+"""The commands randomise, aggregate and estimate: pipes and files, one object each, one sentence for a mistake."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli_simulate import DELAYS
+
+from commands import run, run_json
+from mechanisms import mechanism
+
+SCRIPT = Path(sys.executable).with_name("stratagem")
+
+
+@pytest.fixture
+def bundles(tmp_path):
+    """Save mechanisms by the name of their case."""
+    return lambda case: mechanism(case).save(tmp_path / f"{case}.ldp.json")
+
+
+def reports_of(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("case", "value"),
+    [
+        ("two-level", "3"),
+        ("labels", "nein"),
+        ("edges", "0.25"),
+        ("several-attributes", '{"age": 20, "sex": "f"}'),
+    ],
+)
+def test_a_value_becomes_a_report(capsys, bundles, case, value):
+    status, out, err = run(capsys, "randomise", bundles(case), "--value", value, "--value", value)
+    assert (status, err) == (0, "")
+    first, second = reports_of(out)
+    assert first["id"] != second["id"]
+    assert {first["mechanism"], second["mechanism"]} == {mechanism(case).identifier[:16]}
+    assert 0 <= first["output"] < mechanism(case).outputs
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "sentence"),
+    [
+        ("two-level", ["--value", "12"], "whole number from 0 to 11"),
+        ("two-level", ["--value", "x"], "whole number"),
+        ("edges", ["--value", "nan"], "number from -30"),
+        ("labels", ["--value", "nej"], "must be one of"),
+        ("several-attributes", ["--value", "3"], "give a mapping"),
+        ("several-attributes", ["--value", "age"], "no JSON object"),
+        ("two-level", ["--data", "none.csv", "--column", "x"], "none.csv cannot be read"),
+        ("two-level", ["--value", "1", "-o", "x.txt"], "suffix must be one of .jsonl"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence(capsys, bundles, case, options, sentence):
+    status, out, err = run(capsys, "randomise", bundles(case), *options)
+    assert (status, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_rows_outside_the_domain_are_left_out_and_counted(capsys, bundles, tmp_path):
+    data, out = tmp_path / "delays.csv", tmp_path / "reports.jsonl"
+    data.write_text(DELAYS)
+    options = ["--data", data, "--column", "delay", "--invalid", "drop", "-o", out]
+    status, _, err = run(capsys, "randomise", bundles("edges"), *options)
+    assert status == 0
+    assert "6 reports of 7 rows; left out: delay missing 1" in err
+    assert len(reports_of(out.read_text())) == 6
+
+
+def test_a_pipe_goes_from_values_to_answers(bundles):
+    """As typed in a shell: values | randomise | aggregate | estimate, each a process of its own."""
+    bundle = bundles("labels")
+    values = "ja\n" * 300 + "nein\n" * 100
+    reports = subprocess.run(
+        [SCRIPT, "randomise", bundle], input=values, capture_output=True, text=True, check=True
+    )
+    counts = subprocess.run(
+        [SCRIPT, "aggregate", bundle, "-"],
+        input=reports.stdout * 2,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "400 reports counted of 800 received; repeated ids 400" in counts.stderr
+    found = subprocess.run(
+        [SCRIPT, "estimate", bundle, "-", "--json"],
+        input=counts.stdout,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    data = json.loads(found.stdout)
+    assert data["users"] == 400
+    assert sum(answer["answer"] for answer in data["answers"]) == pytest.approx(400)
+    # five standard errors: a false alarm once in 10^6
+    for answer, truth in zip(data["answers"], (300, 100, 0), strict=True):
+        assert abs(answer["answer"] - truth) <= 5 * answer["standard_error"]
+
+
+@pytest.fixture
+def counted(tmp_path, bundles):
+    """A bundle over edges and the counts of 5,000 simulated reports."""
+    found, rng = mechanism("edges"), np.random.default_rng(3)
+    outputs = found.randomise(rng.choice(4, 5000, p=[0.1, 0.2, 0.6, 0.1]), rng)
+    lines = [
+        json.dumps({"mechanism": found.identifier[:16], "id": f"{k:032x}", "output": int(y)})
+        for k, y in enumerate(outputs)
+    ]
+    path = tmp_path / "reports.jsonl"
+    path.write_text("\n".join(lines) + "\nnonsense\n")
+    return bundles("edges"), path
+
+
+def test_files_are_counted_once_however_often_they_are_given(capsys, counted, tmp_path):
+    bundle, reports = counted
+    state, out = tmp_path / "s.reports.duckdb", tmp_path / "counts.json"
+    for _ in range(2):
+        status, said, err = run(capsys, "aggregate", bundle, reports, "--state", state, "-o", out)
+        assert (status, err) == (0, "")
+    assert "5,000 reports counted of 5,001 received; not a JSON object 1" in said
+    data = run_json_after_note(capsys, "aggregate", bundle, reports)
+    assert data == json.loads(out.read_text())
+    assert sum(data["counts"]) == data["reports"] == 5000
+
+
+def run_json_after_note(capsys, *arguments):
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    return json.loads(out)
+
+
+def test_answers_come_with_intervals_quantiles_and_words(capsys, counted, tmp_path):
+    bundle, reports = counted
+    out = tmp_path / "counts.json"
+    run(capsys, "aggregate", bundle, reports, "-o", out)
+    status, said, _ = run(capsys, "estimate", bundle, out, "--quantile", "0.5")
+    assert status == 0
+    assert "quantile 0.5: 0.5 to below 60" in said
+    assert "unbiased: the expectation of every answer is the true one" in said
+    assert "--method" not in said, "answers of a data vector need no other"
+    _, said, _ = run(capsys, "estimate", bundle, out, "--method", "recommended")
+    assert "biased: answers move to the nearest ones of a data vector" in said
+    assert "--method" not in said, "advice is for who has not taken it"
+    status, said, err = run(capsys, "estimate", bundle, out, "--method", "norm-sub")
+    assert (status, said) == (2, "")
+    assert "norm-sub was asked for, but fits" in err
+    assert "use wnnls, which is recommended here" in err
+    data = run_json(
+        capsys, "estimate", bundle, out, "--workload", "histogram", "--method", "norm-sub", "--top", "2"
+    )
+    assert data["answers"][0]["query"] == 2
+    assert (data["unbiased"], data["method"], data["workload"]) == (False, "norm-sub", "histogram")
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (lambda data: data | {"mechanism": "0" * 64}, "counts reports of mechanism 0000"),
+        (lambda data: data | {"counts": data["counts"][1:]}, "needs 4 counts"),
+        (lambda data: data | {"counts": [-1, *data["counts"][1:]]}, "a count in"),
+        (lambda data: data | {"counts": [0.5, *data["counts"][1:]]}, "a count in"),
+        (lambda data: data | {"counts": [0, *data["counts"][1:]]}, "sum to another"),
+        (lambda data: data | {"more": 1}, "is no tally"),
+        (lambda data: [data], "is no tally"),
+        (lambda data: data | {"counts": [0] * 4, "reports": 0}, "counts"),
+    ],
+)
+def test_counts_that_do_not_belong_are_refused(capsys, counted, tmp_path, edit, sentence):
+    bundle, reports = counted
+    out = tmp_path / "counts.json"
+    run(capsys, "aggregate", bundle, reports, "-o", out)
+    out.write_text(json.dumps(edit(json.loads(out.read_text()))))
+    status, said, err = run(capsys, "estimate", bundle, out)
+    assert (status, said) == (2, "")
+    assert sentence in err
+
+
+def test_reading_the_terminal_is_not_mistaken_for_values(capsys, bundles, monkeypatch):
+    terminal = io.StringIO("")
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", terminal)
+    status, _, err = run(capsys, "randomise", bundles("labels"))
+    assert status == 2
+    assert "no value was given" in err

@@ -1,0 +1,103 @@
+"""Notebooks as they are stored: run once from top to bottom, small, in one style, and nobody's machine in them."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+LARGEST = 300_000
+"""Bytes of a file, pictures included: what a browser shows at once and a diff can carry."""
+MACHINE = re.compile(r"/(tmp|home|root|work|usr|var|Users)/|site-packages|ipykernel_")
+FORMULAS = {"weighted_bound", "check"}
+"""A function that a notebook is about; any other would be plumbing, which belongs into the package."""
+PAPER = "stratagem.plots.paper"
+
+
+def text(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else "".join(value)
+
+
+def shown(cell: dict) -> list[str]:
+    """Return all that a code cell printed, pictures left out."""
+    outputs = cell["outputs"]
+    printed = [text(one["text"]) for one in outputs if "text" in one]
+    return printed + [text(v) for one in outputs for kind, v in one.get("data", {}).items() if "text" in kind]
+
+
+def functions(code: str) -> set[str]:
+    plain = "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
+    return {node.name for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.FunctionDef)}
+
+
+def faults(notebook: dict, *, own_code: bool = False) -> set[str]:
+    """Return what is wrong with a stored notebook, in words of the table below."""
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    prose = "\n".join(text(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    source = "\n".join(text(cell["source"]) for cell in code)
+    outputs = [one for cell in code for one in cell["outputs"]]
+    metadata = notebook["metadata"]
+    found = {
+        "no outputs": not outputs,
+        "not run in order": [cell["execution_count"] for cell in code] != [*range(1, len(code) + 1)],
+        "ended in an error": any(one["output_type"] == "error" for one in outputs),
+        "warned": any(one.get("name") == "stderr" for one in outputs),
+        "one machine's paths": any(MACHINE.search(one) for cell in code for one in shown(cell)),
+        "times or versions": any(cell["metadata"] for cell in notebook["cells"])
+        or metadata.keys() != {"kernelspec", "language_info"}
+        or "version" in metadata["language_info"],
+        "not one title": len(re.findall(r"^# ", prose, flags=re.MULTILINE)) != 1
+        or not text(notebook["cells"][0]["source"]).startswith("# "),
+        "helper code": not own_code and bool(functions(source) - FORMULAS),
+        "own style": "pyplot" in source and (PAPER not in source or 'spines[["top"' in source),
+        "unfinished": "TODO" in source + prose,
+    }
+    return {fault for fault, holds in found.items() if holds}
+
+
+PATHS = sorted(FOLDER.glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_was_stored_as_it_ran(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert faults(notebook, own_code=path.stem == "90-adding-your-own") == set(), "run .ci/notebooks"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_is_small(path):
+    assert path.stat().st_size <= LARGEST
+
+
+def last(notebook: dict) -> dict:
+    return next(cell for cell in reversed(notebook["cells"]) if cell["cell_type"] == "code")
+
+
+def stream(words: str, name: str = "stdout") -> dict:
+    return {"output_type": "stream", "name": name, "text": [words]}
+
+
+SPOILED = {
+    "no outputs": lambda n: [cell.update(outputs=[]) for cell in n["cells"] if cell["cell_type"] == "code"],
+    "not run in order": lambda n: last(n).update(execution_count=99),
+    "ended in an error": lambda n: last(n)["outputs"].append({"output_type": "error"}),
+    "warned": lambda n: last(n)["outputs"].append(stream("deprecated", "stderr")),
+    "one machine's paths": lambda n: last(n)["outputs"].append(stream("saved as /home/ann/x.png")),
+    "times or versions": lambda n: last(n)["metadata"].update(execution={}),
+    "not one title": lambda n: n["cells"][0].update(source="# # A title\n#\n# and what was a comment"),
+    "helper code": lambda n: last(n)["source"].append("\ndef helper():\n    pass"),
+    "own style": lambda n: last(n)["source"].append(
+        '\naxes.spines[["top", "right"]].set_visible(False)  # pyplot'
+    ),
+    "unfinished": lambda n: last(n)["source"].append("  # TODO"),
+}
+
+
+@pytest.mark.parametrize("fault", SPOILED)
+def test_what_is_wrong_is_found(fault):
+    path = next(path for path in PATHS if path.stem.startswith("80"))
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    SPOILED[fault](notebook)
+    assert fault in faults(notebook)
