@@ -6,6 +6,8 @@ from scipy.stats import norm
 
 import stratagem as st
 from stratagem.accuracy.junta import cell_variance
+from stratagem.accuracy.largest import largest_variances
+from stratagem.accuracy.query import query_variances
 from stratagem.privacy import ratio
 from tables import EPSILONS
 
@@ -170,3 +172,38 @@ def test_bad_input_is_refused():
         cell_variance(juntas(), (0, 2, 4))
     with pytest.raises(ValueError, match="alpha"):
         st.evaluate(st.marginals(MIXED, 1), juntas()).samples_for(0)
+
+
+ONE_AXIS = st.Pattern.of((0,), np.array([1, 0]))
+EVEN_CELLS = st.OrbitStrategy((8,), (8,), (st.Pattern.of((0,), np.arange(8) % 2 == 0),), np.ones(1), np.e)
+UNANSWERED = {
+    "pairs of 4 bits": (st.marginals("2^4", 2), (2,) * 4),
+    "pairs of 100 bits": (st.marginals("2^100", 2), (2,) * 100),
+    "weighted pairs": (st.weighted(st.marginals("2^30", 2), 3.0), (2,) * 30),
+    "parities": (st.parity("2^30", 2), (2,) * 30),
+}
+
+
+@pytest.mark.parametrize("verb", [st.evaluate, query_variances, largest_variances])
+@pytest.mark.parametrize("name", UNANSWERED)
+def test_patterns_of_one_axis_answer_no_pairs(name, verb):
+    """The variance of such a query was once a small number, as what the strategy does not see counted as exact."""
+    workload, sizes = UNANSWERED[name]
+    strategy = st.JuntaStrategy(sizes, (tuple(range(len(sizes))),), (ONE_AXIS,), np.ones(1), np.e)
+    with pytest.raises(st.UnsupportedWorkloadError, match="cannot answer"):
+        verb(workload, strategy)
+    assert np.all(np.ravel(query_variances(st.marginals(workload.domain, 1), strategy)) > 0)
+
+
+@pytest.mark.parametrize("verb", [st.evaluate, query_variances, largest_variances])
+@pytest.mark.parametrize("make", [st.histogram, st.all_range])
+def test_a_pattern_with_a_period_answers_no_histogram(make, verb):
+    with pytest.raises(st.UnsupportedWorkloadError, match="cannot answer"):
+        verb(make(8), EVEN_CELLS)
+
+
+def test_what_a_pattern_with_a_period_sees_is_answered():
+    """Which of the even and the odd cells a user has, known to the translates of the even cells."""
+    halves = st.explicit((np.arange(8) % 2 == np.arange(2)[:, None]).astype(float))
+    expected = st.per_query_variance(halves, EVEN_CELLS.dense(), np.full(8, 1 / 8))
+    assert query_variances(halves, EVEN_CELLS) == pytest.approx(expected)

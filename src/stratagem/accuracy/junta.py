@@ -155,11 +155,12 @@ def _supported(m: np.ndarray, names: Sequence[str]) -> np.ndarray:
         UnsupportedWorkloadError: if one is zero, naming the attributes.
     """
     if not (m > 0).all():
-        _refuse(names)
+        refuse(names)
     return m
 
 
-def _refuse(names: Sequence[str]) -> NoReturn:
+def refuse(names: Sequence[str]) -> NoReturn:
+    """Say that no pattern distinguishes the values of these attributes together."""
     raise UnsupportedWorkloadError(
         f"The strategy cannot answer this workload: no pattern tells apart the values of attributes "
         f"{', '.join(names)} together; add a pattern that has them all as axes, or leave those queries out."

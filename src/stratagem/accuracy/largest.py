@@ -8,6 +8,7 @@ from stratagem.accuracy.dense import check_seen, supporting_inverse
 from stratagem.accuracy.largest_by_table import largest_by_table
 from stratagem.accuracy.measure import UnsupportedWorkloadError
 from stratagem.accuracy.orbit import SMALL, asked
+from stratagem.accuracy.query import check_answered
 from stratagem.numeric.linalg import factor
 from stratagem.strategies import LinearProtocol, OrbitStrategy, Randomiser, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
@@ -40,6 +41,8 @@ def largest_variances(
     if isinstance(strategy, TranslationStrategy):
         workload, strategy = asked(workload, strategy)
         if prior is None and not _written_out(workload, strategy):
+            if not (isinstance(strategy, OrbitStrategy) and strategy.window):
+                check_answered(workload, strategy)
             return largest_by_table(workload, strategy)
         strategy = strategy.dense()
     return _of_matrix(workload, strategy, prior)

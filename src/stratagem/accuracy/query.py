@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 
-from stratagem.accuracy.dense import per_query_variance, quadratic_forms
+from stratagem.accuracy.dense import SUPPORT_TOLERANCE, per_query_variance, quadratic_forms
 from stratagem.accuracy.even import even_scores
-from stratagem.accuracy.junta import check_sizes, eigenvalues_at
+from stratagem.accuracy.junta import check_sizes, eigenvalues_at, refuse
 from stratagem.accuracy.orbit import NOTHING, asked
 from stratagem.prior import uniform
 from stratagem.strategies import OrbitStrategy, Randomiser, TranslationStrategy
@@ -58,8 +59,41 @@ def _characters(strategy: TranslationStrategy) -> bool:
     return not (isinstance(strategy, OrbitStrategy) and strategy.window)
 
 
-def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
+def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
+    """Refuse queries that need a character at which M is zero; the strategy has no window.
+
+    Raises:
+        UnsupportedWorkloadError: for such queries, naming the attributes of their table.
+        ValueError: if the domains differ.
+    """
     check_sizes(workload, strategy)
+    if even_scores(strategy):
+        return
+    owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
+    known = dict[tuple[int, ...], np.ndarray]()
+    for margin in workload.margins():
+        kind = tuple(owner[i] for i in margin.attributes)
+        if kind not in known:
+            known[kind] = _eigenvalues(strategy, margin.attributes) > NOTHING
+        if known[kind].all():
+            continue
+        v = margin.workload.translation_spectrum()
+        if v[~known[kind]].sum() > SUPPORT_TOLERANCE * v.sum():
+            refuse([workload.domain.attributes[i] for i in margin.attributes])
+
+
+def _eigenvalues(strategy: TranslationStrategy, attributes: Sequence[int]) -> np.ndarray:
+    """Return M's eigenvalues at the characters of the table of `attributes`, an array of the table's shape."""
+    sizes = [strategy.sizes[i] for i in attributes]
+    m = np.zeros(sizes)
+    for picked in product((False, True), repeat=len(sizes)):
+        touched = [i for i, one in zip(attributes, picked, strict=True) if one]
+        m[tuple(slice(1, None) if one else 0 for one in picked)] = eigenvalues_at(strategy, touched)
+    return m
+
+
+def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
+    check_answered(workload, strategy)
     owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
     variances, rows = np.empty(workload.queries), dict[tuple[int, ...], np.ndarray]()
     for margin in workload.margins():
@@ -80,7 +114,7 @@ def _variances(queries: Workload, row: np.ndarray) -> np.ndarray | float:
 def _covariance_row(strategy: TranslationStrategy, attributes: tuple[int, ...]) -> np.ndarray:
     """Return the covariance of a table's cells with cell 0, for one user of random type.
 
-    Characters at which M is zero count as exact; the caller must refuse the queries that need them.
+    Characters at which M is zero count as exact: `check_answered` refuses the queries that need them.
     """
     sizes = [strategy.sizes[i] for i in attributes]
     if math.prod(sizes) > TABLE:
@@ -88,10 +122,5 @@ def _covariance_row(strategy: TranslationStrategy, attributes: tuple[int, ...]) 
             f"a table of {math.prod(sizes)} cells is too large for the covariance of its cells: "
             "use evaluate for the sum over all queries"
         )
-    excess = np.zeros(sizes)
-    for picked in product((False, True), repeat=len(sizes)):
-        touched = [i for i, one in zip(attributes, picked, strict=True) if one]
-        m = eigenvalues_at(strategy, touched)
-        place = tuple(slice(1, None) if one else 0 for one in picked)
-        excess[place] = np.where(m > NOTHING, 1 / np.maximum(m, NOTHING) - 1, 0.0)
-    return np.fft.ifftn(excess).real / math.prod(sizes)
+    m = _eigenvalues(strategy, attributes)
+    return np.fft.ifftn(np.where(m > NOTHING, 1 / np.maximum(m, NOTHING) - 1, 0.0)).real / math.prod(sizes)
