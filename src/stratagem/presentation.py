@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_rooms: dict[str, str] = {}
+_modules: dict[str, str] = {}
 """Module to import for the functions whose name begins with a given word, up to the first underscore."""
 _functions: dict[str, Callable[..., Any]] = {}
 
 
-def shown_by(**rooms: str) -> None:
+def shown_by(**modules: str) -> None:
     """Name the modules that register functions when they are imported, by the first word of the functions' names."""
-    _rooms.update(rooms)
+    _modules.update(modules)
 
 
 def presents(function: Function) -> Function:
@@ -30,9 +30,9 @@ def show(name: str, /, *arguments: Any, **options: Any) -> Any:
     Raises:
         LookupError: if no module registers a function of this name.
     """
-    room = _rooms.get(name.partition("_")[0])
-    if room is not None:
-        import_module(room)
+    module = _modules.get(name.partition("_")[0])
+    if module is not None:
+        import_module(module)
     if name not in _functions:
         raise LookupError(f"{name!r} was asked for, but no module registers it: name one with `shown_by`")
     return _functions[name](*arguments, **options)

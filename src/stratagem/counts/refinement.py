@@ -1,4 +1,4 @@
-"""One step of iterative refinement: the residual of a linear program is a linear program, magnified."""
+"""The optimum of a count program, solved in double precision and refined by one step beyond it."""
 
 from __future__ import annotations
 
