@@ -57,6 +57,7 @@ from .estimation.estimate import Estimate as Estimate
 from .estimation.estimation import estimate as estimate
 from .estimation.simulation import Simulation as Simulation
 from .estimation.simulation import simulate as simulate
+from .io.version import __version__ as __version__
 from .mechanism.matrix_import import MatrixImport as MatrixImport
 from .mechanism.matrix_import import import_matrix as import_matrix
 from .mechanism.mechanism import Mechanism as Mechanism
@@ -90,11 +91,12 @@ from .study.comparison_sweep import sweep as sweep
 from .study.contents import bibtex as bibtex
 from .study.optimisation import optimise as optimise
 from .study.preset import load_solver as load_solver
+from .study.rectangular import LocalComparison as LocalComparison
+from .study.rectangular import rectangular as rectangular
 from .study.report_size import TradeOff as TradeOff
 from .study.report_size import trade_off as trade_off
 from .study.solution import Solution as Solution
 from .study.tuning import tune as tune
-from .version import __version__ as __version__
 from .workloads import Domain as Domain
 from .workloads import Workload as Workload
 from .workloads import all_marginals as all_marginals

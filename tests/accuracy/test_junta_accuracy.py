@@ -8,7 +8,7 @@ import stratagem as st
 from stratagem.accuracy.junta import cell_variance
 from stratagem.accuracy.largest import largest_variances
 from stratagem.accuracy.query import query_variances
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from tables import EPSILONS
 
 MIXED = "a=2,b=3,c=2,d=3,e=2"

@@ -13,7 +13,7 @@ import stratagem as st
 from audits import any_order, audit, batch_of, client_of, reports_of, seeded
 from mechanisms import CASES, mechanism, user_type
 from stratagem.auditor.check import repeated
-from stratagem.auditor.runner import value_of
+from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 
 

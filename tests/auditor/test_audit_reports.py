@@ -13,7 +13,7 @@ from audits import failed
 from commands import assert_refused, run
 from mechanisms import mechanism
 from stratagem.auditor.known import read_known
-from stratagem.auditor.runner import value_of
+from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import Client
 
 COUNT = 6000

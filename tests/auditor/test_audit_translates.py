@@ -15,7 +15,7 @@ from mechanisms import TRANSLATES, juntas, mechanism, user_type
 from stratagem.auditor import output_classes, translates_plan
 from stratagem.auditor.independent_check import recheck
 from stratagem.auditor.reports import Reports
-from stratagem.auditor.runner import value_of
+from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 
 

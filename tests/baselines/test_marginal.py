@@ -14,7 +14,7 @@ from stratagem.baselines.frequency import positive, touching
 from stratagem.baselines.marginal import marginal_hadamard, marginal_response
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
-from stratagem.combinatorics.covering import covering_tables
+from stratagem.math.covering import covering_tables
 from tables import assert_private
 
 THESIS = math.log(3), 8, 2

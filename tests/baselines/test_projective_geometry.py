@@ -15,7 +15,7 @@ from stratagem.baselines.projective_geometry import (
     projective_geometry_response,
 )
 from stratagem.baselines.subset_design import subset_design
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from tables import assert_private
 
 CASES = [

@@ -16,7 +16,7 @@ from stratagem.baselines.subset_design import (
     subset_selection_objective,
 )
 from stratagem.bounds.formulas import pattern_size
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from tables import assert_private, setting
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)

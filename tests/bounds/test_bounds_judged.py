@@ -13,7 +13,7 @@ import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, sdp
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.objective import KINDS, named_objective
+from stratagem.solvers.objective import KINDS, named_objective
 
 COUNT = int(float(os.environ.get("STRATAGEM_SMALL_PROBLEMS", "60")))
 """Random problems; 5,000 take about 20 minutes of one core."""

@@ -16,7 +16,7 @@ from stratagem.bounds.formulas import total_term
 from stratagem.bounds.generation import Generation, first_proof, single_proof
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.proof import Proof, groups
-from stratagem.numeric.linalg import centred_factor
+from stratagem.math.linalg import centred_factor
 from stratagem.workloads.difference import centred
 
 UNIFORM = np.full(6, 1 / 6)

@@ -10,7 +10,7 @@ from stratagem.bounds import exact, lower_bounds, path, tighten
 from stratagem.bounds.formulas import total_term
 from stratagem.bounds.path import Arrays, PathProof, Search
 from stratagem.bounds.proof import Proof
-from stratagem.numeric.linalg import centred_factor
+from stratagem.math.linalg import centred_factor
 from stratagem.workloads.difference import centred
 from stratagem.workloads.line import line
 

@@ -11,10 +11,10 @@ from stratagem.bounds import sdp, tighten
 from stratagem.bounds.exact import all_patterns, exact, solve
 from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.numeric.linalg import factor
-from stratagem.objective import WorstCase, WorstQuery
-from stratagem.objective.pairwise import pairwise_types
-from stratagem.prior import check_prior
+from stratagem.math.linalg import factor
+from stratagem.math.prior import check_prior
+from stratagem.solvers.objective import WorstCase, WorstQuery
+from stratagem.solvers.objective.pairwise import pairwise_types
 from tables import random_ldp_matrix
 
 CASES = 40

@@ -11,7 +11,7 @@ from stratagem.bounds import sdp, tighten
 from stratagem.bounds.exact import all_patterns, exact, solve
 from stratagem.bounds.generation import between, covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.numeric.linalg import centre, factor
+from stratagem.math.linalg import centre, factor
 
 CASES = 72
 DRAWS = 60

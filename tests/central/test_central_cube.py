@@ -9,7 +9,7 @@ import stratagem as st
 from stratagem import central
 from stratagem.baselines.setting import Setting
 from stratagem.central.marginal_error import direct_error, view_error
-from stratagem.combinatorics.covering import covering_tables
+from stratagem.math.covering import covering_tables
 
 ASKED = {
     "pairs": st.marginals("2^6", 2),

@@ -12,7 +12,7 @@ from scipy.stats import chi2, norm
 from stratagem import central
 from stratagem.central.pure import _sampler
 from stratagem.counts.sampling import pseudo_random
-from stratagem.numeric.gaussian import gaussian_delta
+from stratagem.math.gaussian import gaussian_delta
 
 
 @pytest.mark.parametrize("rate", [1e-4, 0.1, 1.0, 3.0])

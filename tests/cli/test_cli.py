@@ -12,7 +12,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.catalogue.catalogue import names
-from stratagem.export.strategy_file import load
+from stratagem.mechanism.export.strategy_file import load
 
 SMALL = ["prefix", "--domain", "8", "--epsilon", "1"]
 FAST = ["--solver", "quick", "--outputs", "32"]
@@ -144,7 +144,7 @@ def test_ctrl_c_before_there_is_anything_exits_quietly(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stratagem.objective.average.lower_bounds", interrupted)
+    monkeypatch.setattr("stratagem.solvers.objective.average.lower_bounds", interrupted)
     status, out, err = run(capsys, "bound", *SMALL)
     assert (status, out) == (130, "")
     assert err.count("\n") == 1

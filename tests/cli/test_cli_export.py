@@ -8,8 +8,8 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run
-from stratagem.export.saved import read_saved, to_mechanism, write_saved
-from stratagem.export.strategy_file import StoredStrategy, load, save
+from stratagem.mechanism.export.saved import read_saved, to_mechanism, write_saved
+from stratagem.mechanism.export.strategy_file import StoredStrategy, load, save
 from stratagem.mechanism.matrix_input import read_probabilities
 
 N = 6
@@ -212,7 +212,7 @@ def test_both_kinds_of_saved_strategies_answer_alike(npz, bundle):
 
 
 def test_a_matrix_too_wide_for_columns_is_refused(tmp_path, monkeypatch, npz):
-    monkeypatch.setattr("stratagem.export.strategy_file.WIDEST", 5)
+    monkeypatch.setattr("stratagem.mechanism.export.strategy_file.WIDEST", 5)
     with pytest.raises(ValueError, match="too wide for the columns of Parquet"):
         write_saved(tmp_path / "s.parquet", load(npz))
     assert not (tmp_path / "s.parquet").exists()

@@ -32,8 +32,6 @@ def test_the_version_is_that_of_the_distribution(capsys):
 
 
 def test_the_version_is_looked_up_when_it_is_asked_for():
-    code = (
-        "import sys, stratagem; assert 'stratagem.version' not in sys.modules; print(stratagem.__version__)"
-    )
+    code = "import sys, stratagem; assert 'stratagem.io.version' not in sys.modules; print(stratagem.__version__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == st.__version__

@@ -13,7 +13,7 @@ from command_lines import ODD, UNEVENTFUL, hostile_mechanism, make_folder
 from commands import run
 from handmade import edited
 from mechanisms import mechanism
-from stratagem.screen import visible
+from stratagem.io.screen import visible
 
 COMMANDS = {
     "estimate": ["estimate", "hostile.ldp.json", "hostile.json"],

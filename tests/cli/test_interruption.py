@@ -18,8 +18,8 @@ import stratagem as st
 from mechanisms import mechanism
 from node import WEB, run
 from stratagem.cli.interruption import interrupted, interruptions, keeping
-from stratagem.export.saved import read_saved, write_saved
 from stratagem.mechanism import client
+from stratagem.mechanism.export.saved import read_saved, write_saved
 
 SEARCH = """
 import os, signal, sys

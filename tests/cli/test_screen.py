@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from mechanisms import mechanism
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 
 HOSTILE = "<script>alert('x')</script>"
 SHORT = {"Auto", "Certified", "FewQueries", "Junta", "OneQuery", "Orbit", "ProjectedGradient", "Step"}

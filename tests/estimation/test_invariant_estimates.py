@@ -8,7 +8,7 @@ import stratagem as st
 from stratagem.collection.tally import SparseCounts
 from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from translations import MIXED, TABLE, pattern
 
 

@@ -266,7 +266,7 @@ def make_folder(folder: Path, noise: random.Random) -> None:
     import duckdb
     import numpy as np
 
-    from stratagem.export.saved import to_stored, write_saved
+    from stratagem.mechanism.export.saved import to_stored, write_saved
 
     for case in ("two-level", "labels", "edges", "several-attributes"):
         mechanism(case).save(folder / f"{case}.ldp.json")

@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from stratagem.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION
+from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION
 
 COLOURS = {colour.upper() for colour in (BLUE, GREY, PALE, VERMILION, *PALETTE)}
 SMALLEST = 7

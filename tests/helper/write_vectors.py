@@ -15,7 +15,7 @@ import numpy as np
 
 from handmade import bundle_of, one_of, text_of, translates, two_level
 from mechanisms import mechanism
-from stratagem.auditor.runner import value_of
+from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import CEILING, DEPTH, HIGH, Client, fingerprint
 
 FOLDER = Path(__file__).parents[1] / "vectors"

@@ -18,7 +18,7 @@ PACKAGE = Path(st.__file__).parent
 SHIPPED = {
     "py.typed",
     "catalogue/references.bib",
-    "plots/paper.mplstyle",
+    "report/plots/paper.mplstyle",
     "report/report.css",
     "report/report.html",
     "report/report.js",

@@ -13,7 +13,7 @@ LARGEST = 300_000
 MACHINE = re.compile(r"/(tmp|home|root|work|usr|var|Users)/|site-packages|ipykernel_")
 FORMULAS = {"weighted_bound", "check"}
 """A function that a notebook is about; any other would be plumbing, which belongs into the package."""
-PAPER = "stratagem.plots.paper"
+PAPER = "stratagem.report.plots.paper"
 
 
 def text(value: str | list[str]) -> str:

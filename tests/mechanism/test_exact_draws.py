@@ -15,8 +15,8 @@ from test_client import stream
 from handmade import bundle_of, one_of, placements, text_of, translates, two_level
 from mechanisms import CASES, mechanism, user_type
 from node import run
-from stratagem.auditor.runner import value_of
 from stratagem.mechanism import client as shipped
+from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import HIGH, Client
 from stratagem.mechanism.table import TwoLevelTable
 

@@ -10,8 +10,8 @@ import stratagem as st
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.duals import weighted_dual
-from stratagem.prior import uniform
-from stratagem.privacy import ratio
+from stratagem.math.prior import uniform
+from stratagem.math.privacy import ratio
 from stratagem.solvers import Certified, Problem, ProjectedGradient, search
 from stratagem.solvers.certified.design import Design
 from stratagem.solvers.certified.feasible_design import columns, filled, project_to_feasible

@@ -12,9 +12,9 @@ import stratagem as st
 from stratagem.bounds import Duals, linear
 from stratagem.bounds.duals import linear_dual
 from stratagem.bounds.exact import exact
-from stratagem.numeric.answer_pricing import ceiling, climbed, peaks
-from stratagem.numeric.group import GROUPS, SEVERAL, grouped
-from stratagem.numeric.linalg import low_rank_factor, rank_one_factor
+from stratagem.math.answer_pricing import ceiling, climbed, peaks
+from stratagem.math.group import GROUPS, SEVERAL, grouped
+from stratagem.math.linalg import low_rank_factor, rank_one_factor
 from stratagem.solvers import Problem, search
 
 LEAST = {(16, 1.0): 0.9780, (16, 4.0): 0.02711, (32, 1.0): 0.9753}

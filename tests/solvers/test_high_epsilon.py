@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.numeric.linalg import squared_distances
+from stratagem.math.linalg import squared_distances
 
 EPSILONS = (10.0, 24.0, 32.0, 40.0)
 

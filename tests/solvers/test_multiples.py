@@ -7,10 +7,10 @@ import stratagem as st
 from mechanisms import some
 from stratagem.accuracy import evaluate, largest_variances, query_variances
 from stratagem.collection.tally import counted
-from stratagem.combinatorics.cyclotomy import powers
 from stratagem.estimation.estimation import estimate
 from stratagem.estimation.invariant import holding, reconstruction
 from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
+from stratagem.math.cyclotomy import powers
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.strategies import SubsetSelection

@@ -9,8 +9,8 @@ import pytest
 import stratagem as st
 from stratagem.accuracy import evaluate
 from stratagem.bounds.formulas import total_term
-from stratagem.combinatorics.cyclotomy import cyclotomic_index, is_prime, primitive_root
-from stratagem.numeric.linalg import centred_factor
+from stratagem.math.cyclotomy import cyclotomic_index, is_prime, primitive_root
+from stratagem.math.linalg import centred_factor
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.shaping import Shaping, best_size
 from stratagem.strategies import SubsetSelection

@@ -11,7 +11,7 @@ from stratagem.accuracy import largest_variances, query_variances
 from stratagem.accuracy.dense import dense_accuracy, per_query_variance
 from stratagem.bounds.formulas import block_norms
 from stratagem.collection.tally import counted
-from stratagem.prior import uniform
+from stratagem.math.prior import uniform
 from stratagem.solvers.junta.sampled_table import sampled_tables
 from stratagem.solvers.solver import Problem
 from stratagem.strategies import JuntaStrategy, Pattern

@@ -19,7 +19,7 @@ def test_columns_sum_to_one_and_epsilon_is_what_the_matrix_measures(strategy):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_measured_epsilon_stays_within_the_budget(epsilon):
-    from stratagem.privacy import ratio
+    from stratagem.math.privacy import ratio
 
     strategy = st.OrbitStrategy((7,), (7,), (pattern((0,), 7),), np.ones(1), ratio(epsilon))
     assert strategy.epsilon <= epsilon

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stratagem.baselines import hadamard_response, randomised_response
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.strategies.two_level import pack, unpack
 

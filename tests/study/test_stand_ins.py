@@ -10,7 +10,7 @@ import stratagem as st
 from commands import run_json
 from stratagem import counts
 from stratagem.catalogue.catalogue import names
-from stratagem.export.saved import read_saved
+from stratagem.mechanism.export.saved import read_saved
 from stratagem.mechanism.matrix_input import read_probabilities
 from stratagem.study.preset import load_solver, solver_of
 

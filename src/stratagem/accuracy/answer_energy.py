@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.numeric.transform import fast_length, irfft, rfft
+from stratagem.math.transform import fast_length, irfft, rfft
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit

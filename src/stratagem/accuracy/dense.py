@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
-from stratagem.numeric.linalg import (
+from stratagem.math.linalg import (
     CANCELLED,
     CentredInverse,
     PseudoInverse,
@@ -13,7 +13,7 @@ from stratagem.numeric.linalg import (
     factor,
     squared_distances,
 )
-from stratagem.prior import check_prior, uniform
+from stratagem.math.prior import check_prior, uniform
 from stratagem.strategies import LinearProtocol, Randomiser, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload

@@ -9,7 +9,7 @@ from stratagem.accuracy.largest_by_table import largest_by_table
 from stratagem.accuracy.measure import UnsupportedWorkloadError
 from stratagem.accuracy.orbit import SMALL, asked
 from stratagem.accuracy.query import check_answered
-from stratagem.numeric.linalg import factor
+from stratagem.math.linalg import factor
 from stratagem.strategies import LinearProtocol, OrbitStrategy, Randomiser, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.strategies.translation import DENSE

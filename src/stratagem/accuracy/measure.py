@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 
 
 class UnsupportedWorkloadError(ValueError):

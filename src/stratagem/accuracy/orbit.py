@@ -13,8 +13,8 @@ from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes
 from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.window import Window
-from stratagem.numeric.linalg import centred_inverse, factor
-from stratagem.numeric.transform import irfft, multiplicities, rfft, rfftn
+from stratagem.math.linalg import centred_inverse, factor
+from stratagem.math.transform import irfft, multiplicities, rfft, rfftn
 from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.orbit import on_cycles
 from stratagem.strategies.strategy import apply_inverse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stratagem.number import real, users_text
+from stratagem.math.number import real, users_text
 
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.numeric.transform import correlation, irfft, rfft
+from stratagem.math.transform import correlation, irfft, rfft
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from stratagem.auditor.reports import ID as NO_ID
+from stratagem.collection.data import PARQUET_SCAN
 from stratagem.collection.reports import ID
-from stratagem.data.data import PARQUET_SCAN
-from stratagem.file.literal import first_line, literal, open_regular
+from stratagem.io.literal import first_line, literal, open_regular
 from stratagem.mechanism.attribute import parsed
 from stratagem.mechanism.client import reader
 from stratagem.mechanism.mechanism import Mechanism

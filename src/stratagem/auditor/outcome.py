@@ -13,8 +13,8 @@ from stratagem.auditor.independent_check import Recheck, recheck
 from stratagem.auditor.plan import Chosen, Plan
 from stratagem.auditor.pool import Pool
 from stratagem.auditor.power import Power, power
+from stratagem.io.screen import brief
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.screen import brief
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.numeric.transform import correlation
+from stratagem.math.transform import correlation
 from stratagem.strategies import Pattern, TranslationStrategy
 
 BLOCKS = 64

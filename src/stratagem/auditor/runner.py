@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -17,10 +17,9 @@ from typing import Any
 from stratagem.auditor import driver
 from stratagem.auditor.reports import Draw, Reports, collected, joined
 from stratagem.mechanism import client as shipped
-from stratagem.mechanism.attribute import edge_value
+from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.workloads.attribute import OTHER
 
 WEB = Path(__file__).parents[1] / "mechanism" / "web"
 """The folder of the web client and of its driver."""
@@ -117,18 +116,3 @@ def _node(bundle: Path) -> list[str]:
     if node is None:
         raise ValueError("node is not installed, but runs the web client: install it, or audit python alone")
     return [node, str(WEB / "audit.mjs"), str(bundle)]
-
-
-def value_of(attributes: Sequence[Mapping[str, Any]], cell: int) -> Any:
-    """Return a value of a user type as a client takes it: the lower edge of a bin, the text of a label."""
-    values: dict[str, Any] = {}
-    for attribute in reversed(attributes):
-        cell, k = divmod(cell, attribute["size"])
-        if "labels" in attribute:
-            values[attribute["name"]] = attribute["labels"][k]
-        elif "edges" in attribute:
-            last = attribute["edges"][k + 1]  # OTHER stands behind the edge that its value follows
-            values[attribute["name"]] = last if last == OTHER else edge_value(attribute["edges"][k])
-        else:
-            values[attribute["name"]] = k
-    return values if len(attributes) > 1 else values[attributes[0]["name"]]

@@ -8,8 +8,8 @@ from scipy.linalg import hadamard
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.unary_encoding import symmetric_unary_encoding
-from stratagem.number import entries, integer
-from stratagem.privacy import ratio
+from stratagem.math.number import entries, integer
+from stratagem.math.privacy import ratio
 from stratagem.strategies.strategy import MatrixStrategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.two_level import DENSE

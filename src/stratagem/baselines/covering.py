@@ -12,7 +12,7 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.marginal import marginal_response, tables_of
 from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.view import TUNED, strength
-from stratagem.combinatorics.covering import covering_tables
+from stratagem.math.covering import covering_tables
 from stratagem.strategies import Randomiser
 
 Oracle = Callable[[int, float], Randomiser]

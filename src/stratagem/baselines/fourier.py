@@ -12,7 +12,7 @@ from stratagem.baselines.frequency import energies, positive, touching, widths
 from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.sign import report_sign
 from stratagem.baselines.table import attribute_sizes
-from stratagem.number import array, numbers
+from stratagem.math.number import array, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 
 

@@ -9,7 +9,7 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import energies
 from stratagem.baselines.setting import NEEDED, Setting
-from stratagem.number import integer, numbers
+from stratagem.math.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 
 

@@ -10,8 +10,8 @@ from scipy.linalg import hadamard
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.number import integer
-from stratagem.privacy import ratio
+from stratagem.math.number import integer
+from stratagem.math.privacy import ratio
 from stratagem.strategies.two_level import DENSE, TwoLevelStrategy, pack
 
 MOST_BITS = 8

@@ -7,8 +7,8 @@ from scipy.linalg import hadamard
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.number import integer
-from stratagem.privacy import ratio
+from stratagem.math.number import integer
+from stratagem.math.privacy import ratio
 from stratagem.strategies.strategy import MatrixStrategy
 
 LARGEST = 1 << 14

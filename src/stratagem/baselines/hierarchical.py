@@ -9,7 +9,7 @@ from stratagem.baselines.baseline import LARGE, Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.tree import level_widths, screen
 from stratagem.baselines.view import TUNED, report_view
-from stratagem.number import integer, numbers
+from stratagem.math.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.number import integer, real
-from stratagem.privacy import check
+from stratagem.math.number import integer, real
+from stratagem.math.privacy import check
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace
 from stratagem.strategies.unary_encoding import UnaryEncoding

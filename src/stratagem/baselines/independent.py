@@ -11,7 +11,7 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.randomised_response import truthful
 from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import attribute_sizes
-from stratagem.privacy import MINIMUM
+from stratagem.math.privacy import MINIMUM
 from stratagem.strategies.strategy import MatrixStrategy
 
 

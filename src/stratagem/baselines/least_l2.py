@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.baselines.query_strategy import QueryStrategy, check_gram
-from stratagem.numeric.linalg import factor
+from stratagem.math.linalg import factor
 
 TOLERANCE = 1e-7
 """Relative gap at which to stop."""

@@ -15,10 +15,10 @@ from stratagem.baselines.least_l1 import least_l1
 from stratagem.baselines.least_l2 import least_l2
 from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.tree import level_widths
-from stratagem.number import numbers
-from stratagem.numeric.gaussian import gaussian_noise
-from stratagem.numeric.linalg import centre, factor
-from stratagem.privacy import check
+from stratagem.math.gaussian import gaussian_noise
+from stratagem.math.linalg import centre, factor
+from stratagem.math.number import numbers
+from stratagem.math.privacy import check
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace, Normal, Spherical, diameter
 

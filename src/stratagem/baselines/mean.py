@@ -12,9 +12,9 @@ from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.histogram_encoding import SAFE
 from stratagem.baselines.matrix_mechanism import local_laplace
 from stratagem.baselines.setting import NEEDED, Setting
-from stratagem.number import finite
-from stratagem.numeric.linalg import centre, rank_one_factor
-from stratagem.privacy import check, ratio
+from stratagem.math.linalg import centre, rank_one_factor
+from stratagem.math.number import finite
+from stratagem.math.privacy import check, ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.number_law import Hybrid, Piecewise, TwoEnds
 from stratagem.strategies.number_report import NumberReport

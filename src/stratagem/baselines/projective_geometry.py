@@ -6,10 +6,10 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.combinatorics.galois import is_prime_power
-from stratagem.combinatorics.geometry import projective_hyperplanes, projective_points
-from stratagem.number import integer
-from stratagem.privacy import ratio
+from stratagem.math.galois import is_prime_power
+from stratagem.math.geometry import projective_hyperplanes, projective_points
+from stratagem.math.number import integer
+from stratagem.math.privacy import ratio
 from stratagem.strategies.two_level import TwoLevelStrategy, pack
 
 LARGEST = 1 << 13

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.numeric.linalg import inverse, inverse_trace
+from stratagem.math.linalg import inverse, inverse_trace
 
 
 @dataclass(frozen=True, eq=False)

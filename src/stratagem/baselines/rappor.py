@@ -8,8 +8,8 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.number import integer
-from stratagem.privacy import probability, ratio
+from stratagem.math.number import integer
+from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.bloom import BloomFilters, differences, loss
 
 HASHES = (1, 2)

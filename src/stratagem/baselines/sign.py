@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from stratagem.strategies.two_level import TwoLevelStrategy, pack
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
 from stratagem.bounds.formulas import pattern_information, total_term
-from stratagem.combinatorics.block_design import BlockDesign, block_design
-from stratagem.number import integer
-from stratagem.numeric.linalg import centre
-from stratagem.privacy import check, ratio
+from stratagem.math.block_design import BlockDesign, block_design
+from stratagem.math.linalg import centre
+from stratagem.math.number import integer
+from stratagem.math.privacy import check, ratio
 from stratagem.strategies.two_level import DENSE, TwoLevelStrategy
 from stratagem.workloads import Workload
 

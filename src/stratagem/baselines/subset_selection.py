@@ -6,8 +6,8 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.number import integer
-from stratagem.privacy import probability, ratio
+from stratagem.math.number import integer
+from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.unary_encoding import LARGEST
 

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from stratagem.number import integer
+from stratagem.math.number import integer
 
 
 def attribute_sizes(sizes: Sequence[int]) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import math
 
 from stratagem.baselines.baseline import Baseline, Candidates
 from stratagem.baselines.setting import Setting
-from stratagem.privacy import probability, ratio
+from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.unary_encoding import UnaryEncoding
 
 

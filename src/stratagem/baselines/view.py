@@ -13,7 +13,7 @@ from stratagem.baselines.hadamard_response import hadamard_response
 from stratagem.baselines.projective_geometry import LARGEST, projective_geometry_response
 from stratagem.baselines.randomised_response import randomised_response
 from stratagem.baselines.subset_design import subset_design
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import MatrixStrategy, Strategy
 from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack

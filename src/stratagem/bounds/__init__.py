@@ -18,10 +18,10 @@ from stratagem.bounds.formulas import closed, integer, noiseless, norms, safe, s
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
-from stratagem.numeric.attempt import attempted
-from stratagem.prior import check_prior
-from stratagem.privacy import check
-from stratagem.screen import brief, html_table
+from stratagem.io.screen import brief, html_table
+from stratagem.math.attempt import attempted
+from stratagem.math.prior import check_prior
+from stratagem.math.privacy import check
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import Line, line
 from stratagem.workloads.norm import Norms

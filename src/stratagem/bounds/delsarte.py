@@ -9,8 +9,8 @@ from functools import cached_property, reduce
 import numpy as np
 
 from stratagem.bounds.cube import cube
-from stratagem.combinatorics.krawtchouk import krawtchouk
-from stratagem.numeric.barrier import maximise
+from stratagem.math.barrier import maximise
+from stratagem.math.krawtchouk import krawtchouk
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import COUNTED
 

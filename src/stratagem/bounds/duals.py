@@ -10,12 +10,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from stratagem.bounds.formulas import root_trace, safe, total_term, ulps
-from stratagem.numeric.answer_programme import programme
-from stratagem.numeric.attempt import attempted
-from stratagem.numeric.group import grouped
-from stratagem.numeric.linalg import centred_factor, low_rank_factor
-from stratagem.prior import uniform
-from stratagem.privacy import ratio
+from stratagem.math.answer_programme import programme
+from stratagem.math.attempt import attempted
+from stratagem.math.group import grouped
+from stratagem.math.linalg import centred_factor, low_rank_factor
+from stratagem.math.prior import uniform
+from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
 from stratagem.workloads.difference import centred
 

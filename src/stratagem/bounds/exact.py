@@ -13,9 +13,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from stratagem.bounds.formulas import ULP, root_trace, safe, total_term, ulps
 from stratagem.bounds.proof import Proof, sets
-from stratagem.numeric.linalg import centred_factor, factor
-from stratagem.prior import uniform
-from stratagem.privacy import check
+from stratagem.math.linalg import centred_factor, factor
+from stratagem.math.prior import uniform
+from stratagem.math.privacy import check
 from stratagem.workloads import Workload
 from stratagem.workloads.difference import centred
 

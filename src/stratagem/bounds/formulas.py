@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import helmert
 
-from stratagem.prior import uniform
+from stratagem.math.prior import uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.difference import centred
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics, subsets

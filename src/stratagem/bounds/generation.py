@@ -13,9 +13,9 @@ from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.exact import Centre, Start, solve
 from stratagem.bounds.formulas import total_term, ulps
 from stratagem.bounds.proof import AllPatterns, Proof
-from stratagem.numeric.linalg import centred_factor, squared_distances
-from stratagem.prior import uniform
-from stratagem.privacy import check
+from stratagem.math.linalg import centred_factor, squared_distances
+from stratagem.math.prior import uniform
+from stratagem.math.privacy import check
 from stratagem.workloads import Workload
 from stratagem.workloads.difference import centred
 

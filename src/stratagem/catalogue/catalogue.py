@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stratagem.catalogue.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Request, refuse_options
-from stratagem.file.toml import build, naming, nearest, read_table
+from stratagem.io.toml import build, naming, nearest, read_table
 from stratagem.workloads import Domain, DomainLike, Workload, explicit
 from stratagem.workloads.matrix_file import read_matrix
 

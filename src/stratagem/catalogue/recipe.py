@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stratagem.file.toml import build
+from stratagem.io.toml import build
 from stratagem.workloads import (
     Domain,
     Workload,

@@ -23,7 +23,7 @@ from stratagem.central.selection import Selection, selection
 from stratagem.central.stability import StabilityHistogram, stability_histogram
 from stratagem.central.tree import Tree, best_budgets
 from stratagem.central.view import tables
-from stratagem.numeric.gaussian import gaussian_noise
+from stratagem.math.gaussian import gaussian_noise
 
 __all__ = [
     "CentralComparison",

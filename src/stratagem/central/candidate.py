@@ -17,7 +17,7 @@ from stratagem.central.neighbour import Neighbours
 from stratagem.central.pure import Pure, geometric_variance, measure
 from stratagem.central.tree import BRANCHINGS, Tree, best_budgets
 from stratagem.central.view import tables
-from stratagem.combinatorics.covering import covering_tables
+from stratagem.math.covering import covering_tables
 from stratagem.workloads import Workload
 
 LONGEST = 4

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem import privacy
 from stratagem.baselines.setting import Setting
 from stratagem.central.candidate import Candidate, Task, candidates
 from stratagem.central.gaussian import measure_gaussian
 from stratagem.central.measurement import Measurement
 from stratagem.central.neighbour import Neighbours, check
 from stratagem.central.optimised import optimised, optimised_gaussian
-from stratagem.numeric.gaussian import check_delta
-from stratagem.numeric.linalg import centre
+from stratagem.math import privacy
+from stratagem.math.gaussian import check_delta
+from stratagem.math.linalg import centre
 from stratagem.workloads import Workload
 
 HEADINGS = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.central.view import Attributes
-from stratagem.combinatorics.covering import covering_tables
+from stratagem.math.covering import covering_tables
 
 MOST = 10
 """Largest number of attributes, since a step examines all pairs of attribute sets."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.central.measurement import Measurement
 from stratagem.central.neighbour import Neighbours, sensitivity
-from stratagem.numeric.gaussian import gaussian_epsilon, gaussian_noise
+from stratagem.math.gaussian import gaussian_epsilon, gaussian_noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines.tree import level_widths
 from stratagem.central.tree import Tree, check_queries
-from stratagem.number import integer
+from stratagem.math.number import integer
 
 
 @dataclass(frozen=True)

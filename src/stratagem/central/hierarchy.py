@@ -12,7 +12,7 @@ from scipy.optimize import root_scalar
 from stratagem.baselines.tree import level_widths
 from stratagem.central.measurement import Measurement
 from stratagem.central.tree import Tree, check_queries
-from stratagem.number import integer
+from stratagem.math.number import integer
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import comb
 
-from stratagem.number import integer
+from stratagem.math.number import integer
 
 
 def flat_error(attributes: int, order: int) -> float:

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from stratagem.central.neighbour import Neighbours
-from stratagem.numeric.linalg import OUTSIDE, PseudoInverse, RegularInverse, inverse, inverse_trace
+from stratagem.math.linalg import OUTSIDE, PseudoInverse, RegularInverse, inverse, inverse_trace
 from stratagem.workloads import Workload
 
 BLOCK = 1 << 24

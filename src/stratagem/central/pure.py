@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem import privacy
 from stratagem.central.measurement import Measurement
 from stratagem.central.neighbour import Neighbours, sensitivity
 from stratagem.counts.noise import Source, TwoSided
+from stratagem.math import privacy
 from stratagem.strategies.user_type import check_counts
 
 SAFE = 1 - 1e-13

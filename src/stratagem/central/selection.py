@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem import privacy
 from stratagem.central.pure import SAFE, safe_ratio
 from stratagem.counts.noise import PRECISION, Source, below
-from stratagem.number import integer
+from stratagem.math import privacy
+from stratagem.math.number import integer
 
 SLOWEST = 1e-9
 """Smallest rate, at which 1 - alpha is known to seven digits."""

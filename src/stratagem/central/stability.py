@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem import privacy
 from stratagem.central.neighbour import Neighbours, check
 from stratagem.central.pure import SAFE, geometric_noise
 from stratagem.counts.noise import Source
-from stratagem.number import real
+from stratagem.math import privacy
+from stratagem.math.number import real
 from stratagem.strategies.user_type import check_counts
 
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from scipy.optimize import minimize
 
-from stratagem.number import entries
+from stratagem.math.number import entries
 from stratagem.workloads.workload import MATRIX_LIMIT
 
 BRANCHINGS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64)

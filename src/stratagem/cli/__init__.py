@@ -37,7 +37,7 @@ INTERRUPTED = 130
 
 def _write_version(asked: bool) -> None:
     if asked:
-        from stratagem.version import __version__
+        from stratagem.io.version import __version__
 
         write(f"stratagem {__version__}")
         raise typer.Exit
@@ -139,9 +139,9 @@ def _run(arguments: list[str]) -> None:
 
 def _sentence(error: ValueError) -> str:
     """Return what an error says, with the options that help in place of the library's arguments."""
+    from stratagem.collection.policy import InvalidValuesError
     from stratagem.collection.report_table import AnonymousReportsError
-    from stratagem.data.policy import InvalidValuesError
-    from stratagem.file.bare import BareMatrixError
+    from stratagem.io.bare import BareMatrixError
 
     match error:
         case AnonymousReportsError():

@@ -71,7 +71,7 @@ def aggregate(
     """
     from stratagem.collection.report_table import check_anonymous
     from stratagem.collection.tally_file import tally_data
-    from stratagem.file.target import check_target, written_atomically
+    from stratagem.io.target import check_target, written_atomically
     from stratagem.mechanism.mechanism import load_mechanism
 
     check_anonymous(anonymous)

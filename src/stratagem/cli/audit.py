@@ -79,7 +79,7 @@ def audit(
 
 def _loaded(file: Path) -> Mechanism:
     """Return the mechanism of a file; one that is there, but does not hold what it promises, fails the audit."""
-    from stratagem.file.bare import BareMatrixError
+    from stratagem.io.bare import BareMatrixError
     from stratagem.mechanism.mechanism import load_mechanism
 
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stratagem.cli.output import read_count, write, write_table
-from stratagem.screen import visible
+from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.auditor.outcome import Audit

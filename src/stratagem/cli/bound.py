@@ -93,8 +93,8 @@ def bound(
         raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
     if certificate is not None and (over is not None or objective != AVERAGE):
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
-    from stratagem.file.target import check_target
-    from stratagem.privacy import check
+    from stratagem.io.target import check_target
+    from stratagem.math.privacy import check
     from stratagem.study.bound_table import bound_sweep
 
     check_plot(plot, force=force)
@@ -140,7 +140,7 @@ def bounds_data(bounds: Bounds) -> dict[str, float]:
 
 def _certified(point: BoundPoint, path: Path, prior: np.ndarray | None, seconds: float) -> dict[str, object]:
     """Write a certificate of one bound, and return its value by name."""
-    from stratagem.export.certificate_file import certified
+    from stratagem.mechanism.export.certificate_file import certified
 
     with progress("proving the bound"):
         found = certified(point.workload, point.epsilon, prior, point.bounds.best, seconds)
@@ -154,7 +154,7 @@ def _check(path: Path, *, json: bool) -> None:
     Raises:
         ValueError: for a file that proves less than it states.
     """
-    from stratagem.export.certificate_file import load_certificate
+    from stratagem.mechanism.export.certificate_file import load_certificate
 
     found = load_certificate(path)
     if json:

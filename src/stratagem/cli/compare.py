@@ -41,7 +41,7 @@ def compare(
     With --data also the error that each is expected to make on that file: exact, and nothing of it goes into
     the strategies. Without --domain the domain follows from --edges, --labels or the values of the column.
     """
-    from stratagem.file.target import check_target
+    from stratagem.io.target import check_target
     from stratagem.study.comparison_sweep import SUFFIXES
 
     check_plot(plot, force=force)

@@ -67,7 +67,7 @@ def count(
     """Find the cheapest mechanism that releases a count of n people and has the properties asked for."""
     from stratagem.counts import design
     from stratagem.counts.design_file import WRITERS, save
-    from stratagem.file.target import check_target
+    from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
     if out is not None:

@@ -21,7 +21,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_json, write_table
-from stratagem.screen import visible
+from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
@@ -72,8 +72,8 @@ def estimate(
     json: JSON = False,
 ) -> None:
     """Estimate the answers of a mechanism's queries, or of others, from counts of its reports."""
+    from stratagem.math.number import spread
     from stratagem.mechanism.mechanism import load_mechanism
-    from stratagem.number import spread
 
     _check_files(out, plot, force=force)
     mechanism = load_mechanism(file)
@@ -107,7 +107,7 @@ def estimate(
 def _check_files(out: Path | None, plot: Path | None, *, force: bool) -> None:
     """Refuse files that could not be written or exist, before the work."""
     from stratagem.estimation.answer_file import SUFFIXES
-    from stratagem.file.target import check_target
+    from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
     if out is not None:

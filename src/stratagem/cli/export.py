@@ -36,10 +36,10 @@ def export(
     force: FORCE = False,
 ) -> None:
     """Write a saved strategy in another format; from .npz to .ldp.json it becomes exact and is checked so."""
-    from stratagem.export.saved import read_saved, to_mechanism, write_saved
+    from stratagem.math.number import count_text
+    from stratagem.mechanism.export.saved import read_saved, to_mechanism, write_saved
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.mechanism.webpage import BUNDLE, write_web_client
-    from stratagem.number import count_text
 
     if (out is None) == (web is None):
         raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")

@@ -31,8 +31,8 @@ from stratagem.cli.source import read_values
 
 def conversion(path: Path) -> str:
     """Return the advice that makes a bundle of a file of numbers: it names the command to type."""
-    from stratagem.export.strategy_file import KEYS
-    from stratagem.file.npz import array_names
+    from stratagem.io.npz import array_names
+    from stratagem.mechanism.export.strategy_file import KEYS
 
     given, made = shlex.quote(str(path)), shlex.quote(f"{path.stem}.ldp.json")
     saved = False
@@ -71,8 +71,8 @@ def import_matrix(
     json: JSON = False,
 ) -> None:
     """Check a strategy matrix made elsewhere (outputs x user types) and write it as a bundle."""
-    from stratagem.file.target import check_target
-    from stratagem.file.toml import naming
+    from stratagem.io.target import check_target
+    from stratagem.io.toml import naming
     from stratagem.mechanism.matrix_import import import_matrix
     from stratagem.mechanism.matrix_input import read_probabilities
     from stratagem.mechanism.mechanism import SUFFIX

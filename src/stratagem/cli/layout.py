@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from stratagem.cli.source import Values, assigned, read_labels, read_units, refuse_both
 
 if TYPE_CHECKING:
-    from stratagem.data.binning import Labels
-    from stratagem.data.edges import Edges
-    from stratagem.data.policy import Policy
+    from stratagem.collection.binning import Labels
+    from stratagem.collection.edges import Edges
+    from stratagem.collection.policy import Policy
     from stratagem.workloads import Domain
 
 ALONE = "value"
@@ -45,10 +45,10 @@ def derive(
         ValueError: for edges or labels that are none, a repeated attribute, or a column whose values are
             neither stated nor few.
     """
-    from stratagem.data.binning import Labels
-    from stratagem.data.column import found_values
-    from stratagem.data.edges import Edges
-    from stratagem.data.policy import Policy
+    from stratagem.collection.binning import Labels
+    from stratagem.collection.column import found_values
+    from stratagem.collection.edges import Edges
+    from stratagem.collection.policy import Policy
     from stratagem.workloads import Domain
 
     sources = assigned((), [_named_column(text) for text in columns or []], "--column")
@@ -81,7 +81,7 @@ def named_columns(columns: list[str] | None) -> list[str]:
 
 def stated_options(layout: Layout) -> list[str]:
     """Return the options that state what was found, an option and its value each."""
-    from stratagem.data.binning import Labels
+    from stratagem.collection.binning import Labels
     from stratagem.workloads.attribute import OTHER
 
     edges, labels = layout.values["edges"], layout.values["labels"]

@@ -71,8 +71,8 @@ def marked(solution: Solution) -> Solution:
 
 def check_out(out: Path | None, *, plain: bool, force: bool) -> None:
     """Refuse a file that could not be written, exists or would lose something, before the work."""
-    from stratagem.export.strategy_file import WRITERS, check_prior_kept
-    from stratagem.file.target import check_target
+    from stratagem.io.target import check_target
+    from stratagem.mechanism.export.strategy_file import WRITERS, check_prior_kept
     from stratagem.mechanism.mechanism import SUFFIX
 
     if out is not None:
@@ -84,7 +84,7 @@ def check_out(out: Path | None, *, plain: bool, force: bool) -> None:
 
 def save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
     """Write a solution to the file asked for, if any."""
-    from stratagem.export.strategy_file import holds_interruption
+    from stratagem.mechanism.export.strategy_file import holds_interruption
     from stratagem.mechanism.mechanism import SUFFIX
 
     if out is None:

@@ -147,8 +147,8 @@ def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:
     Raises:
         ValueError: for a file that holds no prior over the user types of the workload.
     """
-    from stratagem.file.toml import naming
-    from stratagem.prior import check_prior
+    from stratagem.io.toml import naming
+    from stratagem.math.prior import check_prior
 
     if path is None:
         return None
@@ -185,8 +185,8 @@ def check_plot(path: Path | None, *, force: bool) -> None:
     Raises:
         ValueError: for a path that cannot be written or exists, or without matplotlib.
     """
-    from stratagem.file.target import check_target
-    from stratagem.plots import SUFFIXES, check_matplotlib
+    from stratagem.io.target import check_target
+    from stratagem.report.plots import SUFFIXES, check_matplotlib
 
     if path is not None:
         check_target(path, SUFFIXES)

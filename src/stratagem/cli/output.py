@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stratagem.screen import visible
+from stratagem.io.screen import visible
 
 
 def write_json(data: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ def write_table(
 
 def read_count(count: int) -> str:
     """Return a whole number for reading: with separators, or a power of ten when nobody would read the digits."""
-    from stratagem.number import count_text
+    from stratagem.math.number import count_text
 
     return f"{count:,}" if abs(count) < 10**15 else count_text(count)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from stratagem.screen import visible
+from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -18,7 +18,7 @@ from stratagem.cli.progress import note, progress
 from stratagem.mechanism.client import CEILING, accepted
 
 if TYPE_CHECKING:
-    from stratagem.data.policy import Policy
+    from stratagem.collection.policy import Policy
     from stratagem.mechanism.mechanism import Mechanism
 
 LONGEST = 1 << 24
@@ -75,8 +75,8 @@ def randomise(
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, target: TextIO) -> None:
     """Randomise the rows of a file."""
     from stratagem.cli.source import read_sources
-    from stratagem.data.data import stream
-    from stratagem.data.policy import listed
+    from stratagem.collection.data import stream
+    from stratagem.collection.policy import listed
 
     client, outside, others, sent = mechanism.client, Counter(), Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)
@@ -136,7 +136,7 @@ def _opened(out: Path | None) -> Iterator[TextIO]:
         return
     import io
 
-    from stratagem.file.target import check_target, written_atomically
+    from stratagem.io.target import check_target, written_atomically
 
     with written_atomically(check_target(out, (".jsonl",))) as file, io.TextIOWrapper(file, "utf-8") as text:
         yield text

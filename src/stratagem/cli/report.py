@@ -19,7 +19,7 @@ from stratagem.cli.progress import note, progress
 from stratagem.cli.request import Request, Saved, requesting_or_saved
 
 if TYPE_CHECKING:
-    from stratagem.report import Provenance
+    from stratagem.report.content import Provenance
     from stratagem.solvers import Auto, Solver
     from stratagem.study.solution import Solution
 
@@ -50,7 +50,7 @@ def report(
 
     Ctrl-C keeps the best so far.
     """
-    from stratagem.report import check_page
+    from stratagem.report.page import check_page
 
     check_page(out)
     check_free(out, force=force)
@@ -64,15 +64,16 @@ def report(
 
 
 def _budgets(over: str | None) -> list[float] | None:
-    from stratagem.privacy import check
+    from stratagem.math.privacy import check
 
     return None if over is None else [check(budget) for budget in read_budgets(over)]
 
 
 def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapping[str, Any]) -> None:
-    from stratagem.export.saved import read_saved
+    from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.report import Provenance, report_saved
+    from stratagem.report.content import Provenance
+    from stratagem.report.report import report_saved
 
     saved = read_saved(asked.file)
     python = ""
@@ -88,7 +89,9 @@ def _write_found(
     out: Path, request: Request, budgets: list[float] | None, own: Mapping[str, Any], *, quick: bool
 ) -> None:
     from stratagem.mechanism.attribute import described_attributes
-    from stratagem.report import ReportContent, along, write_page
+    from stratagem.report.budget_sweep import along
+    from stratagem.report.content import ReportContent
+    from stratagem.report.page import write_page
     from stratagem.study.optimisation import optimise
 
     options = {"objective": request.objective, "prior": request.prior}
@@ -118,7 +121,7 @@ def _hurried(solver: Solver | Auto) -> Solver | Auto:
 
 
 def _origin(request: Request, own: Mapping[str, Any]) -> Provenance:
-    from stratagem.report import Provenance
+    from stratagem.report.content import Provenance
 
     return Provenance(_command(request.name, {**request.options, **own}), _python(request))
 

@@ -38,13 +38,13 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.source import Values, read_policy, read_sources, read_values
-from stratagem.file.bare import refuse_bare
+from stratagem.io.bare import refuse_bare
 
 if TYPE_CHECKING:
     import numpy as np
 
     from stratagem.cli.layout import Layout
-    from stratagem.data.data import Data
+    from stratagem.collection.data import Data
     from stratagem.solvers import Auto, Solver
     from stratagem.workloads import Workload
 
@@ -181,9 +181,9 @@ def _request(
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
     from stratagem.cli.layout import derive, named_columns
-    from stratagem.data.data import read
-    from stratagem.objective import named_objective
-    from stratagem.privacy import check
+    from stratagem.collection.data import read
+    from stratagem.math.privacy import check
+    from stratagem.solvers.objective import named_objective
     from stratagem.study.preset import solver_of
 
     check(epsilon)

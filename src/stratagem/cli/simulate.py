@@ -11,12 +11,12 @@ from stratagem.cli.option import CLIP, EDGES, INVALID, JSON, LABELS, MISSING, ST
 from stratagem.cli.output import write, write_json, write_table
 from stratagem.cli.progress import progress
 from stratagem.cli.source import Values, read_policy, read_sources, read_values
-from stratagem.screen import visible
+from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
-    from stratagem.data.data import Data
+    from stratagem.collection.data import Data
     from stratagem.estimation.simulation import Simulation
-    from stratagem.export.strategy_file import StoredStrategy
+    from stratagem.mechanism.export.strategy_file import StoredStrategy
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.workloads.attribute import Attribute
 
@@ -39,12 +39,12 @@ def simulate(
     json: JSON = False,
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
-    from stratagem.data.data import read
+    from stratagem.collection.data import read
     from stratagem.estimation.invariant.trial import try_out
     from stratagem.estimation.simulation import simulate as run
-    from stratagem.export.saved import read_saved
+    from stratagem.math.number import spread
+    from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.number import spread
     from stratagem.strategies import TranslationStrategy
 
     policy = read_policy(data, invalid, missing, clip)

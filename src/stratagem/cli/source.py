@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from stratagem.data.binning import Binning, Labels
-    from stratagem.data.data import Source
-    from stratagem.data.policy import InvalidValuesError, Policy
+    from stratagem.collection.binning import Binning, Labels
+    from stratagem.collection.data import Source
+    from stratagem.collection.policy import InvalidValuesError, Policy
     from stratagem.workloads import Domain
 
 
@@ -29,7 +29,7 @@ def read_values(
     Raises:
         ValueError: for an unknown or repeated attribute, values that do not fit it, or both for one.
     """
-    from stratagem.data.edges import Edges
+    from stratagem.collection.edges import Edges
 
     sizes = dict(zip(domain.attributes, domain.sizes, strict=True))
     by_edges = assigned(domain.attributes, edges or [], "--edges")
@@ -48,7 +48,7 @@ def read_labels(text: str, size: int | None = None) -> Labels:
     Raises:
         ValueError: for labels that repeat or do not fit, or a text of several lines.
     """
-    from stratagem.data.binning import Labels
+    from stratagem.collection.binning import Labels
 
     if len(text.splitlines()) > 1:
         raise ValueError(
@@ -109,7 +109,7 @@ def read_policy(data: Path | None, invalid: str, missing: list[str] | None, clip
     Raises:
         ValueError: for an unknown word, or a policy without a file.
     """
-    from stratagem.data.policy import Policy
+    from stratagem.collection.policy import Policy
 
     policy = Policy(invalid=invalid, missing=tuple(missing or ()), clip=clip)
     if data is None and policy != Policy():
@@ -142,9 +142,9 @@ def read_sources(
     Raises:
         ValueError: for an unknown, repeated or missing attribute.
     """
-    from stratagem.data.binning import Codes, Labels
-    from stratagem.data.data import Source
-    from stratagem.data.edges import Edges
+    from stratagem.collection.binning import Codes, Labels
+    from stratagem.collection.data import Source
+    from stratagem.collection.edges import Edges
     from stratagem.mechanism.attribute import binning
 
     rules: dict[str, Binning] = {

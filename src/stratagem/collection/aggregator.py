@@ -14,9 +14,9 @@ import numpy as np
 
 from stratagem.collection.reports import ID, NAMED, Reason, Report, ReportFormat, count_named, mechanism_named
 from stratagem.collection.tally import CONFLICT, Tally, counted
-from stratagem.file.literal import EndlessFileError, open_regular
-from stratagem.file.target import check_target, written_atomically
-from stratagem.number import integer
+from stratagem.io.literal import EndlessFileError, open_regular
+from stratagem.io.target import check_target, written_atomically
+from stratagem.math.number import integer
 
 KIND = "stratagem reports"
 VERSION = 1

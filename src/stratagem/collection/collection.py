@@ -17,10 +17,10 @@ from stratagem.collection.report_table import REFUSE, check_anonymous
 from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
 from stratagem.collection.taken import Contested, Taken
 from stratagem.collection.tally import Tally
-from stratagem.file.literal import first_line
-from stratagem.file.scratch import ScratchFolder
-from stratagem.file.target import check_target
-from stratagem.file.toml import naming
+from stratagem.io.literal import first_line
+from stratagem.io.scratch import ScratchFolder
+from stratagem.io.target import check_target
+from stratagem.io.toml import naming
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from stratagem.file.literal import EndlessFileError, check_regular
+from stratagem.io.literal import EndlessFileError, check_regular
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 HIDING = (".", "_")

@@ -22,7 +22,7 @@ from stratagem.collection.reports import (
     lines,
     mechanism_named,
 )
-from stratagem.file.literal import literal, open_regular
+from stratagem.io.literal import literal, open_regular
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.collection.reports import Reason, ReportFormat
 from stratagem.collection.tally import CONFLICT, Tally, counted
-from stratagem.file.toml import nearest
+from stratagem.io.toml import nearest
 
 if TYPE_CHECKING:
     import pyarrow as pa

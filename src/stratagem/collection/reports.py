@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, BinaryIO, NamedTuple
 
-from stratagem.number import integer
+from stratagem.math.number import integer
 
 LINE_LIMIT = 512
 """Largest number of bytes of a line; a report as clients write it has about 100."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import DENSE, Counts, SparseCounts, Tally
-from stratagem.file.literal import open_regular
-from stratagem.number import integer
+from stratagem.io.literal import open_regular
+from stratagem.math.number import integer
 
 KEYS = ("mechanism", "reports", "counts", "rejected", "duplicates", "conflicting", "anonymous")
 OVERRULED = "overruled"

@@ -20,7 +20,7 @@ from stratagem.counts.derivability import Derivation, derivation
 from stratagem.counts.estimation import CountEstimate, estimate, unbiased_weights
 from stratagem.counts.flowchart import Kind, Route, route
 from stratagem.counts.inference import Posterior, posterior
-from stratagem.counts.local import LocalComparison, merged, reach_ratio, rectangular
+from stratagem.counts.local import merged, reach_ratio
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.optimum import CountDesign, CountStatus, design
 from stratagem.counts.property import Property
@@ -39,7 +39,6 @@ __all__ = [
     "ExplicitFair",
     "Geometric",
     "Kind",
-    "LocalComparison",
     "Posterior",
     "Property",
     "Remap",
@@ -57,7 +56,6 @@ __all__ = [
     "posterior",
     "randomised_response",
     "reach_ratio",
-    "rectangular",
     "route",
     "save",
     "serve",

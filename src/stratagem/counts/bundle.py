@@ -26,7 +26,7 @@ from stratagem.counts.exact import Whole
 from stratagem.counts.mechanism import CountMechanism, check_ratio
 from stratagem.counts.property import names
 from stratagem.counts.table import CountTable
-from stratagem.file.target import check_target, written_atomically
+from stratagem.io.target import check_target, written_atomically
 from stratagem.mechanism.client import (
     ADVICE,
     PARTS,

@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from numbers import Rational, Real
 
+from stratagem.math.number import integer
+from stratagem.math.privacy import check
 from stratagem.mechanism.client import SCALE, exp_below
-from stratagem.number import integer
-from stratagem.privacy import check
 
 LARGEST = 10**9
 """Largest number of people in a group."""

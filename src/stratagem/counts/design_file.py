@@ -11,7 +11,7 @@ import numpy as np
 from stratagem.counts import bundle
 from stratagem.counts.optimum import CountDesign
 from stratagem.counts.property import names
-from stratagem.file.target import check_target, written_atomically
+from stratagem.io.target import check_target, written_atomically
 
 
 def save(path: str | Path, design: CountDesign) -> Path:

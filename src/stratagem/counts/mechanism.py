@@ -18,8 +18,8 @@ from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
 from stratagem.counts.noise import Source
 from stratagem.counts.property import Property
 from stratagem.counts.sampling import Sampler, pseudo_random
-from stratagem.number import integer
-from stratagem.presentation import show
+from stratagem.io.presentation import show
+from stratagem.math.number import integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,8 +22,8 @@ from stratagem.counts.program import Request
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.refinement import solve
 from stratagem.counts.table import CountTable
-from stratagem.number import integer
-from stratagem.presentation import show
+from stratagem.io.presentation import show
+from stratagem.math.number import integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

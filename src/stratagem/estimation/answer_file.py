@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from stratagem.estimation.answer import Answer
-from stratagem.file.parquet import write_parquet
-from stratagem.file.target import check_target, written_atomically
+from stratagem.io.parquet import write_parquet
+from stratagem.io.target import check_target, written_atomically
 from stratagem.workloads.naming import Naming
 
 Details = Mapping[str, Any]

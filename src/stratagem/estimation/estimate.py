@@ -16,9 +16,9 @@ from stratagem.estimation.impossibility import Impossible, impossible
 from stratagem.estimation.interval import quantile_index, quantile_range, standard_errors_each_side
 from stratagem.estimation.postprocessing import METHODS, Method
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
-from stratagem.number import integer, real
-from stratagem.presentation import show
-from stratagem.screen import ROWS, brief, html_table
+from stratagem.io.presentation import show
+from stratagem.io.screen import ROWS, brief, html_table
+from stratagem.math.number import integer, real
 from stratagem.workloads import Workload, histogram, prefix
 from stratagem.workloads.along import along
 from stratagem.workloads.attribute import Attribute

@@ -17,8 +17,8 @@ from stratagem.estimation.likelihood import most_likely
 from stratagem.estimation.reconstruction import ROUNDING, Reconstruction
 from stratagem.estimation.simplex import nearest_on_simplex
 from stratagem.estimation.working_set import sparse_minimum
-from stratagem.file.toml import nearest
-from stratagem.numeric.linalg import factor, pseudo_inverse
+from stratagem.io.toml import nearest
+from stratagem.math.linalg import factor, pseudo_inverse
 from stratagem.workloads import Workload, histogram
 
 SURVIVORS = 2.0

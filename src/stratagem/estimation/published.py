@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.accuracy import check_seen
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.reconstruction import MAX_USERS
-from stratagem.prior import uniform
+from stratagem.math.prior import uniform
 from stratagem.strategies import LinearProtocol
 from stratagem.workloads import Workload
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
-from stratagem.number import user_counts
-from stratagem.numeric.linalg import factor
-from stratagem.presentation import show
-from stratagem.prior import check_prior
-from stratagem.screen import brief
+from stratagem.io.presentation import show
+from stratagem.io.screen import brief
+from stratagem.math.linalg import factor
+from stratagem.math.number import user_counts
+from stratagem.math.prior import check_prior
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date, time
 from typing import Any
 
-from stratagem.data.binning import Binning, Codes, Labels
-from stratagem.data.edges import Edges
-from stratagem.data.moment import kind_of, shortest
+from stratagem.collection.binning import Binning, Codes, Labels
+from stratagem.collection.edges import Edges
+from stratagem.collection.moment import kind_of, shortest
 from stratagem.mechanism.client import reader
 from stratagem.workloads import Domain
 from stratagem.workloads.attribute import OTHER, Attribute
@@ -127,3 +127,18 @@ def edge_text(value: Any) -> str:
             f"the edge {value!r} is not a number, date or time: give finite numbers that increase"
         ) from None
     return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def value_of(attributes: Sequence[Mapping[str, Any]], cell: int) -> Any:
+    """Return a value of a user type as a client takes it: the lower edge of a bin, the text of a label."""
+    values: dict[str, Any] = {}
+    for attribute in reversed(attributes):
+        cell, k = divmod(cell, attribute["size"])
+        if "labels" in attribute:
+            values[attribute["name"]] = attribute["labels"][k]
+        elif "edges" in attribute:
+            last = attribute["edges"][k + 1]  # OTHER stands behind the edge that its value follows
+            values[attribute["name"]] = last if last == OTHER else edge_value(attribute["edges"][k])
+        else:
+            values[attribute["name"]] = k
+    return values if len(attributes) > 1 else values[attributes[0]["name"]]

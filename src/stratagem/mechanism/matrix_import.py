@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import objective
+from stratagem.io.screen import brief
+from stratagem.math.privacy import check
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.repair import repaired
-from stratagem.privacy import check
-from stratagem.screen import brief
 from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Workload
 

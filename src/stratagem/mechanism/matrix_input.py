@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from stratagem.file.literal import check_regular, first_line, literal
-from stratagem.file.npz import array_names, read_arrays
+from stratagem.io.literal import check_regular, first_line, literal
+from stratagem.io.npz import array_names, read_arrays
 from stratagem.mechanism.mat_file import read_mat
 from stratagem.workloads.matrix_file import read_matrix
 

@@ -20,8 +20,13 @@ from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import Counts
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
-from stratagem.file.bare import refuse_bare
-from stratagem.file.target import check_target, written_atomically
+from stratagem.io.bare import refuse_bare
+from stratagem.io.presentation import show
+from stratagem.io.screen import brief
+from stratagem.io.target import check_target, written_atomically
+from stratagem.math.number import count_text
+from stratagem.math.prior import check_prior
+from stratagem.math.privacy import check
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.client import (
     FORMAT,
@@ -36,11 +41,6 @@ from stratagem.mechanism.part import SEARCH, prior_of, utility_of, workload_of
 from stratagem.mechanism.rounding import budget, nearest_table
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, encode
 from stratagem.mechanism.translates import TranslatesTable
-from stratagem.number import count_text
-from stratagem.presentation import show
-from stratagem.prior import check_prior
-from stratagem.privacy import check
-from stratagem.screen import brief
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.attribute import Attribute

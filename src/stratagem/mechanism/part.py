@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from stratagem.math.prior import check_prior
 from stratagem.mechanism.client import exact_bytes
-from stratagem.prior import check_prior
 from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from stratagem.file.target import written_atomically
+from stratagem.io.target import written_atomically
 from stratagem.mechanism.client import FORMAT
 from stratagem.mechanism.mechanism import Mechanism
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from stratagem.accuracy import largest_variances, users_needed
 from stratagem.catalogue.meaning import SCOPE
-from stratagem.markup import Markup, element, joined, table
-from stratagem.number import spread, users_text
-from stratagem.plots.figure import page
-from stratagem.plots.query_axis import NAMES
-from stratagem.plots.query_error import draw_errors, upright
+from stratagem.io.markup import Markup, element, joined, table
+from stratagem.math.number import spread, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.picture import WIDTH, figure
+from stratagem.report.plots.figure import page
+from stratagem.report.plots.query_axis import NAMES
+from stratagem.report.plots.query_error import draw_errors, upright
 from stratagem.report.wording import count
 
 HEIGHT = 3.0

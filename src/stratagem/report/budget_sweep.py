@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from stratagem.privacy import MAXIMUM, MINIMUM, check
+from stratagem.math.privacy import MAXIMUM, MINIMUM, check
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
 from stratagem.study.optimisation import ENDED_BY_HAND

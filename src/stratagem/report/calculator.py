@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stratagem.accuracy import ERROR
-from stratagem.markup import Markup, details, element, joined, table
-from stratagem.number import users_text
+from stratagem.io.markup import Markup, details, element, joined, table
+from stratagem.math.number import users_text
 from stratagem.report.content import ReportContent
 from stratagem.study.comparison import OPTIMISED
 from stratagem.study.comparison_sweep import BOUND

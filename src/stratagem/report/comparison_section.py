@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stratagem.catalogue.meaning import MEANINGS, SCOPE
-from stratagem.markup import Markup, details, element, joined, table
-from stratagem.number import number_text, users_text
+from stratagem.io.markup import Markup, details, element, joined, table
+from stratagem.math.number import number_text, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.picture import WIDTH, figure
 from stratagem.report.wording import BEST, at_most, factor, percent

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stratagem.accuracy import evaluate
-from stratagem.export.strategy_file import StoredStrategy
+from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.objective import Average, WarmStart, WorstCase, named_objective
 from stratagem.report.budget_sweep import BudgetSweep
 from stratagem.solvers import Status
 from stratagem.solvers.certified.high_sets import high_sets
+from stratagem.solvers.objective import Average, WarmStart, WorstCase, named_objective
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.optimisation import CERTIFIED, certify

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.markup import Markup, details, joined, table
-from stratagem.plots.figure import page
-from stratagem.plots.strategy import draw_strategy
+from stratagem.io.markup import Markup, details, joined, table
 from stratagem.report.content import ReportContent
 from stratagem.report.picture import WIDTH, figure
+from stratagem.report.plots.figure import page
+from stratagem.report.plots.strategy import draw_strategy
 from stratagem.report.wording import count, odds, percent
 from stratagem.strategies import Strategy, TranslationStrategy
 

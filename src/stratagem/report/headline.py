@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from stratagem.markup import Markup, element, joined, table
-from stratagem.number import number_text
+from stratagem.io.markup import Markup, element, joined, table
+from stratagem.math.number import number_text
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import BEST, above, at_most, count, counted, odds
 from stratagem.solvers import Status

@@ -8,16 +8,16 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from stratagem.file.target import check_target, written_atomically
-from stratagem.markup import Markup, island, text
+from stratagem.io.markup import Markup, island, text
+from stratagem.io.target import check_target, written_atomically
 from stratagem.mechanism.webpage import shipped
-from stratagem.plots import check_matplotlib
 from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, numbers
 from stratagem.report.comparison_section import comparison_section
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import drawing
 from stratagem.report.headline import domain, summary, title
+from stratagem.report.plots import check_matplotlib
 from stratagem.report.privacy_section import privacy_section, threats
 from stratagem.report.reproduction import reproduction
 

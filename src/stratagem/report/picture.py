@@ -7,8 +7,8 @@ import zlib
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from stratagem.markup import Markup, element
-from stratagem.plots.figure import DATES, STYLE
+from stratagem.io.markup import Markup, element
+from stratagem.report.plots.figure import DATES, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ import math
 from importlib.resources import files
 
 from stratagem.auditor.independent_check import recheck
-from stratagem.markup import Markup, element, joined, table
+from stratagem.io.markup import Markup, element, joined, table
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import above, below, odds, percent

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import publications, readable
-from stratagem.markup import Markup, details, element, joined, table
+from stratagem.io.markup import Markup, details, element, joined, table
 from stratagem.report.content import ReportContent
 from stratagem.strategies import Strategy
 from stratagem.workloads.serial import to_data

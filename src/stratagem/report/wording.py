@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from stratagem.number import count_text
+from stratagem.math.number import count_text
 
 BEST = 5e-5
 """Share below which a difference counts as too small to state."""

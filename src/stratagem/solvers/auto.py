@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
-from stratagem.number import count_text
-from stratagem.privacy import ratio
+from stratagem.math.number import count_text
+from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few.few_queries import FewQueries

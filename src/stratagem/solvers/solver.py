@@ -15,7 +15,7 @@ import numpy as np
 
 from stratagem.bounds import Duals
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
-from stratagem.prior import uniform
+from stratagem.math.prior import uniform
 from stratagem.solvers.compiled_code import release_compiled_code
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.workloads import Workload

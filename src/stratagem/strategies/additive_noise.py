@@ -8,9 +8,9 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.number import numbers
-from stratagem.numeric.linalg import PseudoInverse, RegularInverse, centre, inverse
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, inverse
+from stratagem.math.number import numbers
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.noise import Noise
 from stratagem.strategies.user_type import check_counts, check_values

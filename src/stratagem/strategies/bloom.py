@@ -10,8 +10,8 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.numeric.linalg import PseudoInverse, pseudo_inverse
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.linalg import PseudoInverse, pseudo_inverse
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.user_type import check_counts, check_values

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 from stratagem.strategies.pattern import Pattern
 from stratagem.strategies.translation import TranslationStrategy, checked
 

@@ -8,8 +8,8 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.number import integer, real
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import integer, real
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 from stratagem.strategies.user_type import check_counts, check_values
 

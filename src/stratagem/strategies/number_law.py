@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.number import real
+from stratagem.math.number import real
 
 
 class NumberLaw(ABC):

@@ -7,8 +7,8 @@ from typing import NoReturn, final
 
 import numpy as np
 
-from stratagem.number import numbers
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import numbers
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.number_law import NumberLaw
 from stratagem.strategies.user_type import check_counts, check_values

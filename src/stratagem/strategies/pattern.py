@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.fft import fftn
 
-from stratagem.combinatorics.cyclotomy import orbits, powers
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.cyclotomy import orbits, powers
 
 
 @dataclass(frozen=True, eq=False)

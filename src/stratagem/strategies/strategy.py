@@ -9,10 +9,10 @@ from typing import final
 
 import numpy as np
 
-from stratagem.number import numbers
-from stratagem.numeric.linalg import CentredInverse, PseudoInverse, pseudo_inverse
-from stratagem.prior import uniform
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.linalg import CentredInverse, PseudoInverse, pseudo_inverse
+from stratagem.math.number import numbers
+from stratagem.math.prior import uniform
 from stratagem.strategies.user_type import check_counts, check_values, users_by_type
 
 BLOCK = 1 << 22

@@ -9,8 +9,8 @@ from typing import final
 
 import numpy as np
 
-from stratagem.numeric.linalg import PseudoInverse, centre, pseudo_inverse
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.linalg import PseudoInverse, centre, pseudo_inverse
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import MatrixStrategy, written_out
 from stratagem.strategies.two_level import DENSE

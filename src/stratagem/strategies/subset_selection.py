@@ -9,9 +9,9 @@ from typing import final
 
 import numpy as np
 
-from stratagem.number import integer, real
-from stratagem.privacy import probability, ratio
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import integer, real
+from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
 from stratagem.strategies.strategy import MatrixStrategy
 from stratagem.strategies.support_oracle import Pairs, SupportOracle

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.prior import uniform
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.prior import uniform
 from stratagem.strategies.strategy import MatrixStrategy, Strategy
 from stratagem.strategies.user_type import check_counts, check_values, users_by_type
 

@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from stratagem.number import integer, real
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import integer, real
 from stratagem.strategies.bits import all_sets, bernoulli, check_packed, column_sums, put
 from stratagem.strategies.strategy import MatrixStrategy, written_out
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent

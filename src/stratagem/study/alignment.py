@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from stratagem.screen import ROWS, WIDTH
+from stratagem.io.screen import ROWS, WIDTH
 
 
 def aligned(table: Sequence[Sequence[str]], words: int = 1, most: int = ROWS) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from stratagem.privacy import check
+from stratagem.math.privacy import check
 from stratagem.workloads import Workload
 
 EPSILON, DOMAIN = "epsilon", "domain size"

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
-from stratagem.number import number_text, ratio, real
-from stratagem.objective import Average, WarmStart, named_objective
-from stratagem.presentation import show
-from stratagem.screen import brief
+from stratagem.io.presentation import show
+from stratagem.io.screen import brief
+from stratagem.math.number import number_text, ratio, real
+from stratagem.solvers.objective import Average, WarmStart, named_objective
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
 from stratagem.workloads import Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from stratagem.privacy import check
+from stratagem.math.privacy import check
 from stratagem.solvers import Callback, Certified
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.study.optimisation import optimise

@@ -17,13 +17,13 @@ from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
 from stratagem.catalogue.meaning import SCOPE
-from stratagem.file.toml import nearest
-from stratagem.number import number_text, user_counts, users_text
-from stratagem.objective import Average, Objective
-from stratagem.presentation import show
-from stratagem.prior import check_prior
-from stratagem.screen import WIDTH, brief, html_table
+from stratagem.io.presentation import show
+from stratagem.io.screen import WIDTH, brief, html_table
+from stratagem.io.toml import nearest
+from stratagem.math.number import number_text, user_counts, users_text
+from stratagem.math.prior import check_prior
 from stratagem.solvers import Auto, Callback, Solver
+from stratagem.solvers.objective import Average, Objective
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import TranslationStrategy
 from stratagem.study.alignment import aligned

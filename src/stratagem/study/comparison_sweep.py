@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stratagem.accuracy import Users, users_needed
-from stratagem.file.target import check_target, written_atomically
-from stratagem.number import ratio, users_text
-from stratagem.objective import Average
-from stratagem.presentation import show
-from stratagem.screen import brief
+from stratagem.io.presentation import show
+from stratagem.io.screen import brief
+from stratagem.io.target import check_target, written_atomically
+from stratagem.math.number import ratio, users_text
 from stratagem.solvers import Auto, Callback, Solver
+from stratagem.solvers.objective import Average
 from stratagem.study.alignment import aligned
 from stratagem.study.axis import along, place
 from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison

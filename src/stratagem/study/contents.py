@@ -9,7 +9,7 @@ from stratagem.catalogue.bibliography import cited, publications, readable
 from stratagem.catalogue.catalogue import KINDS, entry, names
 from stratagem.catalogue.meaning import MEANINGS
 from stratagem.estimation.postprocessing import METHODS
-from stratagem.file.toml import nearest
+from stratagem.io.toml import nearest
 
 
 @dataclass(frozen=True)

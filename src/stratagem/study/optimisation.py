@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
 from stratagem.catalogue.coercion import WorkloadLike, workload_of
-from stratagem.objective import Average, Minimax, Objective, WarmStart, named_objective
-from stratagem.prior import uniform
-from stratagem.privacy import check
+from stratagem.math.prior import uniform
+from stratagem.math.privacy import check
 from stratagem.solvers import (
     Auto,
     Callback,
@@ -33,6 +32,7 @@ from stratagem.solvers import (
 )
 from stratagem.solvers.certified.high_sets import high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
+from stratagem.solvers.objective import Average, Minimax, Objective, WarmStart, named_objective
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
 from stratagem.study.preset import solver_of

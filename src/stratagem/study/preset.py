@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from stratagem.catalogue.catalogue import HEADER, entry
-from stratagem.file.toml import build, naming, nearest
+from stratagem.io.toml import build, naming, nearest
 from stratagem.solvers import Auto, Certified, FewQueries, Junta, Orbit, ProjectedGradient, Solver
 
 SOLVERS: dict[str, type[Solver] | type[Auto]] = {

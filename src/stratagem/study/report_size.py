@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds
-from stratagem.numeric.linalg import factor
-from stratagem.presentation import show
-from stratagem.screen import brief
+from stratagem.io.presentation import show
+from stratagem.io.screen import brief
+from stratagem.math.linalg import factor
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.parameter import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy

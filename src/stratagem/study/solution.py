@@ -13,10 +13,10 @@ import numpy as np
 
 from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, largest_variance
 from stratagem.bounds import Bounds
-from stratagem.number import count_text
-from stratagem.objective import Average, Objective
-from stratagem.presentation import show
-from stratagem.screen import brief, html_table
+from stratagem.io.presentation import show
+from stratagem.io.screen import brief, html_table
+from stratagem.math.number import count_text
+from stratagem.solvers.objective import Average, Objective
 from stratagem.solvers.solver import Status, Step, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Contender
@@ -26,7 +26,7 @@ from stratagem.workloads.explicit import counts_users
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from stratagem.export.certificate_file import Certificate
+    from stratagem.mechanism.export.certificate_file import Certificate
     from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -178,9 +178,9 @@ class Solution:
             ValueError: for another suffix, a path that cannot be written, a file that exists, unless `overwrite`, a
                 matrix that is too large, or what the format cannot hold; and as `mechanism`.
         """
-        from stratagem.export.saved import write_saved
-        from stratagem.export.strategy_file import WRITERS, StoredStrategy
-        from stratagem.file.target import check_target
+        from stratagem.io.target import check_target
+        from stratagem.mechanism.export.saved import write_saved
+        from stratagem.mechanism.export.strategy_file import WRITERS, StoredStrategy
         from stratagem.mechanism.mechanism import SUFFIX
 
         path = check_target(path, (*WRITERS, SUFFIX), overwrite=overwrite)
@@ -200,7 +200,7 @@ class Solution:
         Raises:
             ValueError: beyond 1024 user types, whose arrays are too large, and for worst cases and queries.
         """
-        from stratagem.export.certificate_file import certified
+        from stratagem.mechanism.export.certificate_file import certified
 
         if not isinstance(self.aim, Average):
             raise ValueError(

@@ -7,10 +7,10 @@ import time
 from numpy.typing import ArrayLike
 
 from stratagem.baselines import BASELINES, Setting
-from stratagem.file.toml import nearest
-from stratagem.objective import Average, Objective, named_objective
-from stratagem.privacy import check
+from stratagem.io.toml import nearest
+from stratagem.math.privacy import check
 from stratagem.solvers import Status
+from stratagem.solvers.objective import Average, Objective, named_objective
 from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.optimisation import certify
 from stratagem.study.ranking import Contender, tuned

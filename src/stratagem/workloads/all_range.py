@@ -7,8 +7,8 @@ from typing import final
 
 import numpy as np
 
-from stratagem.number import integer
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import integer
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stratagem.number import integer
+from stratagem.math.number import integer
 
 if TYPE_CHECKING:
     from stratagem.workloads.domain import Domain

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stratagem.numeric.linalg import centre
-from stratagem.prior import uniform
+from stratagem.math.linalg import centre
+from stratagem.math.prior import uniform
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.stack import Stack
 from stratagem.workloads.total import Total

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stratagem.number import integer
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import integer
 
 MAX_SIZE = 2**53  # whole numbers up to here are exact in float64
 MAX_ATTRIBUTES = 100_000

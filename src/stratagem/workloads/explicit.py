@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.query import Query, Row
 from stratagem.workloads.workload import Array, Margin, Workload, whole

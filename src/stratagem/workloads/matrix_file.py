@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from stratagem.file.literal import EndlessFileError, open_regular
-from stratagem.file.npz import UNREADABLE, check_header
+from stratagem.io.literal import EndlessFileError, open_regular
+from stratagem.io.npz import UNREADABLE, check_header
 from stratagem.workloads.workload import Array
 
 

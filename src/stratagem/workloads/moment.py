@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.number import array, integer
+from stratagem.math.number import array, integer
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
 

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 from stratagem.workloads import check
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.fourier import averaged

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.norm import Norms

@@ -10,7 +10,7 @@ from math import comb, prod
 
 import numpy as np
 
-from stratagem.number import as_float
+from stratagem.math.number import as_float
 
 Type = tuple[int, ...]
 """How many attributes of each group a character touches."""

@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads

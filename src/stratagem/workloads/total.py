@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
-from stratagem.number import as_float
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import as_float
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query

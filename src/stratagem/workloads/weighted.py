@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import final
 
-from stratagem.screen import brief
+from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads

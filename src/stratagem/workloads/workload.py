@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stratagem.number import count_text, entries, integer
+from stratagem.math.number import count_text, entries, integer
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query

@@ -12,8 +12,8 @@ from stratagem.estimation.consistency.agreement import consistent_marginals
 from stratagem.estimation.consistency.nonnegativity import ripple
 from stratagem.estimation.consistency.table import MarginalTable
 from stratagem.estimation.estimate import Estimate
-from stratagem.number import integer
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import integer
 from stratagem.workloads import marginals
 
 ROUNDS = 20

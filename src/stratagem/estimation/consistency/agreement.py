@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from stratagem.estimation.consistency.table import MarginalTable, shared_sizes
-from stratagem.number import scalar
+from stratagem.math.number import scalar
 
 
 def consistent_marginals(

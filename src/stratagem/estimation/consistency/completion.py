@@ -13,7 +13,7 @@ import numpy as np
 from stratagem.estimation.consistency.table import MarginalTable, named, shared_sizes
 from stratagem.estimation.entropy import largest_entropy
 from stratagem.estimation.working_set import sparse_minimum
-from stratagem.number import entries
+from stratagem.math.number import entries
 
 Method = Literal["maximum-entropy", "least-squares", "linear-program"]
 

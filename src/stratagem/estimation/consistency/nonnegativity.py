@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.number import finite, positive
+from stratagem.math.number import finite, positive
 
 
 def ripple(counts: ArrayLike, threshold: float) -> np.ndarray:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.number import finite, positive
-from stratagem.screen import brief
+from stratagem.io.screen import brief
+from stratagem.math.number import finite, positive
 
 
 @dataclass(frozen=True, eq=False)

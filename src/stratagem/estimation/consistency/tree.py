@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.number import finite, integer, numbers, scalar
+from stratagem.math.number import finite, integer, numbers, scalar
 
 ADVICE = (
     "give the levels from the leaves upwards, each node the sum of so many below it, the last one of the rest"

@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.accuracy.even import EvenScores
 from stratagem.estimation.invariant.evidence import Evidence
-from stratagem.numeric.transform import irfft, rfft
+from stratagem.math.transform import irfft, rfft
 
 LISTED = 4
 """Time of one transform of the cycle, in multiples of the time of listing as many cells as it has points."""

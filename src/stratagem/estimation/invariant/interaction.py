@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.accuracy.score import Labels, Scores, orders
 from stratagem.estimation.invariant.evidence import Evidence, Placed
-from stratagem.number import entries
+from stratagem.math.number import entries
 from stratagem.workloads.tensor import translates
 
 ENTRIES = 1 << 27

@@ -15,7 +15,7 @@ from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.invariant.evidence import Evidence, Placed
 from stratagem.estimation.invariant.holding import even_products, even_sums
-from stratagem.numeric.linalg import PseudoInverse, factor
+from stratagem.math.linalg import PseudoInverse, factor
 from stratagem.workloads import Workload
 from stratagem.workloads.tensor import translates
 

@@ -21,7 +21,7 @@ from stratagem.estimation.invariant.interaction import Interactions
 from stratagem.estimation.invariant.line import Line
 from stratagem.estimation.invariant.margin import TableReconstruction
 from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
-from stratagem.number import count_text, entries
+from stratagem.math.number import count_text, entries
 from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.bounds.formulas import total_term
-from stratagem.numeric.linalg import centred_factor
-from stratagem.privacy import ratio
+from stratagem.math.linalg import centred_factor
+from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.column_generation import ColumnGenerationState, SearchContext
 from stratagem.solvers.certified.design import Arithmetic, Design
 from stratagem.solvers.certified.feasible_design import project_to_feasible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.numeric.linalg import CentredInverse, PseudoInverse, centred_inverse
+from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
 from stratagem.solvers.certified.design import Design, masses
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stratagem.numeric.linalg import centred_factor
-from stratagem.privacy import ratio
+from stratagem.math.linalg import centred_factor
+from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.renewal import repriced_rows
 from stratagem.solvers.gradient.projected_gradient import Point, ProjectedGradient
 from stratagem.solvers.solver import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from stratagem.numeric.precision import working_in
+from stratagem.math.precision import working_in
 from stratagem.solvers.certified.pricing import Prices, search
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5)

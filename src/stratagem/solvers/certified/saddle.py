@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.objective import Minimax
-from stratagem.prior import uniform
+from stratagem.math.prior import uniform
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.column_generation import ColumnGenerationState
 from stratagem.solvers.certified.polish import Polish
+from stratagem.solvers.objective import Minimax
 from stratagem.solvers.solver import Limits, Problem, Solver, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDual
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from stratagem.solvers.few.interval import interval_strategy
 from stratagem.solvers.few.served import served_strategy
 from stratagem.solvers.parameter import check_limits

@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from stratagem.numeric.precision import working_in
-from stratagem.privacy import ratio
+from stratagem.math.precision import working_in
+from stratagem.math.privacy import ratio
 from stratagem.solvers.gradient.projection import feasible_thresholds, project
 from stratagem.strategies import MatrixStrategy
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from stratagem.numeric.precision import Precision, working_in
-from stratagem.privacy import ratio
+from stratagem.math.precision import Precision, working_in
+from stratagem.math.privacy import ratio
 from stratagem.solvers.gradient.feasible import as_strategy, renewed_rows, spread_rows
 from stratagem.solvers.gradient.loss import Evaluation, evaluate, gradient
 from stratagem.solvers.gradient.projection import Method, feasible_thresholds, force, project_with_multiplier

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from stratagem.accuracy import objective
-from stratagem.number import count_text
-from stratagem.privacy import ratio
+from stratagem.math.number import count_text
+from stratagem.math.privacy import ratio
 from stratagem.solvers.junta.character import Characters
 from stratagem.solvers.junta.equalisation import equalised
 from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, tables, undervalued

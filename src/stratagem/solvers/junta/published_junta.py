@@ -8,7 +8,7 @@ from math import comb, perm, prod
 
 import numpy as np
 
-from stratagem.privacy import ratio
+from stratagem.math.privacy import ratio
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.spectrum import Spectrum, Type

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.accuracy.window import Window
-from stratagem.numeric.transform import fast_length, multiplicities
+from stratagem.math.transform import fast_length, multiplicities
 from stratagem.solvers.orbit.shaping import Shaping, best_size
 from stratagem.workloads import Workload
 from stratagem.workloads.prefix import Prefix

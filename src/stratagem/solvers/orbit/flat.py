@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from stratagem.accuracy.even import EvenScores
-from stratagem.combinatorics.cyclotomy import (
+from stratagem.math.cyclotomy import (
     cyclotomic_index,
     is_prime,
     largest_order,
@@ -19,7 +19,7 @@ from stratagem.combinatorics.cyclotomy import (
     primitive_root,
     roots,
 )
-from stratagem.numeric.transform import rfft
+from stratagem.math.transform import rfft
 from stratagem.strategies import OrbitStrategy, Pattern, SubsetSelection
 
 ENOUGH = 1e-8

@@ -11,9 +11,9 @@ import numpy as np
 
 from stratagem.accuracy import Accuracy, evaluate
 from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
-from stratagem.number import count_text
-from stratagem.numeric.transform import multiplicities
-from stratagem.privacy import ratio
+from stratagem.math.number import count_text
+from stratagem.math.privacy import ratio
+from stratagem.math.transform import multiplicities
 from stratagem.solvers.orbit.aim import Aim
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.parameter import check_limits, check_whole

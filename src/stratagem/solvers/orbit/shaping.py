@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.numeric.transform import irfftn, multiplicities, rfftn
+from stratagem.math.transform import irfftn, multiplicities, rfftn
 
 ROUNDS = 10
 """Transforms to the spectrum and back for one pattern."""

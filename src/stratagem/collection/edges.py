@@ -1,0 +1,136 @@
+"""Edges: bins of numbers, dates or times, and a last value for everything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from stratagem.collection import moment
+from stratagem.collection.binning import Binning, Cells, is_missing, placed, read_number
+from stratagem.workloads.attribute import OTHER
+
+MAX_BINS = 1 << 20
+FORMS = "START:STOP:STEP nor e0,e1,..."
+
+
+@dataclass(frozen=True)
+class Edges(Binning):
+    """Bin k holds what is from edge k to below edge k + 1: numbers, or dates and times as texts of ISO 8601.
+
+    Where the text "other" follows the last edge, the last value stands for whatever is in no bin.
+
+    Raises:
+        ValueError: for edges that do not increase, or that do not make `size` values.
+    """
+
+    edges: tuple[float | str, ...]
+    size: int
+
+    def __post_init__(self) -> None:
+        """Check the edges."""
+        bounds = self._bounds
+        numbers = all(isinstance(edge, int | float) for edge in bounds)
+        known = all(map(math.isfinite, bounds)) if numbers else moment.kind_of(bounds)  # type: ignore[arg-type]
+        if not known or any(a >= b for a, b in pairwise(bounds)):  # type: ignore[operator]
+            shown = ",".join(_text(edge) for edge in self.edges[:8])
+            raise ValueError(
+                f"the edges {shown} were given, but edges must be finite numbers, dates or times of day that "
+                "increase: put them in order"
+            )
+        values = max(0, len(bounds) - 1) + bool(self.has_other)
+        if values != self.size:
+            raise ValueError(
+                f"the edges make {max(0, len(bounds) - 1)} bins{' and other' if self.has_other else ''}, but the "
+                f"attribute has {self.size} values: give {self.size + 1 - self.has_other} edges, or START:STOP:STEP "
+                f"with {self.size - self.has_other} steps"
+            )
+
+    @property
+    def has_other(self) -> bool:
+        """Whether the last value stands for everything that is in no bin."""
+        return self.edges[-1:] == (OTHER,)
+
+    @property
+    def other(self) -> int | None:
+        """The value that stands for everything that is in no bin; None if there is none."""
+        return self.size - 1 if self.has_other else None
+
+    @property
+    def _bounds(self) -> tuple[float | str, ...]:
+        return self.edges[:-1] if self.has_other else self.edges
+
+    @cached_property
+    def moments(self) -> bool:
+        """Whether the edges are dates or times."""
+        return isinstance(self.edges[0], str)
+
+    @staticmethod
+    def parse(text: str, size: int | None = None) -> Edges:
+        """Read START:STOP:STEP (STOP is the last edge) or a comma list of edges; without a size any number.
+
+        Either may be followed by ",other".
+
+        Raises:
+            ValueError: for any other text.
+        """
+        body, comma, last = text.rpartition(",")
+        extra = (OTHER,) if comma and last.strip() == OTHER else ()
+        edges = _read(body if extra else text) + extra
+        return Edges(edges, max(1, len(edges) - 1) if size is None else size)
+
+    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
+        """Return the bin of every value by binary search, among numbers or among texts that sort by time."""
+        missing = np.array([is_missing(value) for value in values], dtype=bool)
+        keys, known = self._moments(values) if self.moments else self._numbers(values)
+        bins = len(self._bounds) - 1
+        cell = np.searchsorted(np.array(self._bounds), keys, side="right") - 1
+        low, high = f"below {_text(self._bounds[0])}", f"{_text(self._bounds[-1])} or above"
+        wrong = "not a date or time like the edges" if self.moments else "not a number"
+        return placed(cell, bins, (missing, ~known), ("missing", wrong), (low, high), clip=clip)
+
+    def _numbers(self, values: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
+        numbers = np.array([read_number(value) for value in values], dtype=float)
+        return numbers, ~np.isnan(numbers)
+
+    def _moments(self, values: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
+        kind = moment.kind_of(self._bounds)
+        assert kind
+        texts = ["" if value is None else value.strip().replace(" ", "T") for value in values]
+        known = np.array([bool(kind.fullmatch(text)) for text in texts], dtype=bool)
+        return np.array(texts, dtype=np.str_), known
+
+
+def _read(text: str) -> tuple[float | str, ...]:
+    if (moments := moment.spaced(text, MAX_BINS)) is not None:
+        return moments
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > 1 and moment.kind_of(parts):  # 15:95:10 alone is START:STOP:STEP
+        return tuple(map(moment.shortest, parts))
+    spaced = text.split(":")
+    try:
+        numbers = tuple(float(part) for part in (spaced if len(spaced) == 3 else parts))
+    except ValueError:
+        raise ValueError(
+            f"the edges {text!r} are neither {FORMS}: write for example -60:260:5, or 2026-01-01:2027-01-01:1mo"
+        ) from None
+    return _spaced(*numbers) if len(spaced) == 3 else numbers
+
+
+def _spaced(start: float, stop: float, step: float) -> tuple[float, ...]:
+    """Return start, start + step, ..., stop."""
+    count = (stop - start) / step if step else math.nan
+    if not (0.5 < count < MAX_BINS and abs(count - round(count)) <= 1e-6):
+        raise ValueError(
+            f"the edges {start:g}:{stop:g}:{step:g} do not lead from START to STOP in whole steps: "
+            "write for example -60:260:5, which has 64 bins"
+        )
+    return tuple(start + k * step for k in range(round(count) + 1))
+
+
+def _text(edge: float | str) -> str:
+    return edge if isinstance(edge, str) else f"{edge:g}"

@@ -1,1 +1,0 @@
-"""Combinatorics: finite fields and geometries, difference families, block designs, coverings."""

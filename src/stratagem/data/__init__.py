@@ -1,1 +1,0 @@
-"""Real data: columns of a file, and the cells that their values fall into."""

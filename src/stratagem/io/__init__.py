@@ -1,0 +1,1 @@
+"""What comes in and goes out: files read without trust and written safely, texts for a screen, HTML."""

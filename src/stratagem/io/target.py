@@ -1,0 +1,144 @@
+"""Files to write: the path is checked before the work, and the file is complete or absent afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from stratagem.io.literal import EndlessFileError, open_regular
+
+USUAL = 0o666
+"""Permissions of a new file before the umask."""
+PRIVATE = 0o600
+"""Permissions of an incomplete file: only its owner reads and writes it."""
+TAG = 4
+"""Number of random bytes in the name of an incomplete file."""
+
+
+def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool = True) -> Path:
+    """Return the path of a file that can be written, so that no long work is lost to a wrong name.
+
+    Without `overwrite` the file may exist only if it is empty, as one that `tempfile` made.
+
+    Raises:
+        ValueError: for what is no path, another suffix, a folder that does not exist, a path that is a folder,
+            a symbolic link or anything else that is no file, or a file that must not be overwritten.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"{path!r} was given to write, but is no path: name a file as text")
+    path = Path(path)
+    if not any(path.name.lower().endswith(suffix) and path.name[: -len(suffix)] for suffix in suffixes):
+        raise ValueError(
+            f"{path} was given to write, but its suffix must be one of {', '.join(suffixes)}: rename it"
+        )
+    if path.is_dir():
+        raise ValueError(f"{path} was given to write, but is a folder: name a file")
+    _check_kind(path)
+    if not path.parent.is_dir():
+        raise ValueError(
+            f"{path} was given to write, but the folder {path.parent} does not exist: create it first"
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(
+            f"{path} was given to write, but {path.parent} is not writable: choose another folder"
+        )
+    if not overwrite and path.is_file() and path.stat().st_size:
+        raise ValueError(f"{path} exists: name another file, or give overwrite=True")
+    return path
+
+
+@contextmanager
+def written_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the name `path` only once it is complete; a failure leaves nothing behind.
+
+    Until then nobody but its owner can read it. It takes the permissions of the file that it replaces, or those of
+    any new file, and is on the disk before it has the name. What a run that was killed left behind is removed by
+    the next one that writes the same file.
+
+    Raises:
+        ValueError: for a symbolic link, a device, a pipe or a socket.
+    """
+    _check_kind(path)
+    _remove_abandoned(path)
+    partial, file = _started(path)
+    try:
+        with file:
+            with open(partial, "wb", opener=lambda *_: os.dup(file.fileno())) as given:
+                yield given
+            os.fsync(file.fileno())
+            partial.chmod(_permissions(path))
+            partial.replace(path)
+        _synchronise(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _check_kind(path: Path) -> None:
+    """Refuse a link, which would be replaced or lead elsewhere, and what is no file."""
+    if path.is_symlink():
+        raise ValueError(
+            f"{path} was given to write, but is a symbolic link to {path.resolve()}: name that file itself"
+        )
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} was given to write, but is a device, a pipe or a socket: name a file")
+
+
+def _started(path: Path) -> tuple[Path, BinaryIO]:
+    """Make a file beside the target that nobody else may ever open, locked while it is open."""
+    while True:
+        partial = path.with_name(f".{path.name}.{secrets.token_hex(TAG)}")
+        file = open(partial, "xb", opener=lambda name, flags: os.open(name, flags, PRIVATE))  # noqa: SIM115
+        if _locked(file) and partial.exists():
+            return partial, file
+        file.close()  # another run took it for abandoned between these lines
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the files that runs which were killed had not completed; those of living ones are locked."""
+    ending = re.compile(re.escape(f".{path.name}.") + f"[0-9a-f]{{{2 * TAG}}}")
+    with suppress(OSError):
+        for partial in [each for each in path.parent.iterdir() if ending.fullmatch(each.name)]:
+            with suppress(OSError, EndlessFileError), open_regular(partial) as file:
+                if _locked(file):
+                    partial.unlink()
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Take the lock of a file, until it is closed or its process ends; return whether it was free."""
+    try:
+        import fcntl
+    except ImportError:  # Windows itself keeps files that are open
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: nothing is taken for abandoned there
+        return file.writable()
+    return True
+
+
+def _permissions(path: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of any new file."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        mask = os.umask(0o077)  # it can only be read by being set; meanwhile files are private
+        os.umask(mask)
+        return USUAL & ~mask
+
+
+def _synchronise(folder: Path) -> None:
+    """Flush the folder, so that the new name survives a crash; where folders cannot be opened, do nothing."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

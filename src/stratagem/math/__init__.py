@@ -1,0 +1,1 @@
+"""Numerical and combinatorial tools: they know of privacy no more than ratios of numbers, priors and budgets."""

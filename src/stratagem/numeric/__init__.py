@@ -1,1 +1,0 @@
-"""Numerics: factors of semidefinite matrices, fast transforms, normal noise."""

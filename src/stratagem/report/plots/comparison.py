@@ -1,0 +1,102 @@
+"""The figure of a comparison: how far every mechanism is above the bound."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stratagem.io.presentation import presents
+from stratagem.math.number import number_text
+from stratagem.report.plots.figure import BLUE, GREY, VERMILION, page
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from stratagem.study.comparison import Comparison
+    from stratagem.study.comparison_row import Row
+
+TICK = 0.36
+"""Space in inches for a number below the axis."""
+
+
+@presents
+def plot_comparison(
+    comparison: Comparison, path: str | Path | None = None, width: float | None = None
+) -> Figure:
+    """Draw one dot a mechanism on a logarithmic axis of objectives, with a line at the best lower bound.
+
+    On data the axis is the expected error of an answer.
+
+    Raises:
+        ValueError: as `page`, or where the bound is zero.
+    """
+    if comparison.least <= 0:
+        raise ValueError(
+            "the bound on the error is zero, so there is nothing to draw above it: print the table"
+        )
+    with page(path, 1.0 + 0.32 * len(comparison.rows), width) as figure:
+        axes = figure.subplots()
+        _label(axes, comparison)
+        _draw_mechanisms(axes, comparison)
+        _draw_bound(axes, comparison)
+    return figure
+
+
+def _draw_mechanisms(axes: Axes, comparison: Comparison) -> None:
+    bound = comparison.least
+    for place, row in enumerate(comparison.rows):
+        colour, marker = (VERMILION, "D") if row.optimised else (BLUE, "o")
+        axes.plot([bound, row.value], [place, place], color=colour, linewidth=1.6, alpha=0.55)
+        axes.plot(row.value, place, marker, color=colour, markersize=6)
+        axes.annotate(
+            f"{row.value / bound:.3g} ×",
+            (row.value, place),
+            xytext=(8, 0),
+            textcoords="offset points",
+            verticalalignment="center",
+            fontweight="bold" if row.optimised else "normal",
+        )
+
+
+def _draw_bound(axes: Axes, comparison: Comparison) -> None:
+    axes.axvline(comparison.least, color=GREY, linestyle="--")
+    axes.annotate(
+        f"lower bound {number_text(comparison.least)}",
+        (comparison.least, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        color=GREY,
+    )
+
+
+def _label(axes: Axes, comparison: Comparison) -> None:
+    """Scale the axis so that every number fits beside its dot, and label everything."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    bound, worst = comparison.least, max(row.value for row in comparison.rows)
+    spread = math.log(max(worst / bound, 1.5))
+    axes.set_xscale("log")
+    axes.set_xlim(bound * math.exp(-0.05 * spread), bound * math.exp(1.25 * spread))
+    room = 0.45 * axes.figure.bbox.width / axes.figure.dpi / TICK
+    subs = (1.0, 2.0, 5.0) if 3 * 1.3 * spread / math.log(10) < room else (1.0,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_yticks(range(len(comparison.rows)), [_name(row) for row in comparison.rows])
+    axes.set_ylim(len(comparison.rows) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(f"{_quantity(comparison)}, ε = {comparison.epsilon:g}", loc="right")
+
+
+def _name(row: Row) -> str:
+    return row.mechanism if row.optimised or not row.parameters else f"{row.mechanism}\n({row.parameters})"
+
+
+def _quantity(comparison: Comparison) -> str:
+    if comparison.users is None:
+        return "objective (total variance)"
+    return f"expected error (of {comparison.users:,} users)"

@@ -1,0 +1,124 @@
+"""The figure of an estimate: every answer with its interval, and the truth where it is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.io.presentation import presents
+from stratagem.math.number import finite, spread
+from stratagem.report.plots.figure import VERMILION, page
+from stratagem.report.plots.query_axis import NAMES, QueryAxis, shortened
+from stratagem.workloads.explicit import counts_users
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from stratagem.estimation.estimate import Estimate
+
+SINGLE = 48
+"""Largest number of answers drawn as dots with whiskers; more are drawn as a line in a band."""
+SHOWN = 1000
+"""Largest number of answers that are drawn; of more, evenly spaced ones are drawn."""
+HEIGHT, ROW = 2.6, 0.15
+"""Height in inches of the figure, and of each answer that has its own row."""
+LETTERS = 9
+"""Letters of a name allowed per inch of the figure's width."""
+
+
+@presents
+def plot_estimate(
+    estimate: Estimate,
+    path: str | Path | None = None,
+    width: float | None = None,
+    *,
+    truth: ArrayLike | None = None,
+) -> Figure:
+    """Draw the answers in order with their intervals, as dots with whiskers or a line in a band; the truth in black.
+
+    They stand along the numbers that one attribute has, else below each other beside their names, or in a band
+    where some are named. Intervals surround the unbiased answers, whatever the post-processing.
+
+    Raises:
+        ValueError: as `page`, or for a truth that is not one finite number for each query.
+    """
+    shown = np.array(spread(len(estimate.answers), SHOWN))
+    true = None if truth is None else _checked(truth, len(estimate.answers))[shown]
+    along = QueryAxis.of(estimate.naming, shown.tolist())
+    single, rows = len(shown) <= SINGLE, len(shown) <= SINGLE and bool(along.names)
+    height = max(HEIGHT, 1 + ROW * len(shown)) if rows else HEIGHT + NAMES * along.upright
+    with page(path, height, width) as figure:
+        axes = figure.subplots()
+        draw = _draw_rows if rows else _draw_dots if single else _draw_band
+        places = np.arange(len(shown)) if rows else along.places
+        draw(axes, places, estimate.answers[shown], estimate.low[shown], estimate.high[shown])
+        if true is not None:
+            marks: dict[str, Any] = {"marker": "|" if rows else "_", "linestyle": ""} if single else {}
+            pair = (true, places) if rows else (places, true)
+            axes.plot(*pair, color="black", linewidth=0.7, label="truth", zorder=3, **marks)
+        if rows:
+            _name_rows(axes, along, round(LETTERS * figure.get_figwidth()))
+        else:
+            along.write_below(axes)
+        _label(axes, estimate, len(shown), across=rows)
+    return figure
+
+
+def _draw_rows(
+    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> None:
+    axes.hlines(places, low, high, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
+    axes.plot(answers, places, "o", color=VERMILION, markersize=3, label="estimate")
+
+
+def _draw_dots(
+    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> None:
+    axes.vlines(places, low, high, color=VERMILION, linewidth=2.5, alpha=0.4, label="interval")
+    axes.plot(places, answers, "o", color=VERMILION, markersize=3, label="estimate")
+
+
+def _draw_band(
+    axes: Axes, places: np.ndarray, answers: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> None:
+    axes.fill_between(places, low, high, color=VERMILION, alpha=0.25, linewidth=0, label="interval")
+    axes.plot(places, answers, color=VERMILION, linewidth=0.9, label="estimate")
+
+
+def _name_rows(axes: Axes, along: QueryAxis, letters: int) -> None:
+    axes.set_yticks(range(len(along.names)), [shortened(name, letters) for name in along.names])
+    axes.set_ylim(len(along.names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel(along.title)
+
+
+def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool) -> None:
+    """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    many = len(estimate.answers)
+    some = f"{shown:,} of {many:,} answers drawn; " if shown < many else ""
+    users = axes.xaxis if across else axes.yaxis
+    users.set_major_formatter(EngFormatter(sep=""))
+    if across:
+        users.set_major_locator(MaxNLocator(nbins=5))
+    users.set_label_text("users" if counts_users(estimate.workload) else "sum")
+    words = f"{some}{estimate.users:,} reports\n{estimate.intervals}"
+    if across:  # the names take the left of the figure, and the words need all of its width
+        axes.figure.suptitle(words, x=0.01, horizontalalignment="left")
+    else:
+        axes.set_title(words, loc="left")
+    axes.figure.legend(loc="outside lower right" if across else "outside upper right", ncols=3)
+
+
+def _checked(truth: ArrayLike, queries: int) -> np.ndarray:
+    true = finite(truth, "the true answers")
+    if true.shape != (queries,):
+        raise ValueError(
+            f"the true answers have shape {true.shape}, but the estimate has {queries} answers: give one number each"
+        )
+    return true

@@ -1,0 +1,160 @@
+"""Certificates of bounds: written, checked by the package, and by twenty lines of numpy that share nothing with it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from commands import run, run_json
+from stratagem.mechanism.export.certificate_file import Certificate, certified, load_certificate
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "20-how-far-from-optimal.ipynb"
+FLOAT = 1e-6
+"""What the twenty lines may be off by: they make no allowance for rounding."""
+CASES = {
+    "prefixes of 12 types, all patterns listed": (st.prefix(12), 2.0, None),
+    "prefixes of 24 types, large patterns bounded": (st.prefix(24), 3.0, None),
+    "low rank": (st.explicit(np.random.default_rng(1).normal(size=(3, 9))), 1.0, None),
+    "a prior with a zero": (st.all_range(6), 4.0, np.array([1.0, 2, 0, 4, 5, 6])),
+}
+
+
+def independent():
+    """The check as it is printed in the notebook."""
+    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    found = [
+        text
+        for cell in cells
+        if "certificate.npz" in (text := "".join(cell["source"])) and "def check" in text
+    ]
+    assert len(found) == 1
+    lines = [line for line in found[0].splitlines() if line.strip()]
+    start = next(i for i, line in enumerate(lines) if line.startswith("def check"))
+    end = next(i for i, line in enumerate(lines[start + 1 :], start + 1) if not line.startswith(" "))
+    assert end - start <= 20
+    assert "stratagem" not in "\n".join(lines[start:end])
+    space = {}
+    exec("import numpy as np\nfrom itertools import combinations\n" + "\n".join(lines[start:end]), space)
+    return space["check"]
+
+
+@pytest.fixture(scope="module", params=CASES)
+def written(request, tmp_path_factory):
+    workload, epsilon, prior = CASES[request.param]
+    p = None if prior is None else prior / prior.sum()
+    path = tmp_path_factory.mktemp("certificates") / "certificate.npz"
+    certificate = certified(workload, epsilon, p, seconds=20)
+    return certificate, certificate.save(path)
+
+
+def test_a_certificate_is_read_back_with_its_bound(written):
+    certificate, path = written
+    found = load_certificate(path)
+    assert found.value == pytest.approx(certificate.value, rel=1e-9)
+    assert found.workload.matrix() == pytest.approx(certificate.workload.matrix())
+
+
+def test_twenty_lines_of_numpy_agree(written):
+    certificate, path = written
+    assert independent()(path) == pytest.approx(certificate.value, rel=FLOAT)
+
+
+BETTER = {
+    "value": 1.01,
+    "prices": 0.99,
+    "avoided": 0.99,
+    "gamma": 1.01,
+    "epsilon": 1.01,
+    "spread": 0.99,
+}
+
+
+@pytest.mark.parametrize("name", BETTER)
+def test_a_number_made_better_by_one_percent_is_refused(written, name, tmp_path):
+    """Negative control. A larger epsilon would claim the bound for more strategies; no level r is better as such."""
+    _, path = written
+    arrays = dict(np.load(path))
+    if not np.any(arrays[name]):
+        pytest.skip("nothing to change: the array is zero")
+    arrays[name] = arrays[name] * BETTER[name]
+    np.savez(tmp_path / "better.npz", **arrays)
+    with pytest.raises(ValueError, match="prove"):
+        load_certificate(tmp_path / "better.npz")
+    assert independent()(tmp_path / "better.npz") < float(arrays["value"]) * (1 - FLOAT / 100)
+
+
+def test_another_workload_is_refused(written, tmp_path):
+    _, path = written
+    arrays = dict(np.load(path))
+    np.savez(tmp_path / "other.npz", **{**arrays, "gram": 1.01 * arrays["gram"]})
+    with pytest.raises(ValueError, match="gram"):
+        load_certificate(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("gamma", lambda a: a[:-1]),
+        ("gamma", lambda a: a * np.nan),
+        ("avoided", lambda a: a + np.triu(np.ones_like(a), 1)),
+        ("prices", lambda a: a.astype(str)),
+        ("specification", lambda a: np.str_("[")),
+        ("epsilon", lambda a: np.float64(-1)),
+    ],
+)
+def test_damaged_files_are_one_sentence(tmp_path, name, change):
+    path = certified(st.prefix(5), 1.0, seconds=1).save(tmp_path / "c.npz")
+    arrays = dict(np.load(path))
+    arrays[name] = change(arrays[name])
+    np.savez(tmp_path / "damaged.npz", **arrays)
+    with pytest.raises(ValueError, match=re.escape("damaged.npz")) as caught:
+        load_certificate(tmp_path / "damaged.npz")
+    assert "\n" not in str(caught.value)
+
+
+def test_strategies_and_missing_files_are_no_certificates(tmp_path):
+    path = st.optimise(st.prefix(4), 1.0).save(tmp_path / "strategy.npz")
+    with pytest.raises(ValueError, match="no certificate"):
+        load_certificate(path)
+    with pytest.raises(ValueError, match=re.escape("give the path of a certificate")):
+        load_certificate(tmp_path / "nothing.npz")
+
+
+def test_a_solution_has_its_certificate():
+    solution = st.optimise(st.prefix(6), 3.0)
+    assert isinstance(solution.certificate, Certificate)
+    assert solution.certificate.value == pytest.approx(solution.lower_bound, rel=1e-3)
+    assert solution.certificate.value <= solution.objective
+    with pytest.raises(ValueError, match="smaller domain"):
+        _ = certified(st.prefix(2048), 1.0)
+
+
+def test_the_command_line_writes_and_checks(capsys, tmp_path):
+    path = str(tmp_path / "bound.npz")
+    command = ["bound", "prefix", "--domain", "8", "--epsilon", "2", "--certificate", path]
+    data = run_json(capsys, *command)
+    assert data["certified"] == pytest.approx(data["exact"], rel=2e-3)
+    status, _, err = run(capsys, *command)
+    assert (status, "--force" in err) == (2, True)
+    status, out, _ = run(capsys, "bound", "--check", path)
+    assert status == 0
+    assert f"{data['certified']:,.3f}"[:-1] in out
+    arrays = dict(np.load(path))
+    np.savez(path, **{**arrays, "value": arrays["value"] * 1.01})
+    status, _, err = run(capsys, "bound", "--check", path)
+    assert (status, "do not rely on it" in err) == (2, True)
+    worst = [*command, "--objective", "worst-case", "--force"]
+    named = [*command[:-1], str(tmp_path / "bound.csv")]
+    checked = ["bound", "--check", path]
+    for wrong in (["bound"], [*checked, "--epsilon", "9"], ["bound", "prefix", *checked[1:]], worst, named):
+        assert run(capsys, *wrong)[0] == 2
+
+
+@pytest.mark.parametrize("objective", ["worst-case", "worst-query"])
+def test_a_largest_variance_has_no_certificate_of_its_own(objective):
+    """Its bound is one on an average of other queries or another prior."""
+    with pytest.raises(ValueError, match="optimise the average"):
+        _ = st.optimise(st.prefix(4), 1.0, objective=objective).certificate

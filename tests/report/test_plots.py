@@ -1,0 +1,305 @@
+"""Every figure at two widths: readable, inside the page, sound, reproducible, refused in one sentence."""
+
+from collections.abc import Callable
+from functools import cache, partial
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import stratagem as st
+from figures import COLOURS, assert_readable, assert_sound, contrast, drawn_texts
+from stratagem import counts
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.report.plots import STYLE, plot_counts, plot_strategy
+from stratagem.report.plots.figure import GREY, PALETTE, page
+from tools import take_away
+
+QUICK = st.Auto(outputs=64, max_seconds=0.3)
+MIXED = st.marginals({"age": 12, "sex": 2, "region": 5}, 2)
+
+
+def users(n: int) -> np.ndarray:
+    return np.arange(1, n + 1) * 100
+
+
+def estimated(workload, strategy, **options) -> Callable:
+    x = users(workload.domain_size)
+    found = st.estimate(strategy, strategy.histogram(x, np.random.default_rng(7)), workload, **options)
+    return partial(found.plot, truth=workload.answer(x))
+
+
+def simulated(workload, strategy) -> Callable:
+    return st.simulate(workload, strategy, users(workload.domain_size), repetitions=20).plot
+
+
+def solved(workload, solver=QUICK, **options) -> Callable:
+    return st.optimise(workload, 1.0, solver, **options).plot
+
+
+def drawn(workload, strategy) -> Callable:
+    return partial(plot_strategy, workload, strategy)
+
+
+SCHOOLS = ["none", "primary school", "secondary school", "bachelor", "doctorate, or what is equivalent to it"]
+WORDED = {
+    "minutes below": (st.prefix({"delay": 64}), {"edges": range(-30, 291, 5), "units": "minutes"}),
+    "bins of hours": (st.histogram({"delay": 12}), {"edges": range(0, 1201, 100), "units": "hours"}),
+    "labels": (st.histogram({"school": 5}), {"labels": SCHOOLS}),
+    "ranges": (st.all_range({"age": 12}), {"edges": range(0, 121, 10), "units": "years"}),
+    "tables": (
+        st.marginals({"age": 5, "sex": 2, "married": 2}, 2),
+        {"edges": {"age": range(0, 101, 20)}, "labels": {"sex": ["F", "M"]}, "units": {"age": "years"}},
+    ),
+    "many cells": (
+        st.histogram({"age": 30, "sex": 2}),
+        {"edges": {"age": range(0, 91, 3)}, "labels": {"sex": ["F", "M"]}},
+    ),
+}
+"""Attributes in their owner's words."""
+
+
+@cache
+def mechanism(kind: str) -> Mechanism:
+    workload, values = WORDED[kind]
+    return Mechanism.of(st.randomised_response(workload.domain_size, 3.0), workload, 3.0, **values)
+
+
+def answered(kind: str) -> Callable:
+    found, x = mechanism(kind), users(mechanism(kind).domain.size)
+    counts = found.strategy.histogram(x, np.random.default_rng(7))
+    return partial(found.estimate(counts).plot, truth=found.workload.answer(x))
+
+
+def tried(kind: str) -> Callable:
+    found = mechanism(kind)
+    options = {"repetitions": 20, "attributes": found.attributes}
+    return st.simulate(found.workload, found.strategy, users(found.domain.size), **options).plot
+
+
+def worded(kind: str) -> Callable:
+    return mechanism(kind).plot
+
+
+@cache
+def line() -> st.Sweep:
+    return st.sweep(st.prefix(6), [0.5, 2.0], QUICK)
+
+
+KINDS = {
+    "solution of prefixes": lambda: solved(st.prefix(16)),
+    "solution of a histogram": lambda: solved(st.histogram(16)),
+    "solution of the total": lambda: solved(st.total(5)),
+    "solution of many tables": lambda: solved(st.all_marginals("2^4")),
+    "solution on 2^100": lambda: solved(st.marginals("2^100", 2), None),
+    "solution of a worst case": lambda: solved(st.prefix(8), objective="worst-case"),
+    "solution of many values": lambda: solved(st.prefix(1500), st.Orbit(max_seconds=1)),
+    "patterns of mixed sizes": lambda: solved(MIXED, st.Junta(max_seconds=1)),
+    "a protocol": lambda: drawn(st.histogram(16), st.optimised_unary_encoding(16, 1.0)),
+    "more reports than pixels": lambda: drawn(st.prefix(500), st.randomised_response(500, 2.0)),
+    "no privacy": lambda: drawn(st.prefix(4), st.MatrixStrategy(np.eye(4))),
+    **{f"answers by {kind}": partial(answered, kind) for kind in WORDED},
+    **{f"a mechanism by {kind}": partial(worded, kind) for kind in WORDED},
+    **{f"a simulation by {kind}": partial(tried, kind) for kind in WORDED},
+    "a mechanism": lambda: st.optimise(st.histogram(4), 1.0).mechanism().plot,
+    "a comparison": lambda: line().comparisons[0].plot,
+    "a sweep": lambda: line().plot,
+    "a sweep over the bound": lambda: partial(line().plot, measure="over bound"),
+    "bounds": lambda: st.bound_sweep([st.prefix(n) for n in (8, 16, 32)], 1.0).plot,
+    "bounds and strategies": lambda: st.bound_sweep(st.histogram(6), [0.5, 1.0, 2.0], QUICK).plot,
+    "bounds at one place": lambda: st.bound_sweep(st.prefix(6), [0.5], objective="worst-query").plot,
+    "bounds on 2^100": lambda: st.bound_sweep(st.marginals("2^100", 2), [0.5, 2.0]).plot,
+    "few answers": lambda: estimated(st.histogram(8), st.randomised_response(8, 1.0)),
+    "one answer": lambda: estimated(st.total(8), st.randomised_response(8, 1.0)),
+    "prefixes": lambda: estimated(st.prefix(64), st.hierarchical(64, 1.0), simultaneous=True),
+    "many answers": lambda: estimated(st.all_range(64), st.hierarchical(64, 1.0), method="recommended"),
+    "a simulation": lambda: simulated(st.prefix(8), st.randomised_response(8, 1.0)),
+    "a simulation of a mean": lambda: simulated(st.mean(range(8)), st.randomised_response(8, 1.0)),
+    "a simulation of many queries": lambda: simulated(st.all_range(24), st.hierarchical(24, 1.0)),
+    "a trade-off": lambda: st.trade_off(st.prefix(6), 1.0, [12, 24], max_seconds=0.2).plot,
+}
+
+
+@cache
+def plot(name: str) -> Callable:
+    return KINDS[name]()
+
+
+@pytest.mark.parametrize("width", [None, 3.4])
+@pytest.mark.parametrize("name", KINDS)
+def test_a_figure_is_readable_and_sound(name, width, monkeypatch):
+    figure = plot(name)(width=width)
+    assert figure.get_figwidth() == (width or 4.6)
+    assert_readable(figure, monkeypatch)
+    assert_sound(figure)
+
+
+@pytest.mark.parametrize(("size", "alpha"), [(4, 0.9), (40, 0.9)])
+def test_a_count_mechanism_is_readable(size, alpha, monkeypatch):
+    assert_readable(counts.geometric(size, alpha).plot(), monkeypatch, on_white=False)
+    two = plot_counts([counts.geometric(size, alpha), counts.uniform(size, alpha)])
+    assert_readable(two, monkeypatch, on_white=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "across", "up"),
+    [
+        ("minutes below", "delay below (minutes)", "users"),
+        ("bins of hours", "delay (hours)", "users"),
+        ("labels", "users", "school"),
+        ("ranges", "age (years)", "users"),
+    ],
+)
+def test_answers_stand_along_the_users_own_axis(kind, across, up):
+    axes = plot(f"answers by {kind}")().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (across, up)
+
+
+def test_places_and_names_are_the_users_own():
+    line = plot("answers by minutes below")().axes[0].lines[0]
+    assert line.get_xdata().tolist() == list(range(-25, 291, 5)), (
+        "a prefix stands at the edge that it counts up to"
+    )
+    dots = plot("answers by bins of hours")().axes[0].lines[0]
+    assert dots.get_xdata().tolist() == list(range(50, 1200, 100)), "a bin stands at its middle"
+    rows = [text.get_text() for text in plot("answers by tables")().axes[0].get_yticklabels()]
+    assert rows[0] == "age = 0 to below 20 years, sex = F"
+    assert rows[-1] == "sex = M, married = 1"
+    reports, errors = plot("a mechanism by labels")().axes
+    assert (reports.get_xlabel().splitlines()[0], errors.get_xlabel()) == ("school", "school")
+    assert [text.get_text() for text in errors.get_xticklabels()][1] == "primary school"
+    edges = plot("a mechanism by minutes below")().axes[0]
+    assert next(text.get_text() for text in edges.get_xticklabels()) == "-30"
+
+
+@pytest.mark.parametrize(
+    ("kind", "across"),
+    [("minutes below", "delay below (minutes)"), ("bins of hours", "delay (hours)"), ("labels", "school")],
+)
+def test_simulated_errors_stand_along_the_users_own_axis(kind, across):
+    axes = plot(f"a simulation by {kind}")().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (across, "root mean square error, users")
+    expected = plot(f"a mechanism by {kind}")().axes[1]
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        text.get_text() for text in expected.get_xticklabels()
+    ]
+
+
+@pytest.mark.parametrize(("simultaneous", "words"), [(True, "all together"), (False, "each on its own")])
+@pytest.mark.parametrize("workload", [st.prefix(4), st.total(4)])
+def test_a_figure_says_what_its_intervals_promise(workload, simultaneous, words):
+    strategy = st.randomised_response(4, 1.0)
+    figure = st.estimate(strategy, [9, 8, 7, 6], workload, simultaneous=simultaneous).plot()
+    title = figure.axes[0].get_title(loc="left") or figure.get_suptitle()
+    assert title == f"30 reports\n95 % intervals, {words}"
+
+
+def test_the_checks_of_a_figure_find_what_is_wrong(monkeypatch):
+    """Words outside, on top of each other, too small or too pale, and lines beside the palette or the axes."""
+    for wrong in (
+        {"x": 0.99, "s": "far too long"},
+        {"x": 0.1, "s": "below", "fontsize": 6.5},
+        {"x": 0.1, "s": "pale", "color": PALETTE[2]},
+        {"x": 0.42, "s": "on top"},
+    ):
+        with page(None, 2.0) as figure:
+            figure.text(0.4, 0.5, "first")
+            figure.text(y=0.5, **wrong)
+        with pytest.raises(AssertionError):
+            assert_readable(figure, monkeypatch)
+    for colour, height in (("red", 1), (GREY, 3), (GREY, np.nan)):
+        with page(None, 2.0) as figure:
+            axes = figure.subplots()
+            axes.plot([0, 1], [0, height], color=colour)
+            axes.set_ylim(0, 2)
+        with pytest.raises(AssertionError):
+            assert_sound(figure)
+
+
+@pytest.mark.parametrize(
+    "name", ["solution of prefixes", "a sweep", "prefixes", "a simulation", "a trade-off"]
+)
+def test_files_are_written_and_the_same_again(name, tmp_path):
+    for suffix, magic in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
+        one, two = tmp_path / f"one{suffix}", tmp_path / f"two{suffix}"
+        plot(name)(one)
+        plot(name)(two)
+        assert one.read_bytes().startswith(magic)
+        assert one.read_bytes() == two.read_bytes()
+    words = (tmp_path / "one.svg").read_text()
+    assert "<text" in words
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(name, tmp_path, monkeypatch):
+    draw = plot(name)
+    for given, words in (
+        ({"path": tmp_path / "plot.docx"}, r"\.svg, \.png, \.pdf"),
+        ({"path": tmp_path / "absent" / "plot.svg"}, "does not exist"),
+        ({"width": 1}, "between 3 and 20 inches"),
+        ({"width": "wide"}, "between 3 and 20 inches"),
+    ):
+        with pytest.raises(ValueError, match=words) as caught:
+            draw(**given)
+        assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    take_away(monkeypatch, "matplotlib")
+    with pytest.raises(ValueError, match=r"pip install stratagem\[plots\]"):
+        draw()
+
+
+def test_figures_do_not_depend_on_the_settings_of_others(tmp_path):
+    plot("a trade-off")(tmp_path / "one.svg")
+    with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.fonttype": "path", "axes.grid": True}):
+        plot("a trade-off")(tmp_path / "two.svg")
+        assert mpl.rcParams["font.size"] == 30
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_the_style_is_a_sheet_that_anybody_can_use():
+    with mpl.style.context(STYLE):
+        cycle = [entry["color"] for entry in mpl.rcParams["axes.prop_cycle"]]
+        assert {f"#{colour}".upper().replace("##", "#") for colour in cycle} <= COLOURS
+        sizes = [
+            key for key in mpl.rcParams if key.endswith(("labelsize", "titlesize", "fontsize", "font.size"))
+        ]
+        assert all(mpl.rcParams[key] >= 7 for key in sizes if isinstance(mpl.rcParams[key], float))
+
+
+def test_a_solution_shows_every_report_and_the_bound(monkeypatch):
+    solution = st.optimise(st.prefix(16), 1.0, QUICK)
+    table, errors = solution.plot().axes
+    assert f"{solution.strategy.outputs:,} reports" in table.get_title()
+    curve, bound = errors.lines
+    variances = st.per_query_variance(st.prefix(16), solution.strategy, np.full(16, 1 / 16))
+    np.testing.assert_allclose(curve.get_ydata(), np.sqrt(variances), atol=1e-12)
+    assert bound.get_ydata()[0] == pytest.approx(np.sqrt(solution.least_variance / 16))
+    assert bound.get_ydata()[0] <= np.sqrt(variances.mean()) * (1 + 1e-9)
+
+
+def test_an_estimate_shows_answers_intervals_and_truth():
+    found = plot("prefixes").func.__self__
+    (axes,) = plot("prefixes")().axes
+    answers, truth = axes.lines
+    np.testing.assert_array_equal(answers.get_ydata(), found.answers)
+    np.testing.assert_array_equal(truth.get_ydata(), np.cumsum(users(64)))
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == pytest.approx((found.low.min(), found.high.max()))
+    assert [line.get_label() for line in found.plot().axes[0].lines] == ["estimate"]
+    with pytest.raises(ValueError, match="64 answers"):
+        found.plot(truth=[1.0, 2.0])
+
+
+def test_bounds_are_drawn_over_the_best(monkeypatch):
+    sweep = st.bound_sweep(st.histogram(6), [0.5, 1.0, 2.0], QUICK)
+    (axes,) = sweep.plot().axes
+    _, *lines = axes.lines
+    for drawn_line, values in zip(lines, sweep.ratios().values(), strict=True):
+        np.testing.assert_array_equal(drawn_line.get_ydata(), [value for value in values if value])
+    words = {text.get_text() for text in drawn_texts(axes.figure, monkeypatch)[0]}
+    assert set(sweep.ratios()) <= words
+
+
+def test_the_palette_has_colours_too_light_for_text():
+    """Names are black because of them."""
+    assert sum(contrast(colour) < 4.5 for colour in PALETTE) == 4
