@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import stratagem
-from stratagem.solvers.compiled_code import release_compiled_code
+from stratagem.solvers.solver import release_compiled_code
 from tools import need
 
 

@@ -12,4 +12,4 @@ import lazy_loader
 from stratagem.io.presentation import shown_by
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-shown_by(plot="stratagem.report.plots", report="stratagem.report.report")
+shown_by(plot="stratagem.report.plots", report="stratagem.report.page")

@@ -6,8 +6,7 @@ import pytest
 import stratagem as st
 from stratagem.accuracy import evaluate
 from stratagem.accuracy import orbit as orbit_accuracy_module
-from stratagem.accuracy.answer_energy import answer_energies
-from stratagem.accuracy.orbit import orbit_accuracy, orbit_objective
+from stratagem.accuracy.orbit import answer_energies, orbit_accuracy, orbit_objective
 from stratagem.accuracy.window import Window
 from stratagem.strategies import OrbitStrategy, Pattern
 

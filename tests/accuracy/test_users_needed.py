@@ -8,7 +8,7 @@ from test_junta_accuracy import INVARIANT
 
 import stratagem as st
 from stratagem.accuracy import Users, largest_variance, largest_variances, users_needed
-from stratagem.accuracy.largest_by_table import largest_by_table
+from stratagem.accuracy.largest import largest_by_table
 from stratagem.baselines import BASELINES
 from tables import WORKLOADS, random_ldp_matrix, setting
 

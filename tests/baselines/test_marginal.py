@@ -9,12 +9,12 @@ import pytest
 import stratagem as st
 from published import ratio_squared, variances
 from stratagem.accuracy import evaluate, objective
+from stratagem.baselines.baseline import Setting
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import positive, touching
 from stratagem.baselines.marginal import marginal_hadamard, marginal_response
-from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
-from stratagem.math.covering import covering_tables
+from stratagem.math.block_design import covering_tables
 from tables import assert_private
 
 THESIS = math.log(3), 8, 2

@@ -11,7 +11,7 @@ import pytest
 
 import stratagem as st
 from mechanisms import juntas
-from stratagem.collection.tally_file import parse_tally, tally_data
+from stratagem.collection.tally import parse_tally, tally_data
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
 

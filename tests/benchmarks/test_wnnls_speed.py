@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.estimation.simplex import duality_gap, minimise_quadratic
-from stratagem.estimation.working_set import sparse_minimum
+from stratagem.estimation.working_set import duality_gap, minimise_quadratic, sparse_minimum
 
 N = 2048
 WORKLOADS = {

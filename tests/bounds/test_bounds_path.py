@@ -11,7 +11,7 @@ from stratagem.bounds.formulas import total_term
 from stratagem.bounds.path import Arrays, PathProof, Search
 from stratagem.bounds.proof import Proof
 from stratagem.math.linalg import centred_factor
-from stratagem.workloads.difference import centred
+from stratagem.workloads.explicit import centred
 from stratagem.workloads.line import line
 
 MAKERS = [st.prefix, st.all_range]

@@ -12,9 +12,9 @@ from stratagem.bounds.exact import all_patterns, exact, solve
 from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.math.linalg import factor
-from stratagem.math.prior import check_prior
+from stratagem.math.privacy import check_prior
 from stratagem.solvers.objective import WorstCase, WorstQuery
-from stratagem.solvers.objective.pairwise import pairwise_types
+from stratagem.solvers.objective.least_favourable import pairwise_types
 from tables import random_ldp_matrix
 
 CASES = 40

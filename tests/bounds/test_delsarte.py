@@ -10,7 +10,7 @@ import pytest
 import stratagem as st
 from stratagem.bounds import delsarte, spectral_bounds
 from stratagem.bounds.delsarte import Dual
-from stratagem.math.krawtchouk import krawtchouk
+from stratagem.math.transform import krawtchouk
 from stratagem.workloads.spectrum import Spectrum
 from tables import EPSILONS, golden
 

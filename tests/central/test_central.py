@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from stratagem import central
-from stratagem.central.marginal_error import direct_error, flat_error, fourier_error
+from stratagem.central.cube import direct_error, flat_error, fourier_error
 from tables import WORKLOADS
 
 UNIT = 2.0

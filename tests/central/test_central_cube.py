@@ -7,9 +7,9 @@ import pytest
 
 import stratagem as st
 from stratagem import central
-from stratagem.baselines.setting import Setting
-from stratagem.central.marginal_error import direct_error, view_error
-from stratagem.math.covering import covering_tables
+from stratagem.baselines.baseline import Setting
+from stratagem.central.cube import direct_error, view_error
+from stratagem.math.block_design import covering_tables
 
 ASKED = {
     "pairs": st.marginals("2^6", 2),

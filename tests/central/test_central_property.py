@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem import central
-from stratagem.math.covering import covering_tables
+from stratagem.math.block_design import covering_tables
 from tables import WORKLOADS
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from commands import assert_refused, run, run_json
 from mechanisms import mechanism
-from stratagem.collection.tally import SparseCounts
-from stratagem.collection.tally_file import read_tally
+from stratagem.collection.tally import SparseCounts, read_tally
 
 PEOPLE = 3000
 

@@ -13,8 +13,8 @@ import duckdb
 import numpy as np
 import pytest
 
+from stratagem.collection import collection as state_tables
 from stratagem.collection import report_file
-from stratagem.collection import state as state_tables
 from stratagem.collection.collection import Collection
 
 IDENTIFIER = "0123456789abcdef" * 4

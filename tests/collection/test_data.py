@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from stratagem.collection.binning import Codes, Labels
+from stratagem.collection.binning import Codes, Labels, Policy
 from stratagem.collection.data import Source, read
 from stratagem.collection.edges import Edges
-from stratagem.collection.policy import Policy
 from stratagem.workloads import Domain
 
 pytestmark = pytest.mark.smoke

@@ -13,16 +13,14 @@ import stratagem as st
 from commands import assert_refused, run, run_json
 from node import WEB
 from node import run as run_node
-from stratagem.collection import moment
-from stratagem.collection.binning import Labels
-from stratagem.collection.column import found_values
-from stratagem.collection.data import Source, read, stream
+from stratagem.collection import edges
+from stratagem.collection.binning import InvalidValuesError, Labels, Policy
+from stratagem.collection.data import Source, found_values, read, stream
 from stratagem.collection.edges import Edges
-from stratagem.collection.policy import InvalidValuesError, Policy
 from stratagem.mechanism import client
 from stratagem.mechanism.attribute import edge_text
 from stratagem.workloads import Domain
-from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.domain import Attribute
 
 DIRTY = "age,job\n17, clerk\n 30,nurse\n?, ?\n,nurse\n-4,clerk\n120,pilot\n35,clerk\nNA,clerk\n"
 JOBS = ("--column", "job", "--labels", "clerk,nurse,other")
@@ -286,9 +284,9 @@ def test_both_clients_take_the_same_edges(edges):
 def test_texts_of_one_moment_sort_by_time():
     rng, begin = np.random.default_rng(5), np.datetime64("2026-01-01")
     drawn = np.sort(begin + rng.integers(0, 10**8, 200).astype("timedelta64[s]"))
-    texts = [moment.shortest(str(one)) for one in drawn]
+    texts = [edges.shortest(str(one)) for one in drawn]
     assert texts == sorted(texts)
-    assert all(moment.KINDS[0].fullmatch(text) for text in texts)
+    assert all(edges.KINDS[0].fullmatch(text) for text in texts)
 
 
 def test_answers_call_the_last_value_other():

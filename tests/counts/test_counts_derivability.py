@@ -8,8 +8,7 @@ import pytest
 
 from stratagem import counts
 from stratagem.counts.exact import Whole, reduced
-from stratagem.counts.inequality import joined
-from stratagem.counts.property import inequalities, property_set
+from stratagem.counts.property import inequalities, joined, property_set
 
 ROUNDED = 1e-6
 """Tolerance for the optimum of a program; the entries of T that are truly negative below exceed it 1e4-fold."""

@@ -10,11 +10,17 @@ from hypothesis import strategies as some
 
 from stratagem import counts
 from stratagem.counts.exact import Whole, fixed_point, repaired, strict_matrix
-from stratagem.counts.inequality import least_majorant
 from stratagem.counts.loss import Loss, weights_of
+from stratagem.counts.optimum import solve
 from stratagem.counts.program import Program, Request
-from stratagem.counts.property import column_ratio, holding, inequalities, privacy, property_set
-from stratagem.counts.refinement import solve
+from stratagem.counts.property import (
+    column_ratio,
+    holding,
+    inequalities,
+    least_majorant,
+    privacy,
+    property_set,
+)
 
 NAMES = list(counts.Property.__members__)
 SUBSETS = [",".join(chosen) for k in range(8) for chosen in itertools.combinations(NAMES, k)]

@@ -9,8 +9,15 @@ from scipy.stats import chi2
 
 from count_mechanisms import CASES, case
 from stratagem import counts
-from stratagem.counts.noise import PRECISION, TwoSided, below
-from stratagem.counts.sampling import ClampedSampler, ColumnSampler, RankSampler, pseudo_random
+from stratagem.counts.sampling import (
+    PRECISION,
+    ClampedSampler,
+    ColumnSampler,
+    RankSampler,
+    TwoSided,
+    below,
+    pseudo_random,
+)
 from tools import Counting
 
 ALARM = 1e-7

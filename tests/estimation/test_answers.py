@@ -8,10 +8,9 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.collection.tally import Tally
-from stratagem.collection.tally_file import tally_data
+from stratagem.collection.tally import Tally, tally_data
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.workloads.attribute import Bin
+from stratagem.workloads.domain import Bin
 
 EDGES = [-30, -5, 0, 15, 290]
 USERS = np.array([40, 700, 200, 60])

@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.collection.tally import SparseCounts
-from stratagem.estimation.application.dependence_tree import mutual_information
+from stratagem.estimation.marginal_release import mutual_information
 
 D = 7
 

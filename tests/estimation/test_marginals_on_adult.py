@@ -8,8 +8,7 @@ import pytest
 import stratagem as st
 from adult import people
 from stratagem.collection.tally import counted
-from stratagem.solvers.junta.published_junta import published_juntas
-from stratagem.solvers.junta.sampled_table import sampled_tables
+from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 
 REPETITIONS = 10
 

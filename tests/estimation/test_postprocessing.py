@@ -13,8 +13,8 @@ from stratagem.accuracy import quadratic_forms
 from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.likelihood import GAP, likelihood_slope, most_likely
 from stratagem.estimation.postprocessing import CLOSE, METHODS
-from stratagem.estimation.simplex import duality_gap, minimise_quadratic, nearest_on_simplex
 from stratagem.estimation.simulation import draw
+from stratagem.estimation.working_set import duality_gap, minimise_quadratic, nearest_on_simplex
 from tables import WORKLOADS
 
 EVERY = tuple(METHODS)

@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 import stratagem as st
 from stratagem.baselines.unary_encoding import optimised_unary_encoding
-from stratagem.estimation.published import Published
+from stratagem.estimation.estimation import Published
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 
 N = 8

@@ -8,7 +8,7 @@ from test_simulation import delays
 
 import stratagem as st
 from stratagem.collection.tally import SparseCounts
-from stratagem.estimation.fit import CELLS, UNORDERED
+from stratagem.estimation.likelihood import CELLS, UNORDERED
 from stratagem.estimation.postprocessing import CLOSE, METHODS, RECOMMENDED
 from stratagem.estimation.simulation import draw
 

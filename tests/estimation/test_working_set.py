@@ -7,10 +7,9 @@ import pytest
 
 import stratagem as st
 from stratagem.estimation import working_set
-from stratagem.estimation.entropy import largest_entropy
 from stratagem.estimation.likelihood import GAP, likelihood_slope, most_likely
-from stratagem.estimation.simplex import duality_gap, minimise_quadratic
-from stratagem.estimation.working_set import sparse_minimum
+from stratagem.estimation.postprocessing import largest_entropy
+from stratagem.estimation.working_set import duality_gap, minimise_quadratic, sparse_minimum
 from tables import WORKLOADS
 
 N = 256

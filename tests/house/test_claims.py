@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stratagem.catalogue.meaning import SCOPE
+from stratagem.catalogue.bibliography import SCOPE
 
 ROOT = Path(__file__).parents[2]
 SUFFIXES = {".py", ".js", ".html", ".md", ".toml"}

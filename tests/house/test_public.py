@@ -68,7 +68,7 @@ LAYERS = [
 SHIPPED = [
     "collection.collection",
     "estimation.estimation",
-    "estimation.application.dependence_tree",
+    "estimation.marginal_release",
     "mechanism.mechanism",
     "mechanism.matrix_import",
     "auditor.audit",

@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from stratagem.math.block_design import block_design
-from stratagem.math.difference_family import difference_family
-from stratagem.math.galois import divisors, factorise, field, is_prime_power
-from stratagem.math.geometry import affine_hyperplanes, projective_hyperplanes, projective_points
-from stratagem.math.multiplier import groups, subtraction
-from stratagem.math.subset_sum import random_subsets
+from stratagem.math.difference_family import difference_family, groups, random_subsets, subtraction
+from stratagem.math.galois import (
+    affine_hyperplanes,
+    divisors,
+    factorise,
+    field,
+    is_prime_power,
+    projective_hyperplanes,
+    projective_points,
+)
 
 ORDERS = (2, 3, 4, 5, 7, 8, 9, 16, 25, 27, 49, 64, 81, 121)
 BITS = 1 << 24

@@ -9,7 +9,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run
 from mechanisms import mechanism
-from stratagem.io.bare import SUFFIXES, BareMatrixError
+from stratagem.io.literal import SUFFIXES, BareMatrixError
 from stratagem.mechanism.export.saved import to_stored, write_saved
 
 COMMANDS = {

@@ -13,7 +13,7 @@ from mechanisms import mechanism
 from stratagem.mechanism.client import exp_below
 from stratagem.mechanism.export.opendp import certified_epsilon, to_opendp
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.strategies.levels import two_levels
+from stratagem.strategies.two_level import two_levels
 from tables import random_ldp_matrix
 from tools import need_package
 

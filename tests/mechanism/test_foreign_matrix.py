@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.matrix_import import import_matrix
+from stratagem.mechanism.matrix_import import import_matrix, repaired
 from stratagem.mechanism.matrix_input import read_probabilities
-from stratagem.mechanism.repair import repaired
-from stratagem.strategies.levels import two_levels
+from stratagem.strategies.two_level import two_levels
 from tables import assert_private, random_ldp_matrix
 
 N = 6

@@ -16,11 +16,9 @@ from commands import assert_refused, run
 from mechanisms import mechanism
 from reading import LOADING, Page
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.report.budget_sweep import along, around
-from stratagem.report.content import Provenance, ReportContent
-from stratagem.report.privacy_section import privacy_section, threats
-from stratagem.report.report import report_saved
-from stratagem.report.reproduction import check
+from stratagem.report.content import Provenance, ReportContent, along, around
+from stratagem.report.page import report_saved
+from stratagem.report.reproduction import check, privacy_section, threats
 from stratagem.report.wording import odds
 from tools import take_away
 

@@ -10,7 +10,7 @@ import pytest
 import stratagem as st
 from mechanisms import mechanism
 from reading import low_contrast
-from stratagem.report.report import report_saved
+from stratagem.report.page import report_saved
 
 BUDGETS = [0.5, 1.0, 2.0]
 OURS = "this mechanism"

@@ -10,13 +10,10 @@ import stratagem as st
 from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.duals import weighted_dual
-from stratagem.math.prior import uniform
-from stratagem.math.privacy import ratio
+from stratagem.math.privacy import ratio, uniform
 from stratagem.solvers import Certified, Problem, ProjectedGradient, search
-from stratagem.solvers.certified.design import Design
-from stratagem.solvers.certified.feasible_design import columns, filled, project_to_feasible
-from stratagem.solvers.certified.high_sets import translates
-from stratagem.solvers.certified.patterns import all_patterns, distinct, gaussian_patterns, juntas
+from stratagem.solvers.certified.design import Design, columns, filled, project_to_feasible
+from stratagem.solvers.certified.patterns import all_patterns, distinct, gaussian_patterns, juntas, translates
 from stratagem.solvers.certified.polish import Polish
 from stratagem.solvers.gradient.projected_gradient import regularised_factor
 from tables import assert_private

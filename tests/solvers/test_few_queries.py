@@ -13,8 +13,7 @@ from stratagem.bounds import Duals, linear
 from stratagem.bounds.duals import linear_dual
 from stratagem.bounds.exact import exact
 from stratagem.math.answer_pricing import ceiling, climbed, peaks
-from stratagem.math.group import GROUPS, SEVERAL, grouped
-from stratagem.math.linalg import low_rank_factor, rank_one_factor
+from stratagem.math.linalg import GROUPS, SEVERAL, grouped, low_rank_factor, rank_one_factor
 from stratagem.solvers import Problem, search
 
 LEAST = {(16, 1.0): 0.9780, (16, 4.0): 0.02711, (32, 1.0): 0.9753}
@@ -271,7 +270,7 @@ def test_outputs_out_of_reach_end_in_a_published_mechanism(monkeypatch):
     def fail(*given):
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr("stratagem.solvers.few.few_queries.served_strategy", fail)
+    monkeypatch.setattr("stratagem.solvers.few_queries.served_strategy", fail)
     solution = st.optimise(st.moments(np.linspace(0, 1, 16), 2), 1.0)
     assert solution.objective >= solution.lower_bound
     assert solution.strategy.epsilon <= 1.0

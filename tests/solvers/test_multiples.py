@@ -8,9 +8,9 @@ from mechanisms import some
 from stratagem.accuracy import evaluate, largest_variances, query_variances
 from stratagem.collection.tally import counted
 from stratagem.estimation.estimation import estimate
-from stratagem.estimation.invariant import holding, reconstruction
+from stratagem.estimation.invariant import evidence, reconstruction
 from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
-from stratagem.math.cyclotomy import powers
+from stratagem.math.block_design import powers
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.strategies import SubsetSelection
@@ -87,7 +87,7 @@ def test_several_sets_estimate_as_the_transforms_do(n, epsilon, monkeypatch):
     listed = InvariantReconstruction.of(followed, counts)
     answers, variances = listed.answers(W), listed.variances(W)
     assert listed._even is not None
-    monkeypatch.setattr(holding, "LISTED", 0)
+    monkeypatch.setattr(evidence, "LISTED", 0)
     convolved = InvariantReconstruction.of(followed, counts)
     np.testing.assert_allclose(convolved.answers(W), answers, atol=1e-8)
     np.testing.assert_allclose(convolved.variances(W), variances, rtol=1e-9)
@@ -113,7 +113,7 @@ def test_a_user_is_held_by_as_many_multiples_as_the_set_has_cells():
 @pytest.mark.parametrize("listed", [0, 10**9])
 def test_scores_of_two_values_are_those_of_the_transforms(listed, monkeypatch):
     """Cells of all reports listed, or convolved by multiple; both against the estimator of any patterns."""
-    monkeypatch.setattr(holding, "LISTED", listed)
+    monkeypatch.setattr(evidence, "LISTED", listed)
     strategy, W = flat_orbit((1100,), np.e), st.histogram(1100)
     users = np.random.default_rng(1).integers(0, 1100, 3000)
     counts = counted(strategy.randomise(users, np.random.default_rng(2)), strategy.outputs)

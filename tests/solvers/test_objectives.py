@@ -10,7 +10,7 @@ import stratagem as st
 from commands import run
 from stratagem.estimation.simulation import estimate_data
 from stratagem.math.linalg import centre
-from stratagem.math.prior import check_prior
+from stratagem.math.privacy import check_prior
 from stratagem.mechanism.export.strategy_file import load
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.objective import Average, WorstCase, WorstQuery, named_objective

@@ -11,8 +11,8 @@ from stratagem.accuracy import largest_variances, query_variances
 from stratagem.accuracy.dense import dense_accuracy, per_query_variance
 from stratagem.bounds.formulas import block_norms
 from stratagem.collection.tally import counted
-from stratagem.math.prior import uniform
-from stratagem.solvers.junta.sampled_table import sampled_tables
+from stratagem.math.privacy import uniform
+from stratagem.solvers.junta.published_junta import sampled_tables
 from stratagem.solvers.solver import Problem
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.workloads.harmonics import harmonics
@@ -129,7 +129,7 @@ def test_beyond_a_million_user_types_variances_are_listed_by_the_ordered_attribu
     workload = CASES["weighted"]
     strategy = next(strategies(workload))
     whole = st.evaluate(workload, strategy)
-    monkeypatch.setattr("stratagem.accuracy.ordered.WRITTEN", 10)
+    monkeypatch.setattr("stratagem.accuracy.junta.WRITTEN", 10)
     short = st.evaluate(workload, strategy)
     assert short.attributes == (0,)
     assert short.per_type.shape == (6,)

@@ -8,7 +8,7 @@ import pytest
 import stratagem as st
 from stratagem.accuracy import objective
 from stratagem.solvers import Problem, search
-from stratagem.solvers.gradient.feasible import merged
+from stratagem.solvers.gradient.loss import merged
 from tables import FINITE, WORKLOADS, assert_private, finite, golden
 
 PUBLISHED = st.ProjectedGradient()

@@ -10,7 +10,7 @@ import stratagem as st
 from stratagem.baselines.marginal_selection import marginal_selection
 from stratagem.bounds import spectral_bounds
 from stratagem.solvers.junta.junta import Junta
-from stratagem.solvers.junta.sampled_table import sampled_tables
+from stratagem.solvers.junta.published_junta import sampled_tables
 from stratagem.solvers.solver import Problem, search
 from stratagem.study.ranking import rank_baselines, rank_invariant
 

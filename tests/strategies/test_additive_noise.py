@@ -17,8 +17,8 @@ from stratagem.baselines import (
 )
 from stratagem.baselines.hierarchical import level_widths
 from stratagem.baselines.least_l1 import least_l1
-from stratagem.math.gaussian import gaussian_delta, gaussian_epsilon, gaussian_noise
 from stratagem.math.linalg import centre
+from stratagem.math.privacy import gaussian_delta, gaussian_epsilon, gaussian_noise
 from stratagem.strategies import AdditiveNoise, Laplace, Normal, Spherical
 
 PAIRS = np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 2]])

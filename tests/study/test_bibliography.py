@@ -7,8 +7,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.catalogue.bibliography import FILE, cited, publications, readable
-from stratagem.catalogue.meaning import MEANINGS
+from stratagem.catalogue.bibliography import FILE, MEANINGS, cited, publications, readable
 from stratagem.solvers.solver import Solver
 from stratagem.study.contents import contents
 

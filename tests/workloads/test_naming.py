@@ -9,8 +9,7 @@ import stratagem as st
 from mechanisms import mechanism
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
-from stratagem.workloads.attribute import Attribute, Bin
-from stratagem.workloads.domain import Domain
+from stratagem.workloads.domain import Attribute, Bin, Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.naming import Naming
 from stratagem.workloads.serial import from_data, to_data

@@ -12,10 +12,10 @@ from hypothesis import strategies as some
 
 from stratagem import workloads as w
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.fourier import adjoint, transform
+from stratagem.workloads.harmonics import fourier_adjoint, fourier_transform
+from stratagem.workloads.product import axis_vectors
 from stratagem.workloads.query import Row, Span, Wave
 from stratagem.workloads.serial import from_data, to_data
-from stratagem.workloads.tensor import axis_vectors
 
 
 def random_rows(p, n, seed=0):
@@ -80,7 +80,7 @@ def row_of(workload, query):
                 factor = (np.arange(sizes[i]) >= (low or 0)) & (np.arange(sizes[i]) <= high)
                 row *= axis_vectors([factor if k == i else np.ones(1) for k in range(len(sizes))])[i]
             case Wave(i, number):
-                wave = transform(np.eye(sizes[i]))[number]
+                wave = fourier_transform(np.eye(sizes[i]))[number]
                 row *= axis_vectors([wave if k == i else np.ones(1) for k in range(len(sizes))])[i]
             case Row(attributes, number):
                 own = [size if k in attributes else 1 for k, size in enumerate(sizes)]
@@ -229,10 +229,10 @@ def test_closed_forms_on_binary_attributes(d):
 
 @pytest.mark.parametrize("a", [1, 2, 3, 4, 5, 8, 37, 100])
 def test_fourier_basis(a):
-    B = transform(np.eye(a))
+    B = fourier_transform(np.eye(a))
     np.testing.assert_array_equal(B[0], np.ones(a))
     np.testing.assert_allclose(B.T @ B, a * np.eye(a), atol=1e-12 * a)
-    np.testing.assert_allclose(adjoint(np.eye(a)), B.T, atol=1e-13)
+    np.testing.assert_allclose(fourier_adjoint(np.eye(a)), B.T, atol=1e-13)
 
 
 def test_gram_row_is_the_first_column():

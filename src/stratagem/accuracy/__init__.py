@@ -17,10 +17,16 @@ from stratagem.accuracy.dense import (
 )
 from stratagem.accuracy.junta import junta_accuracy
 from stratagem.accuracy.largest import largest_variance, largest_variances
-from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
+from stratagem.accuracy.measure import (
+    ERROR,
+    Accuracy,
+    UnsupportedWorkloadError,
+    Users,
+    both_needed,
+    users_needed,
+)
 from stratagem.accuracy.orbit import asked, orbit_accuracy, orbit_objective
 from stratagem.accuracy.query import query_variances
-from stratagem.accuracy.users import ERROR, Users, both_needed, users_needed
 from stratagem.strategies import JuntaStrategy, OrbitStrategy, Randomiser, TableSampling, TranslationStrategy
 from stratagem.workloads import Workload
 

@@ -13,7 +13,7 @@ from stratagem.math.linalg import (
     factor,
     squared_distances,
 )
-from stratagem.math.prior import check_prior, uniform
+from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import LinearProtocol, Randomiser, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload

@@ -12,11 +12,11 @@ from stratagem.accuracy.dense import SUPPORT_TOLERANCE, per_query_variance, quad
 from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes, eigenvalues_at, refuse
 from stratagem.accuracy.orbit import NOTHING, asked
-from stratagem.math.prior import uniform
+from stratagem.math.privacy import uniform
 from stratagem.strategies import OrbitStrategy, Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.tensor import translates
+from stratagem.workloads.product import translates
 
 TABLE = 2048
 """Largest number of cells of a table whose covariance is formed."""

@@ -9,10 +9,9 @@ from fractions import Fraction
 
 from stratagem.auditor.check import Asked, Check, checked
 from stratagem.auditor.event import EXCESS, Event, epsilon_bound, provable, samples_to_prove
+from stratagem.auditor.goodness import Power, power
 from stratagem.auditor.independent_check import Recheck, recheck
-from stratagem.auditor.plan import Chosen, Plan
-from stratagem.auditor.pool import Pool
-from stratagem.auditor.power import Power, power
+from stratagem.auditor.plan import Chosen, Plan, Pool
 from stratagem.io.screen import brief
 from stratagem.mechanism.mechanism import Mechanism
 

@@ -2,14 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.auditor.event import Favoured
+from stratagem.auditor.event import TINY, Event, Favoured, best_event
 from stratagem.auditor.output_classes import OutputClasses
-from stratagem.auditor.pool import Pool
+
+BINS = 4096
+"""Bins of the logarithm of the ratio: each is 1/2000 of the largest one wide."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two user types, with the probability of every class of outputs for each of them."""
+
+    u: int
+    v: int
+    of_u: np.ndarray
+    of_v: np.ndarray
+    classes: Callable[[np.ndarray], np.ndarray] = np.asarray
+    """Map from outputs (k,) to the numbers of their classes (k,); the identity where every output is a class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Events of several pairs, cut at one ratio of probabilities, and their mean.
+
+    No user type is twice the first of a pair, or twice the second. If p_k <= exp(epsilon) q_k for every pair,
+    then the means of p_k and of q_k keep to the same factor: what all the counts together prove holds for the
+    client, and is proved by as many times more reports as there are pairs.
+    """
+
+    events: tuple[Event, ...]
+    mean: Event
+    columns: tuple[np.ndarray, np.ndarray]
+    """Mean probability of every bin for the first user types of the pairs and for the second ones."""
+
+
+def pooled(pairs: Sequence[Pair], samples: int, level: float) -> Pool | None:
+    """Return the events of pairs whose pool gives the highest bound for `samples` reports of each user type."""
+    if not pairs:
+        return None
+    most = max(float(np.abs(_log_ratio(pair)).max()) for pair in pairs)
+    bins = [_binned(pair, most) for pair in pairs]
+    columns = [
+        np.stack([np.bincount(found, of, BINS) for found, of in zip(bins, sides, strict=True)])
+        for sides in ([pair.of_u for pair in pairs], [pair.of_v for pair in pairs])
+    ]
+    means = columns[0].mean(axis=0), columns[1].mean(axis=0)
+    mean, _ = best_event(None, None, means, samples * len(pairs), level)
+    events = tuple(
+        Event(pair.u, pair.v, mean.inside, float(p), float(q), _classes(pair, found))
+        for pair, found, p, q in zip(
+            pairs, bins, *(column[:, mean.inside].sum(axis=1) for column in columns), strict=True
+        )
+    )
+    return Pool(events, mean, means)
+
+
+def _log_ratio(pair: Pair) -> np.ndarray:
+    """Return log(Q_u/Q_v) of every class, 0 for what never comes."""
+    return np.log(np.maximum(pair.of_u, TINY)) - np.log(np.maximum(pair.of_v, TINY))
+
+
+def _binned(pair: Pair, most: float) -> np.ndarray:
+    """Return the bin of every class: the last one of the largest ratio, the first of the smallest."""
+    place = (_log_ratio(pair) / (most or 1.0) + 1) / 2 * (BINS - 1)
+    return np.floor(place + 1e-6).astype(np.uint16)  # rounding keeps equal ratios in one bin
+
+
+def _classes(pair: Pair, bins: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda outputs: bins[pair.classes(outputs)]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ import numpy as np
 
 from stratagem.auditor.event import EXCESS, TINY, Favoured, best_event
 from stratagem.auditor.output_classes import OutputClasses
-from stratagem.auditor.plan import Chosen, Plan, filled, matched
-from stratagem.auditor.pool import Pair, pooled
+from stratagem.auditor.plan import Chosen, Pair, Plan, filled, matched, pooled
 from stratagem.strategies import Strategy
 
 CANDIDATES = 256

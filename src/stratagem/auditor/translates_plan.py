@@ -17,10 +17,9 @@ from stratagem.auditor.output_classes import (
     by_placement,
     holding,
 )
-from stratagem.auditor.plan import Chosen, Plan, filled, matched
-from stratagem.auditor.pool import Pair, pooled
+from stratagem.auditor.plan import Chosen, Pair, Plan, filled, matched, pooled
 from stratagem.strategies import TranslationStrategy
-from stratagem.strategies.orbit import on_cycles
+from stratagem.strategies.translation import on_cycles
 
 PAIRS = 16
 """Number of pairs of user types among which the most different one is searched for."""

@@ -1,6 +1,6 @@
 """Published mechanisms, one a file, each tuned by whoever compares."""
 
-from stratagem.baselines.baseline import Baseline
+from stratagem.baselines.baseline import Baseline, Setting
 from stratagem.baselines.count_mean_sketch import (
     COUNT_MEAN_SKETCH,
     HADAMARD_COUNT_MEAN_SKETCH,
@@ -39,7 +39,6 @@ from stratagem.baselines.mean import MEANS, duchi, hybrid, piecewise
 from stratagem.baselines.projective_geometry import PROJECTIVE_GEOMETRY, projective_geometry_response
 from stratagem.baselines.randomised_response import RANDOMISED_RESPONSE, randomised_response
 from stratagem.baselines.rappor import RAPPOR, rappor
-from stratagem.baselines.setting import Setting
 from stratagem.baselines.subset_design import SUBSET_DESIGN, subset_design
 from stratagem.baselines.subset_selection import SUBSET_SELECTION, subset_selection
 from stratagem.baselines.tree_encoding import TREE_ENCODING, tree_encoding

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import hadamard
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.setting import Setting
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.baselines.unary_encoding import symmetric_unary_encoding
 from stratagem.math.number import entries, integer
 from stratagem.math.privacy import ratio

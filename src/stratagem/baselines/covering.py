@@ -8,11 +8,10 @@ from math import inf, prod
 
 import numpy as np
 
-from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.baseline import LARGE, NEEDED, Baseline, Candidates, Setting
 from stratagem.baselines.marginal import marginal_response, tables_of
-from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.view import TUNED, strength
-from stratagem.math.covering import covering_tables
+from stratagem.math.block_design import covering_tables
 from stratagem.strategies import Randomiser
 
 Oracle = Callable[[int, float], Randomiser]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.baseline import LARGE, NEEDED, Baseline, Candidates, Setting
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import energies
-from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.math.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 

@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 from scipy.linalg import hadamard
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.setting import Setting
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.number import integer
 from stratagem.math.privacy import ratio
 from stratagem.strategies.two_level import DENSE, TwoLevelStrategy, pack

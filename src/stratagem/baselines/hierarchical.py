@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import LARGE, Baseline, Candidates
-from stratagem.baselines.setting import Setting
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.tree import level_widths, screen
 from stratagem.baselines.view import TUNED, report_view
 from stratagem.math.number import integer, numbers

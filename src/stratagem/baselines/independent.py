@@ -7,9 +7,8 @@ from functools import reduce
 
 import numpy as np
 
-from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.baselines.randomised_response import truthful
-from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import attribute_sizes
 from stratagem.math.privacy import MINIMUM
 from stratagem.strategies.strategy import MatrixStrategy

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.covering import screen
-from stratagem.baselines.encoding import ENCODINGS, encode_view
 from stratagem.baselines.marginal import Tables, check_tables
-from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
+from stratagem.baselines.view import ENCODINGS, encode_view
 from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
 

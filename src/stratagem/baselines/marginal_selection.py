@@ -7,9 +7,8 @@ from math import prod
 
 import numpy as np
 
-from stratagem.baselines.baseline import LARGE, Baseline, Candidates
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.marginal import Tables, check_tables, tables_of
-from stratagem.baselines.setting import Setting
 from stratagem.baselines.table import table_cells
 from stratagem.baselines.view import DESIGNED, report_view
 from stratagem.strategies import Randomiser

@@ -9,16 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.baseline import NEEDED, Baseline, Candidates, Setting
 from stratagem.baselines.histogram_encoding import SAFE
 from stratagem.baselines.least_l1 import least_l1
 from stratagem.baselines.least_l2 import least_l2
-from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.baselines.tree import level_widths
-from stratagem.math.gaussian import gaussian_noise
 from stratagem.math.linalg import centre, factor
 from stratagem.math.number import numbers
-from stratagem.math.privacy import check
+from stratagem.math.privacy import check, gaussian_noise
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace, Normal, Spherical, diameter
 

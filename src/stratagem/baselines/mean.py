@@ -8,16 +8,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import Baseline, Candidates
+from stratagem.baselines.baseline import NEEDED, Baseline, Candidates, Setting
 from stratagem.baselines.histogram_encoding import SAFE
 from stratagem.baselines.matrix_mechanism import local_laplace
-from stratagem.baselines.setting import NEEDED, Setting
 from stratagem.math.linalg import centre, rank_one_factor
 from stratagem.math.number import finite
 from stratagem.math.privacy import check, ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.number_law import Hybrid, Piecewise, TwoEnds
-from stratagem.strategies.number_report import NumberReport
+from stratagem.strategies.number_report import Hybrid, NumberReport, Piecewise, TwoEnds
 from stratagem.strategies.strategy import MatrixStrategy, Strategy, written_out
 
 SWITCH = 0.61

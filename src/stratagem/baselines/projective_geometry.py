@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.setting import Setting
-from stratagem.math.galois import is_prime_power
-from stratagem.math.geometry import projective_hyperplanes, projective_points
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
+from stratagem.math.galois import is_prime_power, projective_hyperplanes, projective_points
 from stratagem.math.number import integer
 from stratagem.math.privacy import ratio
 from stratagem.strategies.two_level import TwoLevelStrategy, pack

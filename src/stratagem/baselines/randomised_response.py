@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.setting import Setting
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.number import integer
 from stratagem.math.privacy import ratio
 from stratagem.strategies.strategy import MatrixStrategy

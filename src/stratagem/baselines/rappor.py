@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.setting import Setting
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.number import integer
 from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.bloom import BloomFilters, differences, loss

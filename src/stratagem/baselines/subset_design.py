@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.setting import Setting
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.bounds.formulas import pattern_information, total_term
 from stratagem.math.block_design import BlockDesign, block_design
 from stratagem.math.linalg import centre

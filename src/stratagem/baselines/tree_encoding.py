@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import LARGE, Baseline, Candidates
-from stratagem.baselines.encoding import ENCODINGS, encode_view
+from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.hierarchical import node_views
-from stratagem.baselines.setting import Setting
 from stratagem.baselines.tree import screen
+from stratagem.baselines.view import ENCODINGS, encode_view
 from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
 

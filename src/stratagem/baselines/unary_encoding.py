@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stratagem.baselines.baseline import Baseline, Candidates
-from stratagem.baselines.setting import Setting
+from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.unary_encoding import UnaryEncoding
 

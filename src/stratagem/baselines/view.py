@@ -10,12 +10,15 @@ import numpy as np
 
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.hadamard_response import hadamard_response
+from stratagem.baselines.local_hashing import local_hashing
 from stratagem.baselines.projective_geometry import LARGEST, projective_geometry_response
 from stratagem.baselines.randomised_response import randomised_response
 from stratagem.baselines.subset_design import subset_design
+from stratagem.baselines.unary_encoding import optimised_unary_encoding, symmetric_unary_encoding
 from stratagem.math.privacy import ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import MatrixStrategy, Strategy
+from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
 
 Oracle = Callable[[int, float], Strategy]
@@ -122,3 +125,38 @@ def strength(oracle: Strategy | LinearProtocol) -> float:
         f = rows.mean(axis=1)
     c = math.exp(oracle.epsilon) - 1
     return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (k - 1)
+
+
+ENCODINGS: Mapping[str, Callable[[int, float], LinearProtocol]] = {
+    "optimised": optimised_unary_encoding,
+    "symmetric": symmetric_unary_encoding,
+    "hashing": local_hashing,
+}
+"""Oracles by name: one bit for every cell, of least variance (OUE) or flipped alike (SUE), or a hash (OLH)."""
+
+
+def encode_view(
+    views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str
+) -> StratifiedProtocol:
+    """Draw a partition, report the user's group through an encoding; least squares combines the groups.
+
+    Args:
+        views: partitions of the user types, each an array (n,) of groups 0..k-1.
+        shares: probabilities of the partitions, summing to one.
+        epsilon: the budget.
+        encoding: a name from ENCODINGS.
+
+    Guarantee:
+        epsilon-LDP: the partition is drawn without a look at the value, and the encoding is epsilon-LDP.
+
+    Raises:
+        ValueError: for an unknown encoding or shares that do not sum to one.
+    """
+    if encoding not in ENCODINGS:
+        raise ValueError(f"encoding is {encoding!r}; choose one of {', '.join(ENCODINGS)}.")
+    oracle = ENCODINGS[encoding]
+    drawn = (
+        Partition(view, oracle(int(view.max()) + 1, epsilon), float(share))
+        for view, share in zip(views, shares, strict=True)
+    )
+    return StratifiedProtocol(tuple(drawn))

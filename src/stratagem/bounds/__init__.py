@@ -17,11 +17,10 @@ from stratagem.bounds.exact import EXACT_LIMIT, RELAXED_LIMIT, exact, sdp
 from stratagem.bounds.formulas import closed, integer, noiseless, norms, safe, svd
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
-from stratagem.catalogue.coercion import WorkloadLike, workload_of
+from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, html_table
-from stratagem.math.attempt import attempted
-from stratagem.math.prior import check_prior
-from stratagem.math.privacy import check
+from stratagem.math.precision import attempted
+from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import Line, line
 from stratagem.workloads.norm import Norms

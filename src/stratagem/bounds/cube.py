@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import block_diag, hadamard
 from scipy.sparse import csc_matrix
 
-from stratagem.math.krawtchouk import krawtchouk
+from stratagem.math.transform import krawtchouk
 from stratagem.workloads.spectrum import Spectrum
 
 LIMIT = 64

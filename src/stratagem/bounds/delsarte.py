@@ -9,8 +9,8 @@ from functools import cached_property, reduce
 import numpy as np
 
 from stratagem.bounds.cube import cube
-from stratagem.math.barrier import maximise
-from stratagem.math.krawtchouk import krawtchouk
+from stratagem.math.interior_point import maximise
+from stratagem.math.transform import krawtchouk
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import COUNTED
 

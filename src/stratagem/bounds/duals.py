@@ -11,13 +11,11 @@ from scipy.optimize import minimize
 
 from stratagem.bounds.formulas import root_trace, safe, total_term, ulps
 from stratagem.math.answer_programme import programme
-from stratagem.math.attempt import attempted
-from stratagem.math.group import grouped
-from stratagem.math.linalg import centred_factor, low_rank_factor
-from stratagem.math.prior import uniform
-from stratagem.math.privacy import ratio
+from stratagem.math.linalg import centred_factor, grouped, low_rank_factor
+from stratagem.math.precision import attempted
+from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.difference import centred
+from stratagem.workloads.explicit import centred
 
 WIDEST = 300.0
 """Largest distance of two log gamma: an optimum is far narrower, and beyond it exp overflows."""

@@ -14,10 +14,9 @@ from scipy.linalg import cho_factor, cho_solve
 from stratagem.bounds.formulas import ULP, root_trace, safe, total_term, ulps
 from stratagem.bounds.proof import Proof, sets
 from stratagem.math.linalg import centred_factor, factor
-from stratagem.math.prior import uniform
-from stratagem.math.privacy import check
+from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.difference import centred
+from stratagem.workloads.explicit import centred
 
 BOUNDARY = 0.95
 """Share of the way to the boundary that one Newton step may go."""

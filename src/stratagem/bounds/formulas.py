@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import helmert
 
-from stratagem.math.prior import uniform
+from stratagem.math.privacy import uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.difference import centred
+from stratagem.workloads.explicit import centred
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics, subsets
 from stratagem.workloads.norm import Norms
 

@@ -14,10 +14,9 @@ from stratagem.bounds.exact import Centre, Start, solve
 from stratagem.bounds.formulas import total_term, ulps
 from stratagem.bounds.proof import AllPatterns, Proof
 from stratagem.math.linalg import centred_factor, squared_distances
-from stratagem.math.prior import uniform
-from stratagem.math.privacy import check
+from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.difference import centred
+from stratagem.workloads.explicit import centred
 
 FIRST, ADDED, KEPT = 300, 250, 800
 """Patterns to begin with, those that join for each of two proofs, and the most that are kept."""

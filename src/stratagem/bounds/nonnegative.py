@@ -17,8 +17,7 @@ from scipy.optimize import OptimizeResult, minimize
 from stratagem.bounds.generation import Generation, between, first_proof, single_proof
 from stratagem.bounds.proof import WHOLE, Proof, groups, listed_patterns, listed_size, masses
 from stratagem.math.precision import working_in
-from stratagem.math.prior import uniform
-from stratagem.math.privacy import check
+from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
 
 EDGE = 1e-9

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stratagem.bounds.formulas import ULP, root_trace, safe
-from stratagem.math.prior import uniform
+from stratagem.math.privacy import uniform
 
 WHOLE, LISTING = 20, 1 << 24
 """Largest domain of which all patterns are listed; on others, most products in x^T G x of all listed x."""

@@ -1,9 +1,13 @@
 """The catalogues of workloads and solvers: one short TOML file an entry."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from stratagem.catalogue.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Request, refuse_options
 from stratagem.io.toml import build, naming, nearest, read_table
@@ -150,3 +154,29 @@ def folder(kind: str) -> Path:
     package = Path(__file__).resolve().parents[1]
     installed = package / "_catalogue" / kind
     return installed if installed.is_dir() else package.parents[1] / kind
+
+
+WorkloadLike = Workload | str | Path | ArrayLike
+"""A workload, its name in the catalogue, the path of a .toml, .npy or .csv file, or queries as a matrix (p x n)."""
+
+
+def workload_of(given: WorkloadLike, domain: DomainLike | None = None) -> Workload:
+    """Return the workload itself, the one of a name or path as `load` reads it, or the one of a matrix.
+
+    `domain` is that of a name which fits any, or names the columns of a matrix.
+
+    >>> workload_of("prefix", 8).queries, workload_of([[1, 0], [1, 1]]).domain_size
+    (8, 2)
+
+    Raises:
+        ValueError: for a workload with a domain beside its own; and as `load` and `explicit`.
+    """
+    if isinstance(given, str | Path):
+        return load(given, domain=domain)
+    if not isinstance(given, Workload):
+        return explicit(given, domain)  # type: ignore[arg-type]
+    if domain is not None:
+        raise ValueError(
+            f"domain {domain} was given with a workload over domain {given.domain}: leave it out"
+        )
+    return given

@@ -19,7 +19,7 @@ from stratagem.workloads import (
     total,
     weighted,
 )
-from stratagem.workloads.moment import power_queries
+from stratagem.workloads.explicit import power_queries
 
 PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
     "identity": histogram,

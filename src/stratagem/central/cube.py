@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from math import comb, prod
 
 import numpy as np
 
-from stratagem.baselines.setting import NEEDED, Setting
-from stratagem.central.view import Attributes
-from stratagem.math.covering import covering_tables
+from stratagem.baselines.baseline import NEEDED, Setting
+from stratagem.baselines.table import table_cells
+from stratagem.math.block_design import covering_tables
+from stratagem.math.number import integer
+
+Attributes = tuple[int, ...]
+
+
+def tables(sizes: Sequence[int], views: Sequence[Attributes]) -> np.ndarray:
+    """Return the cells of the tables of attribute sets as queries (k x n), view by view, row-major in
+    ascending attributes.
+
+    Least squares on these queries is what PriView calls mutual consistency for views of equal size.
+
+    Reference:
+        Qardaji, Yang, Li, "PriView: practical differentially private release of marginals", SIGMOD 2014.
+    """
+    rows = [np.arange(prod(sizes[a] for a in view))[:, None] == table_cells(sizes, view) for view in views]
+    return np.vstack(rows).astype(np.int64)
+
+
+def haar(domain_size: int) -> np.ndarray:
+    """Return the total and the difference between the halves of every node of a binary tree (k x n).
+
+    Rows are not scaled: their entries are 0, 1 and -1, and a person changes one row a level and the total,
+    each by 1. A domain that is not a power of two is cut out of the next one; rows that are zero there are left out.
+
+    Reference:
+        Xiao, Wang, Gehrke, "Differential privacy via wavelet transforms", ICDE 2010 (Privelet).
+    """
+    size = 1 << (domain_size - 1).bit_length()
+    widths = [size >> level for level in range(size.bit_length() - 1)]
+    halves = [np.kron(np.eye(size // w), np.repeat([[1, -1]], w // 2, axis=1)) for w in widths]
+    K = np.vstack([np.ones((1, size)), *halves])[:, :domain_size].astype(np.int64)
+    return K[K.any(axis=1)]
+
+
+def parities(attributes: int, sets: Iterable[tuple[int, ...]]) -> np.ndarray:
+    """Return (-1)^(number of attributes of the set that are 1), a row a set, a column a cell of {0, 1}^d.
+
+    Reference:
+        Barak, Chaudhuri, Dwork, Kale, McSherry, Talwar, PODS 2007.
+    """
+    cells = np.arange(1 << attributes)
+    bits = (cells[:, None] >> np.arange(attributes)[::-1]) & 1
+    return np.array([1 - 2 * (bits[:, list(chosen)].sum(axis=1) % 2) for chosen in sets], dtype=np.int64)
+
 
 MOST = 10
 """Largest number of attributes, since a step examines all pairs of attribute sets."""
@@ -127,3 +172,63 @@ class _Cube:
         with np.errstate(divide="ignore"):
             shares = np.where(told[:, asked] > KNOWN, self.needed[asked] / told[:, asked], np.inf)
         return np.where(counts > 0, self.noise(np.maximum(counts, 1)) * shares.sum(axis=1), np.inf)
+
+
+def flat_error(attributes: int, order: int) -> float:
+    """Return 2^d: the squared error of a k-way table read from the noisy histogram, in units of Var Lap(1/epsilon).
+
+    All 2^k cells together, when one person is added or removed.
+
+    Raises:
+        ValueError: unless 0 <= order <= attributes.
+    """
+    d, _ = _checked(attributes, order)
+    return float(2**d)
+
+
+def direct_error(attributes: int, order: int) -> float:
+    """Return 2^k C(d, k)^2: the same error when each of the C(d, k) tables gets its own part of the budget.
+
+    Raises:
+        ValueError: unless 0 <= order <= attributes.
+    """
+    d, k = _checked(attributes, order)
+    return float(2**k * comb(d, k) ** 2)
+
+
+def fourier_error(attributes: int, order: int) -> float:
+    """Return c^2, c = sum_(j <= k) C(d, j): the same error when the c parities of at most k attributes are measured.
+
+    A table is 2^-k times a Hadamard matrix of 2^k parities, which keeps the sum of their variances c^2.
+
+    Raises:
+        ValueError: unless 0 <= order <= attributes.
+
+    Reference:
+        Barak et al., PODS 2007; not "similar to the direct method", as is sometimes said, but about 2^k better.
+    """
+    d, k = _checked(attributes, order)
+    return float(sum(comb(d, j) for j in range(k + 1)) ** 2)
+
+
+def view_error(attributes: int, size: int, views: int) -> float:
+    """Return w 2^l d (d - 1)/(l (l - 1)): the same error of a pair read from w views of l attributes each.
+
+    A pair lies in w l (l - 1)/(d (d - 1)) views on average, whose tables of it are averaged; that is exact if
+    every pair lies in equally many. Least squares are never worse then: they use overlaps in one attribute too.
+
+    Raises:
+        ValueError: unless 2 <= size <= attributes and there is a view.
+
+    Reference:
+        Qardaji, Yang, Li, "PriView", SIGMOD 2014.
+    """
+    d, _ = _checked(attributes, 0)
+    held = integer(size, "the size of the views", 2, d, "give the attributes of a view")
+    w = integer(views, "the number of views", 1, 2**40, "give the views that share the budget")
+    return w * 2.0**held * d * (d - 1) / (held * (held - 1))
+
+
+def _checked(attributes: int, order: int) -> tuple[int, int]:
+    d = integer(attributes, "the number of attributes", 0, 500, "give the binary attributes")
+    return d, integer(order, "the order", 0, d, "give the attributes of a table")

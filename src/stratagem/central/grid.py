@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.tree import level_widths
-from stratagem.central.tree import Tree, check_queries
+from stratagem.central.hierarchy import Tree, check_queries
 from stratagem.math.number import integer
 
 

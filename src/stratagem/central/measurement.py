@@ -4,13 +4,51 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import final
+from dataclasses import dataclass
+from typing import Literal, final, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
 
-from stratagem.central.neighbour import Neighbours
 from stratagem.math.linalg import OUTSIDE, PseudoInverse, RegularInverse, inverse, inverse_trace
+from stratagem.math.privacy import gaussian_epsilon, gaussian_noise
 from stratagem.workloads import Workload
+
+Neighbours = Literal["add-remove", "replace"]
+"""Neighbour relation: "add-remove" is one person more or less, "replace" one person with another value."""
+EQUAL = 1 - 1e-14
+"""Fraction of the sum of the two greatest lengths from which a distance counts as equal to that sum, up to rounding."""
+
+
+def check(neighbours: str) -> Neighbours:
+    """Return the neighbour relation unchanged if it is known.
+
+    Raises:
+        ValueError: for any other than "add-remove" and "replace".
+    """
+    for relation in get_args(Neighbours):
+        if neighbours == relation:
+            return relation
+    raise ValueError(f"neighbours is {neighbours!r}; choose one of {', '.join(get_args(Neighbours))}.")
+
+
+def sensitivity(A: np.ndarray, neighbours: Neighbours, norm: Literal[1, 2]) -> float:
+    """Return max ||A x - A x'|| over neighbouring data x, x' for queries A (k x n).
+
+    Adding or removing a person of type u moves A x by the column A_u; replacing u by v moves it by A_u - A_v,
+    as far as 2 on the histogram in the L1 norm, so that this relation protects more.
+    """
+    lengths = np.linalg.norm(A, ord=norm, axis=0)
+    if check(neighbours) == "add-remove":
+        return float(lengths.max())
+    longest = lengths.argmax()
+    largest = float(np.linalg.norm(A - A[:, [longest]], ord=norm, axis=0).max())
+    if largest >= np.sort(lengths)[-2:].sum() * EQUAL:
+        return largest
+    metric = "cityblock" if norm == 1 else "euclidean"
+    return float(pdist(A.T, metric).max(initial=0.0))
+
 
 BLOCK = 1 << 24
 """Largest number of entries of a temporary array."""
@@ -95,3 +133,51 @@ def _squares(workload: Workload, X: np.ndarray) -> np.ndarray:
     for first in range(0, X.shape[1], step):
         squares += np.square(workload.answer(X[:, first : first + step])).sum(axis=1)
     return squares
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianMeasurement(Measurement):
+    """Normal noise of one standard deviation on every query: a formula to compare with, without a release.
+
+    Guarantee:
+        (epsilon, delta)-differential privacy in real arithmetic, with the exact epsilon for the given delta.
+
+    Reference:
+        Balle, Wang, "Improving the Gaussian mechanism for differential privacy", ICML 2018, theorem 8.
+    """
+
+    queries: np.ndarray
+    sigma: float
+    delta_given: float
+    neighbours: Neighbours
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Variances of the answers, sigma^2 for each, of shape (k,)."""
+        return np.full(len(self.queries), self.sigma**2)
+
+    @property
+    def epsilon(self) -> float:
+        """Smallest epsilon for the given delta."""
+        noise = self.sigma / sensitivity(self.queries, self.neighbours, 2)
+        return gaussian_epsilon(noise, self.delta)
+
+    @property
+    def delta(self) -> float:
+        """The delta that was given."""
+        return self.delta_given
+
+
+def measure_gaussian(
+    queries: ArrayLike, epsilon: float, delta: float, neighbours: Neighbours
+) -> GaussianMeasurement:
+    """Answer queries A (k x n) with normal noise that spends (epsilon, delta).
+
+    Raises:
+        ValueError: for queries that tell no neighbours apart, and as `gaussian_noise`.
+    """
+    A = np.asarray(queries, dtype=float)
+    distance = sensitivity(A, neighbours, 2)
+    if not 0 < distance < math.inf:
+        raise ValueError("The queries tell no neighbours apart, or are not finite: add one that does.")
+    return GaussianMeasurement(A, gaussian_noise(epsilon, delta) * distance, delta, neighbours)

@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.central.measurement import Measurement
-from stratagem.central.neighbour import Neighbours, sensitivity
-from stratagem.counts.noise import Source, TwoSided
+from stratagem.central.measurement import Measurement, Neighbours, sensitivity
+from stratagem.counts.sampling import Source, TwoSided
 from stratagem.math import privacy
-from stratagem.strategies.user_type import check_counts
+from stratagem.strategies.strategy import check_counts
 
 SAFE = 1 - 1e-13
 """Fraction of the budget that is spent, so that rounding of the rates never exceeds it."""

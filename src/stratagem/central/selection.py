@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.central.pure import SAFE, safe_ratio
-from stratagem.counts.noise import PRECISION, Source, below
+from stratagem.counts.sampling import PRECISION, Source, below
 from stratagem.math import privacy
 from stratagem.math.number import integer
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.central.neighbour import Neighbours, check
+from stratagem.central.measurement import Neighbours, check
 from stratagem.central.pure import SAFE, geometric_noise
-from stratagem.counts.noise import Source
+from stratagem.counts.sampling import Source
 from stratagem.math import privacy
 from stratagem.math.number import real
-from stratagem.strategies.user_type import check_counts
+from stratagem.strategies.strategy import check_counts
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from stratagem.cli import (
     tune,
 )
 from stratagem.cli.interruption import ended, interrupted, interruptions
-from stratagem.cli.output import check_streams, fail, flush, lost, write
-from stratagem.cli.translation import translated
+from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
 INTERRUPTED = 130
 
@@ -139,9 +138,9 @@ def _run(arguments: list[str]) -> None:
 
 def _sentence(error: ValueError) -> str:
     """Return what an error says, with the options that help in place of the library's arguments."""
-    from stratagem.collection.policy import InvalidValuesError
+    from stratagem.collection.binning import InvalidValuesError
     from stratagem.collection.report_table import AnonymousReportsError
-    from stratagem.io.bare import BareMatrixError
+    from stratagem.io.literal import BareMatrixError
 
     match error:
         case AnonymousReportsError():

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.counting import collected, streamed, summary
+from stratagem.cli.interruption import note, progress
 from stratagem.cli.option import BUNDLE, FORCE, JSON, check_free
 from stratagem.cli.output import write, write_json
-from stratagem.cli.progress import note, progress
 
 if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
@@ -70,7 +70,7 @@ def aggregate(
     named by its identifier; where there are no others, nothing is written.
     """
     from stratagem.collection.report_table import check_anonymous
-    from stratagem.collection.tally_file import tally_data
+    from stratagem.collection.tally import tally_data
     from stratagem.io.target import check_target, written_atomically
     from stratagem.mechanism.mechanism import load_mechanism
 
@@ -99,7 +99,7 @@ def aggregate(
 
 def _earlier(out: Path | None, mechanism: Mechanism) -> bool:
     """Return whether a file holds counts of the same mechanism."""
-    from stratagem.collection.tally_file import read_tally
+    from stratagem.collection.tally import read_tally
 
     try:
         return out is not None and bool(read_tally(out, mechanism.form))

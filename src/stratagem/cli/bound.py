@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stratagem.cli.interruption import note, progress
 from stratagem.cli.option import (
     DOMAIN,
     FORCE,
@@ -22,8 +23,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_json, write_table
-from stratagem.cli.over import OVER, read_over
-from stratagem.cli.progress import note, progress
+from stratagem.cli.request import OVER, read_over
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,7 +165,7 @@ def _check(path: Path, *, json: bool) -> None:
 
 
 def _write_bounds(bounds: Bounds) -> None:
-    from stratagem.catalogue.meaning import SCOPE
+    from stratagem.catalogue.bibliography import SCOPE
 
     for name, value in bounds.known().items():
         write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")

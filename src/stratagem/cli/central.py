@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from stratagem.cli.interruption import progress
 from stratagem.cli.option import DOMAIN, EPSILON, JSON, ORDER, WIDTH, WORKLOAD, read_workload
 from stratagem.cli.output import write, write_json, write_table
-from stratagem.cli.progress import progress
 
 
 def central(
@@ -28,7 +28,7 @@ def central(
     """Set the mechanisms of a trusted curator side by side, each tuned for a workload."""
     from stratagem.central import compare
     from stratagem.central.comparison import HEADINGS
-    from stratagem.central.neighbour import check
+    from stratagem.central.measurement import check
 
     relation = check(neighbours)
     asked = read_workload(workload, domain, order, width)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.bound import bounds_data
-from stratagem.cli.interruption import keeping
+from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.layout import stated_options
 from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot
 from stratagem.cli.output import write, write_json, write_table
-from stratagem.cli.over import OVER, read_over
-from stratagem.cli.progress import note, progress
-from stratagem.cli.request import Request, requesting
+from stratagem.cli.request import OVER, Request, read_over, requesting
 
 if TYPE_CHECKING:
     from stratagem.solvers import Callback

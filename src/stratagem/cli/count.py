@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stratagem.cli.interruption import progress
 from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot, read_row
 from stratagem.cli.output import fail, write, write_json, write_table
-from stratagem.cli.progress import progress
 
 if TYPE_CHECKING:
     import numpy as np

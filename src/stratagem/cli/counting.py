@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from stratagem.collection.collection import Collection
-    from stratagem.collection.taken import Taken
+    from stratagem.collection.inbox import Taken
     from stratagem.collection.tally import Tally
     from stratagem.mechanism.mechanism import Mechanism
 

@@ -106,7 +106,7 @@ def estimate(
 
 def _check_files(out: Path | None, plot: Path | None, *, force: bool) -> None:
     """Refuse files that could not be written or exist, before the work."""
-    from stratagem.estimation.answer_file import SUFFIXES
+    from stratagem.estimation.estimate import SUFFIXES
     from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
@@ -140,7 +140,7 @@ def _advice(found: Estimate) -> str:
 
 
 def _read(mechanism: Mechanism, counts: str) -> Tally:
-    from stratagem.collection.tally_file import parse_tally, read_tally
+    from stratagem.collection.tally import parse_tally, read_tally
 
     if counts == "-":
         return parse_tally(sys.stdin.buffer.read(), mechanism.form, "the input")
@@ -164,7 +164,7 @@ def _row(answer: Answer) -> tuple[str, ...]:
 def _data(
     mechanism: Mechanism, name: str, found: Estimate, answers: list[Answer], quantiles: dict[str, Quantile]
 ) -> dict:
-    from stratagem.estimation.answer_file import answers_data
+    from stratagem.estimation.estimate import answers_data
 
     head = {
         "workload": name,

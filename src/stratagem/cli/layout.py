@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from stratagem.cli.source import Values, assigned, read_labels, read_units, refuse_both
 
 if TYPE_CHECKING:
-    from stratagem.collection.binning import Labels
+    from stratagem.collection.binning import Labels, Policy
     from stratagem.collection.edges import Edges
-    from stratagem.collection.policy import Policy
     from stratagem.workloads import Domain
 
 ALONE = "value"
@@ -45,10 +44,9 @@ def derive(
         ValueError: for edges or labels that are none, a repeated attribute, or a column whose values are
             neither stated nor few.
     """
-    from stratagem.collection.binning import Labels
-    from stratagem.collection.column import found_values
+    from stratagem.collection.binning import Labels, Policy
+    from stratagem.collection.data import found_values
     from stratagem.collection.edges import Edges
-    from stratagem.collection.policy import Policy
     from stratagem.workloads import Domain
 
     sources = assigned((), [_named_column(text) for text in columns or []], "--column")
@@ -82,7 +80,7 @@ def named_columns(columns: list[str] | None) -> list[str]:
 def stated_options(layout: Layout) -> list[str]:
     """Return the options that state what was found, an option and its value each."""
     from stratagem.collection.binning import Labels
-    from stratagem.workloads.attribute import OTHER
+    from stratagem.workloads.domain import OTHER
 
     edges, labels = layout.values["edges"], layout.values["labels"]
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.compare import write_comparison
-from stratagem.cli.interruption import interrupted, keeping
+from stratagem.cli.interruption import interrupted, keeping, note, progress
 from stratagem.cli.option import FORCE, JSON, check_free
 from stratagem.cli.output import read_count, write, write_json
-from stratagem.cli.progress import note, progress
 from stratagem.cli.request import Request, requesting
 from stratagem.cli.source import check_values_kept
 

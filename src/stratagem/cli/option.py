@@ -148,7 +148,7 @@ def read_prior(path: Path | None, workload: Workload) -> np.ndarray | None:
         ValueError: for a file that holds no prior over the user types of the workload.
     """
     from stratagem.io.toml import naming
-    from stratagem.math.prior import check_prior
+    from stratagem.math.privacy import check_prior
 
     if path is None:
         return None

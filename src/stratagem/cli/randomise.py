@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from stratagem.cli.interruption import note, progress
 from stratagem.cli.option import BUNDLE, CLIP, COLUMN, DATA, FORCE, INVALID, MISSING, check_free
 from stratagem.cli.output import lost
-from stratagem.cli.progress import note, progress
 from stratagem.mechanism.client import CEILING, accepted
 
 if TYPE_CHECKING:
-    from stratagem.collection.policy import Policy
+    from stratagem.collection.binning import Policy
     from stratagem.mechanism.mechanism import Mechanism
 
 LONGEST = 1 << 24
@@ -75,8 +75,8 @@ def randomise(
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, target: TextIO) -> None:
     """Randomise the rows of a file."""
     from stratagem.cli.source import read_sources
+    from stratagem.collection.binning import listed
     from stratagem.collection.data import stream
-    from stratagem.collection.policy import listed
 
     client, outside, others, sent = mechanism.client, Counter(), Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)

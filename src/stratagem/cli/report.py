@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stratagem.cli.interruption import keeping
+from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.optimise import marked
 from stratagem.cli.option import FORCE, check_free
 from stratagem.cli.output import write
-from stratagem.cli.over import read_budgets
-from stratagem.cli.progress import note, progress
-from stratagem.cli.request import Request, Saved, requesting_or_saved
+from stratagem.cli.request import Request, Saved, read_budgets, requesting_or_saved
 
 if TYPE_CHECKING:
     from stratagem.report.content import Provenance
@@ -73,7 +71,7 @@ def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapp
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.report.content import Provenance
-    from stratagem.report.report import report_saved
+    from stratagem.report.page import report_saved
 
     saved = read_saved(asked.file)
     python = ""
@@ -89,8 +87,7 @@ def _write_found(
     out: Path, request: Request, budgets: list[float] | None, own: Mapping[str, Any], *, quick: bool
 ) -> None:
     from stratagem.mechanism.attribute import described_attributes
-    from stratagem.report.budget_sweep import along
-    from stratagem.report.content import ReportContent
+    from stratagem.report.content import ReportContent, along
     from stratagem.report.page import write_page
     from stratagem.study.optimisation import optimise
 

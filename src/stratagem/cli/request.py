@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from stratagem.cli.option import (
     CLIP,
@@ -38,7 +40,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.source import Values, read_policy, read_sources, read_values
-from stratagem.io.bare import refuse_bare
+from stratagem.io.literal import refuse_bare
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,7 +186,7 @@ def _request(
     from stratagem.collection.data import read
     from stratagem.math.privacy import check
     from stratagem.solvers.objective import named_objective
-    from stratagem.study.preset import solver_of
+    from stratagem.study.contents import solver_of
 
     check(epsilon)
     if (data is None) != (not column):
@@ -213,3 +215,55 @@ def _request(
 
 
 DEFAULTS = {name: one.default for name, one in inspect.signature(_request).parameters.items()}
+
+
+AXES = ("epsilon", "domain")
+OVER = Annotated[
+    str | None,
+    typer.Option(
+        help="epsilon=0.5,1,2 or domain=16,32,64: once for each, in place of the one given.",
+        show_default=False,
+    ),
+]
+
+
+def read_over(
+    over: str, workload: Workload, epsilon: float, elsewhere: Callable[[str], Workload]
+) -> tuple[Workload | list[Workload], float | list[float]]:
+    """Return the workload and budget of a command, one of them replaced by the several that --over names.
+
+    `elsewhere` reads a domain and returns the same queries there.
+
+    Raises:
+        ValueError: for what is no axis with places on it.
+    """
+    axis, _, places = over.partition("=")
+    if axis not in AXES or not places or "=" in places:
+        raise ValueError(
+            f"--over {over} was given, but it is epsilon=0.5,1,2 or domain=16,32,64 (or 2^4,2^5,2^6, no names): "
+            "write one of these"
+        )
+    if axis == "epsilon":
+        return workload, [_number(text) for text in places.split(",")]
+    return [elsewhere(text) for text in places.split(",")], epsilon
+
+
+def read_budgets(over: str) -> list[float]:
+    """Return the budgets that --over names, for a command that goes along budgets alone.
+
+    Raises:
+        ValueError: for another axis, or what is no number.
+    """
+    axis, _, places = over.partition("=")
+    if axis != "epsilon" or not places:
+        raise ValueError(
+            f"--over {over} was given, but a report goes along budgets: write --over epsilon=0.5,1,2"
+        )
+    return [_number(text) for text in places.split(",")]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--over names the epsilon {text!r}, which is no number: write 0.5") from None

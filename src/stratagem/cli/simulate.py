@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stratagem.cli.interruption import progress
 from stratagem.cli.option import CLIP, EDGES, INVALID, JSON, LABELS, MISSING, STRATEGY_FILE
 from stratagem.cli.output import write, write_json, write_table
-from stratagem.cli.progress import progress
 from stratagem.cli.source import Values, read_policy, read_sources, read_values
 from stratagem.io.screen import visible
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stratagem.estimation.simulation import Simulation
     from stratagem.mechanism.export.strategy_file import StoredStrategy
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.workloads.attribute import Attribute
+    from stratagem.workloads.domain import Attribute
 
 
 def simulate(

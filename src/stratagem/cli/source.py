@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from stratagem.collection.binning import Binning, Labels
+    from stratagem.collection.binning import Binning, InvalidValuesError, Labels, Policy
     from stratagem.collection.data import Source
-    from stratagem.collection.policy import InvalidValuesError, Policy
     from stratagem.workloads import Domain
 
 
@@ -109,7 +108,7 @@ def read_policy(data: Path | None, invalid: str, missing: list[str] | None, clip
     Raises:
         ValueError: for an unknown word, or a policy without a file.
     """
-    from stratagem.collection.policy import Policy
+    from stratagem.collection.binning import Policy
 
     policy = Policy(invalid=invalid, missing=tuple(missing or ()), clip=clip)
     if data is None and policy != Policy():

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stratagem.cli.interruption import progress
 from stratagem.cli.optimise import OUT, check_out, data, save
 from stratagem.cli.option import (
     DOMAIN,
@@ -24,7 +25,6 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_json
-from stratagem.cli.progress import progress
 from stratagem.cli.source import check_values_kept, read_values
 
 

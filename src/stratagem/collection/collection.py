@@ -8,22 +8,74 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from stratagem.collection import report_file, report_table, state
-from stratagem.collection.inbox import Skipped, find
+from stratagem.collection import report_file, report_table
+from stratagem.collection.inbox import Contested, Skipped, Taken, find
 from stratagem.collection.report_file import Content
 from stratagem.collection.report_table import REFUSE, check_anonymous
 from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
-from stratagem.collection.taken import Contested, Taken
 from stratagem.collection.tally import Tally
 from stratagem.io.literal import first_line
-from stratagem.io.scratch import ScratchFolder
-from stratagem.io.target import check_target
+from stratagem.io.target import ScratchFolder, check_target
 from stratagem.io.toml import naming
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
+
+KIND, VERSION = "stratagem reports", 2
+FILES = "CREATE TABLE files (number INTEGER, path VARCHAR, sha256 VARCHAR, rows BIGINT, size BIGINT)"
+"""Table of the files taken, numbered in that order; `size` in bytes is null for files with ids."""
+TABLES = f"""
+    CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT);
+    {FILES};
+    CREATE TABLE reports (file INTEGER, id UUID, output BIGINT, reason VARCHAR);
+"""
+UPGRADES = {
+    1: f"""
+        ALTER TABLE files RENAME TO files_of_version_1;
+        {FILES};
+        INSERT INTO files SELECT number, path, sha256, rows, NULL FROM files_of_version_1;
+        DROP TABLE files_of_version_1;
+        UPDATE about SET version = {VERSION};
+    """,
+}
+"""Statements that upgrade the tables of an earlier version; version 1 took each content only once."""
+
+
+class Execute(Protocol):
+    """A function that runs SQL statements and returns the rows of the last one."""
+
+    def __call__(self, statement: str, *values: object) -> list[tuple]:
+        """Run the statements with these values, and return the rows of the last one."""
+        ...
+
+
+def prepare(execute: Execute, path: Path, form: ReportFormat) -> None:
+    """Make the tables in an empty file, or check those in it and bring them up to date.
+
+    Raises:
+        ValueError: for a file with other tables, of a later version, or of another mechanism.
+    """
+    known = execute("SELECT list(table_name) FROM duckdb_tables()")[0][0]
+    if not known:
+        execute(TABLES)
+        execute("INSERT INTO about VALUES (?, ?, ?, ?)", KIND, VERSION, form.identifier, form.outputs)
+        return
+    kind, version = (
+        next(iter(execute("SELECT kind, version FROM about")), ("", 0)) if "about" in known else ("", 0)
+    )
+    if kind != KIND or version not in {*UPGRADES, VERSION}:
+        raise ValueError(f"{path} is no collection of version {VERSION} or before: name another file")
+    identifier, outputs = execute("SELECT mechanism, outputs FROM about")[0]
+    if (identifier, outputs) != (form.identifier, form.outputs):
+        raise ValueError(
+            f"{path} collects reports of mechanism {identifier[:16]} with {outputs} outputs, but was opened "
+            f"for {form.mechanism} with {form.outputs}: name another file"
+        )
+    if version in UPGRADES:
+        execute(UPGRADES[version])
+
 
 PASS = 1 << 24
 """Number of ids that are compared at a time: with twice as many the hash table would outgrow MEMORY."""
@@ -151,7 +203,7 @@ class Collection:
                 for spilled in Path(f"{self.path}.tmp").glob("duckdb_temp_*"):  # of a run that was killed
                     spilled.unlink(missing_ok=True)
                 with self._transaction():
-                    state.prepare(self._sql, self.path, self.form)
+                    prepare(self._sql, self.path, self.form)
                     self._sql("CREATE TEMP VIEW placed AS SELECT *, rowid AS place FROM reports")
             except BaseException:
                 self._ibis.disconnect()

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.counts.closed import Geometric
 from stratagem.counts.mechanism import MATRIX, CountMechanism, whole_counts
-from stratagem.estimation.interval import check_confidence, standard_errors_each_side
+from stratagem.estimation.answer import check_confidence, standard_errors_each_side
 
 About = Literal["groups", "population"]
 SINGULAR = 1e-10

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stratagem.counts.inequality import Inequalities, least_majorant
+from stratagem.counts.property import Inequalities, least_majorant
 
 BITS = 80
 """Number of bits: the whole numbers of a column sum to about 2^80 before the repair."""

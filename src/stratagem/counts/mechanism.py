@@ -15,9 +15,8 @@ import numpy as np
 from stratagem.counts.decay import log_decay
 from stratagem.counts.exact import Whole
 from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
-from stratagem.counts.noise import Source
 from stratagem.counts.property import Property
-from stratagem.counts.sampling import Sampler, pseudo_random
+from stratagem.counts.sampling import Sampler, Source, pseudo_random
 from stratagem.io.presentation import show
 from stratagem.math.number import integer
 

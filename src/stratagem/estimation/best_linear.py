@@ -11,7 +11,7 @@ from stratagem.accuracy import check_domain, check_support, spread
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.reconstruction import impossible_report, whole_counts
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
-from stratagem.math.prior import check_prior, uniform
+from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload

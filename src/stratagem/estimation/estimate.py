@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.estimation.answer import Answer, Quantile
+from stratagem.estimation.answer import (
+    Answer,
+    Quantile,
+    quantile_index,
+    quantile_range,
+    standard_errors_each_side,
+)
 from stratagem.estimation.impossibility import Impossible, impossible
-from stratagem.estimation.interval import quantile_index, quantile_range, standard_errors_each_side
 from stratagem.estimation.postprocessing import METHODS, Method
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.io.presentation import show
 from stratagem.io.screen import ROWS, brief, html_table
+from stratagem.io.target import check_target, write_parquet, written_atomically
 from stratagem.math.number import integer, real
-from stratagem.workloads import Workload, histogram, prefix
-from stratagem.workloads.along import along
-from stratagem.workloads.attribute import Attribute
+from stratagem.workloads import Workload, along, histogram, prefix
+from stratagem.workloads.domain import Attribute
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
@@ -265,8 +273,6 @@ class Estimate:
             ValueError: for another suffix, a path that cannot be written, a file that exists, unless `overwrite`, or
                 a number that is no query's.
         """
-        from stratagem.estimation.answer_file import save
-
         return save(path, self.table(queries), self.details, self.naming, overwrite=overwrite)
 
     def plot(
@@ -287,3 +293,69 @@ class Estimate:
         """The half-widths (p,) of the intervals; answers without error take no share of the confidence."""
         uncertain = int(np.count_nonzero(self.standard_errors)) if self.simultaneous else 1
         return standard_errors_each_side(self.confidence, uncertain) * self.standard_errors
+
+
+Details = Mapping[str, Any]
+"""Users, method, bias and confidence of an estimate (see `Estimate.details`)."""
+
+
+def save(
+    path: str | Path, answers: Sequence[Answer], details: Details, naming: Naming, *, overwrite: bool = False
+) -> Path:
+    """Write answers of an estimate; the file appears complete or not at all.
+
+    The .csv and the .parquet have the columns of `Answer`, then `confidence` and `simultaneous`; the .json holds
+    `answers_data`.
+
+    Raises:
+        ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
+    """
+    target = check_target(path, SUFFIXES, overwrite=overwrite)
+    with written_atomically(target) as file:
+        WRITERS[target.suffix.lower()](file, answers, details, naming)
+    return target
+
+
+def answers_data(answers: Sequence[Answer], details: Details, naming: Naming) -> dict[str, Any]:
+    """Return answers of an estimate as JSON values, together with `Estimate.details`.
+
+    Each answer has a key `where`: the condition of its query on each attribute, in the units of the attribute.
+    """
+    return {**details, "answers": [one._asdict() | {"where": naming.where(one.query)} for one in answers]}
+
+
+def _columns(answers: Sequence[Answer], details: Details) -> dict[str, Sequence[Any]]:
+    """Return the columns of a table by name."""
+    columns: dict[str, Sequence[Any]] = dict(zip(Answer._fields, zip(*answers, strict=True), strict=True))
+    return columns | {
+        "confidence": [details["confidence"]] * len(answers),
+        "simultaneous": [details["simultaneous"]] * len(answers),
+    }
+
+
+def _write_csv(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
+    columns = _columns(answers, details)
+    with io.TextIOWrapper(file, "utf-8", newline="", write_through=True) as page:
+        writer = csv.writer(page, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _write_json(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
+    file.write(
+        (json.dumps(answers_data(answers, details, naming), indent=1, allow_nan=False) + "\n").encode()
+    )
+
+
+def _write_parquet(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
+    columns = {name: np.array(values) for name, values in _columns(answers, details).items()}
+    columns["label"] = columns["label"].astype(object)
+    write_parquet(file, columns)
+
+
+WRITERS: dict[str, Callable[[BinaryIO, Sequence[Answer], Details, Naming], None]] = {
+    ".csv": _write_csv,
+    ".json": _write_json,
+    ".parquet": _write_parquet,
+}
+SUFFIXES = tuple(WRITERS)

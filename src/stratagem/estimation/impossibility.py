@@ -14,12 +14,11 @@ from stratagem.estimation.reconstruction import Reconstruction
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.identity import Identity
+from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import Product
 from stratagem.workloads.stack import Stack
-from stratagem.workloads.total import Total
 from stratagem.workloads.weighted import Weighted
 
 ROUNDING = 1e-9

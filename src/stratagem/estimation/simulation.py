@@ -15,11 +15,11 @@ from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.math.linalg import factor
 from stratagem.math.number import user_counts
-from stratagem.math.prior import check_prior
+from stratagem.math.privacy import check_prior
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
-from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.domain import Attribute
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:

@@ -1,8 +1,14 @@
-"""The privacy budget: what an epsilon may be, and the ratio of probabilities that it allows."""
+"""The privacy budget and priors (how common the user types are believed to be), checked where they enter."""
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stratagem.math import privacy
+from stratagem.math.number import count_text, real
 
 MINIMUM, MAXIMUM = 1e-6, 300.0
 """Smallest and largest epsilon. Below the smallest, rounding outweighs exp(epsilon) - 1; above the largest,
@@ -45,3 +51,108 @@ def probability(odds: float) -> float:
     while p / (1 - p) > odds:
         p = math.nextafter(p, 0)
     return p
+
+
+def uniform(n: int) -> np.ndarray:
+    """Return the uniform prior 1/n, an array of shape (n,), which the average case uses."""
+    return np.full(n, 1 / n)
+
+
+def check_prior(prior: ArrayLike | None, n: int) -> np.ndarray:
+    """Return a prior p (n,), nonnegative with sum 1, from counts or probabilities; None is the uniform one.
+
+    p_u is the share of users expected to have type u. It decides only where accuracy is spent: privacy and
+    unbiasedness hold for every user and every data vector. A type of prior zero may still occur.
+
+    Raises:
+        ValueError: unless it holds n finite, nonnegative numbers, not all of them zero.
+
+    Example:
+        >>> check_prior([3, 1, 0, 0], 4).tolist()
+        [0.75, 0.25, 0.0, 0.0]
+    """
+    if prior is None:
+        return uniform(n)
+    try:
+        given = np.asarray(prior)
+    except ValueError:
+        given = np.array(None)
+    if given.dtype.kind not in "biuf" or given.shape != (n,):
+        raise ValueError(
+            f"the prior was given as {given.dtype} of shape {given.shape}, but must hold {count_text(n)} numbers: "
+            "give one count or probability for each user type"
+        )
+    p = given.astype(float)
+    if not np.isfinite(p).all() or (p < 0).any() or not p.any():
+        raise ValueError(
+            "the prior must hold finite numbers of at least zero, not all of them zero: give counts or "
+            "probabilities"
+        )
+    p = p / p.max()
+    return p / p.sum()
+
+
+SAFE = 1 + 1e-9
+"""Factor on sigma that makes good the rounding of the calibration."""
+
+
+def gaussian_delta(epsilon: float, noise: float) -> float:
+    """Return the least delta of normal noise of `noise` = sigma/Delta times the sensitivity.
+
+    Phi(1/(2 s) - epsilon s) - e^epsilon Phi(-1/(2 s) - epsilon s), s = sigma/Delta, as a product that keeps its
+    digits where delta is tiny.
+
+    Reference:
+        Balle, Wang, "Improving the Gaussian mechanism for differential privacy", ICML 2018, Theorem 8.
+    """
+    from scipy.special import log_ndtr
+
+    near = float(log_ndtr(0.5 / noise - epsilon * noise))
+    far = epsilon + float(log_ndtr(-0.5 / noise - epsilon * noise))
+    return math.exp(near) * -math.expm1(min(0.0, far - near))
+
+
+def gaussian_epsilon(noise: float, delta: float) -> float:
+    """Return the least epsilon that goes with delta for normal noise of sigma/Delta times the sensitivity."""
+    from scipy.optimize import root_scalar
+
+    if gaussian_delta(0.0, noise) <= delta:
+        return 0.0
+    high = 1.0
+    while gaussian_delta(high, noise) > delta:
+        high *= 2
+    found = root_scalar(
+        lambda epsilon: gaussian_delta(epsilon, noise) - delta, bracket=(0.0, high), xtol=1e-18, rtol=1e-14
+    )
+    return float(found.root)
+
+
+def gaussian_noise(epsilon: float, delta: float) -> float:
+    """Return the least sigma/Delta that is (epsilon, delta)-differentially private.
+
+    Raises:
+        ValueError: unless epsilon is a budget and 0 < delta < 1.
+    """
+    from scipy.optimize import root_scalar
+
+    epsilon = privacy.check(epsilon)
+    check_delta(delta)
+    low, high = 1.0, 1.0
+    while gaussian_delta(epsilon, low) <= delta:
+        low /= 2
+    while gaussian_delta(epsilon, high) > delta:
+        high *= 2
+    if low == high:
+        return high
+    found = root_scalar(lambda noise: gaussian_delta(epsilon, noise) - delta, bracket=(low, high), rtol=1e-14)
+    return float(found.root) * SAFE
+
+
+def check_delta(delta: float) -> None:
+    """Refuse what is no probability between 0 and 1.
+
+    Raises:
+        ValueError: unless 0 < delta < 1.
+    """
+    if not 0 < real(delta) < 1:
+        raise ValueError(f"delta is {delta!r}; give a probability between 0 and 1, for example 1e-6.")

@@ -7,11 +7,10 @@ from datetime import date, time
 from typing import Any
 
 from stratagem.collection.binning import Binning, Codes, Labels
-from stratagem.collection.edges import Edges
-from stratagem.collection.moment import kind_of, shortest
+from stratagem.collection.edges import Edges, kind_of, shortest
 from stratagem.mechanism.client import reader
 from stratagem.workloads import Domain
-from stratagem.workloads.attribute import OTHER, Attribute
+from stratagem.workloads.domain import OTHER, Attribute
 
 
 def described(

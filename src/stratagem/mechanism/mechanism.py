@@ -20,13 +20,12 @@ from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import Counts
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
-from stratagem.io.bare import refuse_bare
+from stratagem.io.literal import refuse_bare
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import count_text
-from stratagem.math.prior import check_prior
-from stratagem.math.privacy import check
+from stratagem.math.privacy import check, check_prior
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.client import (
     FORMAT,
@@ -37,13 +36,22 @@ from stratagem.mechanism.client import (
     fingerprint,
     read,
 )
-from stratagem.mechanism.part import SEARCH, prior_of, utility_of, workload_of
 from stratagem.mechanism.rounding import budget, nearest_table
-from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, encode
+from stratagem.mechanism.table import (
+    SEARCH,
+    ColumnTable,
+    Exact,
+    Table,
+    TwoLevelTable,
+    encode,
+    prior_of,
+    utility_of,
+    workload_of,
+)
 from stratagem.mechanism.translates import TranslatesTable
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Domain, Workload
-from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.domain import Attribute
 from stratagem.workloads.serial import to_data
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCAL
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
 from stratagem.mechanism.translates import TranslatesTable
 from stratagem.strategies import MatrixStrategy, TranslationStrategy, TwoLevelStrategy
-from stratagem.strategies.levels import two_levels
-from stratagem.strategies.two_level import pack
+from stratagem.strategies.two_level import pack, two_levels
 from stratagem.workloads import Workload
 
 LARGEST = 1 << 25

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stratagem.catalogue.meaning import MEANINGS, SCOPE
+from stratagem.catalogue.bibliography import MEANINGS, SCOPE
 from stratagem.io.markup import Markup, details, element, joined, table
 from stratagem.math.number import number_text, users_text
 from stratagem.report.content import ReportContent
-from stratagem.report.picture import WIDTH, figure
+from stratagem.report.drawing import WIDTH, figure
 from stratagem.report.wording import BEST, at_most, factor, percent
 from stratagem.solvers.solver import relative_gap
-from stratagem.study.comparison import Comparison
-from stratagem.study.comparison_row import Row
+from stratagem.study.comparison import Comparison, Row
 
 HEADINGS = (
     "mechanism",

@@ -2,7 +2,7 @@
 
 from stratagem.solvers.auto import Auto, Choice
 from stratagem.solvers.certified.certified import Certified
-from stratagem.solvers.few.few_queries import FewQueries
+from stratagem.solvers.few_queries import FewQueries
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.orbit.orbit import Orbit

@@ -10,14 +10,13 @@ from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
-from stratagem.solvers.few.few_queries import FewQueries
+from stratagem.solvers.few_queries import FewQueries
 from stratagem.solvers.junta.junta import SOLVED, Junta
 from stratagem.solvers.junta.signatures import ORDERED as TOGETHER
 from stratagem.solvers.junta.signatures import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
-from stratagem.solvers.parameter import check_limits, check_whole
-from stratagem.solvers.solver import Problem, Solver
+from stratagem.solvers.solver import Problem, Solver, check_limits, check_whole
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.merged import is_table_of_all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import time
 from abc import ABC, abstractmethod
@@ -9,16 +10,63 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+import jax
 import numpy as np
 
 from stratagem.bounds import Duals
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
-from stratagem.math.prior import uniform
-from stratagem.solvers.compiled_code import release_compiled_code
+from stratagem.math.privacy import uniform
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.workloads import Workload
+
+MAPS = Path("/proc/self/maps")
+CROWDED = 20_000
+"""Number of memory maps above which compiled code is released; Linux allows a process 65,530 by default."""
+
+
+def release_compiled_code() -> bool:
+    """Release all code that JAX has compiled if the process holds too many memory maps; return whether it did.
+
+    A solve of a new size compiles code of some 800 memory maps, which JAX never releases by itself. After
+    some eighty sizes the compiler would crash the process. Where the maps cannot be counted (not Linux),
+    nothing is released.
+    """
+    if not MAPS.exists() or MAPS.read_bytes().count(b"\n") <= CROWDED:
+        return False
+    jax.clear_caches()
+    gc.collect()
+    return True
+
+
+def check_whole(least: int = 1, **given: Any) -> None:
+    """Refuse parameters that are not whole numbers of at least `least`; None stands for the default and passes.
+
+    Raises:
+        ValueError: naming the parameter.
+    """
+    for name, value in given.items():
+        if value is not None and not (
+            isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+        ):
+            raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}.")
+
+
+def check_limits(max_seconds: Any, **given: Any) -> None:
+    """Refuse `max_seconds` unless it is positive or None, and other limits that are not numbers of at least 0.
+
+    Raises:
+        ValueError: naming the parameter.
+    """
+    for name, value in given.items():
+        if not (isinstance(value, Real) and float(value) >= 0):
+            raise ValueError(f"{name} is {value!r}; give a number of at least 0.")
+    if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
+        raise ValueError(f"max_seconds is {max_seconds!r}; give a number of seconds above 0.")
+
 
 TARGET_STEPS = 6
 """Optimisation steps of the weighted bound when only its solution is needed, as a target for patterns."""

@@ -6,16 +6,14 @@ from stratagem.strategies.junta import JuntaStrategy
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.local_hashing import LocalHashing
 from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
-from stratagem.strategies.number_law import Hybrid, NumberLaw, Piecewise, TwoEnds
-from stratagem.strategies.number_report import NumberReport
-from stratagem.strategies.orbit import OrbitStrategy
+from stratagem.strategies.number_report import Hybrid, NumberLaw, NumberReport, Piecewise, TwoEnds
 from stratagem.strategies.pattern import Pattern
 from stratagem.strategies.strategy import MatrixStrategy, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle
 from stratagem.strategies.table_sampling import TableSampling
-from stratagem.strategies.translation import TranslationStrategy
+from stratagem.strategies.translation import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_encoding import UnaryEncoding
 

@@ -13,7 +13,7 @@ from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, inverse
 from stratagem.math.number import numbers
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.noise import Noise
-from stratagem.strategies.user_type import check_counts, check_values
+from stratagem.strategies.strategy import check_counts, check_values
 
 
 @final

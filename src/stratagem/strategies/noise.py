@@ -9,8 +9,8 @@ from typing import Literal, final
 
 import numpy as np
 
-from stratagem.math.gaussian import check_delta, gaussian_epsilon
 from stratagem.math.linalg import squared_distances
+from stratagem.math.privacy import check_delta, gaussian_epsilon
 
 BLOCK = 1 << 22
 """Noise values that are drawn at once."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.fft import fftn
 
 from stratagem.io.screen import brief
-from stratagem.math.cyclotomy import orbits, powers
+from stratagem.math.block_design import orbits, powers
 
 
 @dataclass(frozen=True, eq=False)

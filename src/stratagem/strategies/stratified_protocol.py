@@ -12,9 +12,8 @@ import numpy as np
 from stratagem.io.screen import brief
 from stratagem.math.linalg import PseudoInverse, centre, pseudo_inverse
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.strategy import MatrixStrategy, written_out
+from stratagem.strategies.strategy import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.two_level import DENSE
-from stratagem.strategies.user_type import check_counts, check_values
 
 NUMBER = np.dtype("<u4")
 """Data type of the partition's number in a report, 32-bit little-endian."""

@@ -13,11 +13,10 @@ from stratagem.io.screen import brief
 from stratagem.math.number import integer, real
 from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
-from stratagem.strategies.strategy import MatrixStrategy
+from stratagem.strategies.strategy import MatrixStrategy, check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle
 from stratagem.strategies.two_level import DENSE
 from stratagem.strategies.unary_encoding import LARGEST
-from stratagem.strategies.user_type import check_counts, check_values
 
 BLOCK = 1 << 13
 """Reports that are drawn together."""

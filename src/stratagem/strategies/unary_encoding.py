@@ -11,10 +11,9 @@ import numpy as np
 from stratagem.io.screen import brief
 from stratagem.math.number import integer, real
 from stratagem.strategies.bits import all_sets, bernoulli, check_packed, column_sums, put
-from stratagem.strategies.strategy import MatrixStrategy, written_out
+from stratagem.strategies.strategy import MatrixStrategy, check_counts, check_values, written_out
 from stratagem.strategies.support_oracle import Pairs, SupportOracle, independent
 from stratagem.strategies.two_level import DENSE
-from stratagem.strategies.user_type import check_counts, check_values
 
 LARGEST = 1 << 24
 """Largest number of user types."""

@@ -15,21 +15,19 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import ERROR, Users
 from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds, lower_bounds
-from stratagem.catalogue.coercion import WorkloadLike, workload_of
-from stratagem.catalogue.meaning import SCOPE
+from stratagem.catalogue.bibliography import SCOPE
+from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.presentation import show
-from stratagem.io.screen import WIDTH, brief, html_table
+from stratagem.io.screen import WIDTH, aligned, brief, html_table
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text, user_counts, users_text
-from stratagem.math.prior import check_prior
+from stratagem.math.privacy import check_prior
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.objective import Average, Objective
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import TranslationStrategy
-from stratagem.study.alignment import aligned
-from stratagem.study.comparison_row import Row
+from stratagem.study.contents import solver_of
 from stratagem.study.optimisation import optimise
-from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
     OPTIMISED,
     RANKED,
@@ -44,6 +42,43 @@ from stratagem.workloads import DomainLike, Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mechanism of a comparison."""
+
+    mechanism: str
+    """Name of the baseline, or of the strategy that was found."""
+    parameters: str
+    """Tuned parameters in words; for the optimised strategy, the solver that found it."""
+    objective: float
+    """L(Q) = tr(M^+ V), or the objective that was asked for."""
+    worst_case_variance: float
+    """Total variance added by one user of the least favourable type."""
+    sample_complexity: float
+    """Users needed for worst-case normalised variance 0.01, the measure of the literature."""
+    epsilon: float
+    """Epsilon of the mechanism as measured from its probabilities."""
+    outputs: int | None
+    """Number of possible reports; None for a protocol, whose reports are sets, hashes or real vectors."""
+    report: str
+    """What one user sends, in a few words."""
+    delta: float = 0.0
+    """Probability with which the loss may exceed epsilon; 0 for pure epsilon-LDP."""
+    error: float | None = None
+    """Expected error of an answer on the data, root mean square, in users; None without data."""
+
+    @property
+    def value(self) -> float:
+        """The number that rows are sorted by: the error on the data, or the objective without data."""
+        return self.objective if self.error is None else self.error
+
+    @property
+    def optimised(self) -> bool:
+        """Whether this is the strategy that was found."""
+        return self.mechanism == OPTIMISED
+
 
 ALPHA = 0.01
 """Normalised variance for which sample complexities are stated."""

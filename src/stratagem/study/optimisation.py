@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
-from stratagem.catalogue.coercion import WorkloadLike, workload_of
-from stratagem.math.prior import uniform
-from stratagem.math.privacy import check
+from stratagem.catalogue.catalogue import WorkloadLike, workload_of
+from stratagem.math.privacy import check, uniform
 from stratagem.solvers import (
     Auto,
     Callback,
@@ -30,12 +29,12 @@ from stratagem.solvers import (
     Status,
     search,
 )
-from stratagem.solvers.certified.high_sets import high_sets
+from stratagem.solvers.certified.patterns import high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.solvers.objective import Average, Minimax, Objective, WarmStart, named_objective
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
-from stratagem.study.preset import solver_of
+from stratagem.study.contents import solver_of
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike, Workload

@@ -19,8 +19,7 @@ from stratagem.accuracy import (
 )
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
-from stratagem.solvers.junta.published_junta import published_juntas
-from stratagem.solvers.junta.sampled_table import sampled_tables
+from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signatures import searchable
 from stratagem.solvers.objective import Average, Objective
 from stratagem.strategies import JuntaStrategy, Randomiser, TableSampling, TranslationStrategy

@@ -16,7 +16,7 @@ from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.math.linalg import factor
 from stratagem.solvers import Certified, Problem, search
-from stratagem.solvers.parameter import check_limits
+from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import Workload
 

@@ -3,21 +3,19 @@
 A domain is given as 64, "2^6", "age=100,sex=2", a dict of sizes, or a `Domain`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.identity import Identity
+from stratagem.workloads.explicit import Explicit, power_queries
+from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
-from stratagem.workloads.moment import power_queries
 from stratagem.workloads.parity import Parity
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import Product
 from stratagem.workloads.stack import Stack
-from stratagem.workloads.total import Total
 from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import Workload
 
@@ -154,3 +152,24 @@ __all__ = [
     "total",
     "weighted",
 ]
+
+
+def along(domain: Domain, attributes: Iterable[str], kind: Callable[..., Workload]) -> Workload:
+    """Return the workload that asks `kind` of each named attribute together and sums out the others.
+
+    Raises:
+        ValueError: for an attribute that is unknown or named twice.
+    """
+    chosen = list(attributes)
+    for name in chosen:
+        if name not in domain.attributes:
+            raise ValueError(
+                f"{name!r} was given as an attribute, but the domain has {', '.join(domain.attributes[:20])}: "
+                "name one of these"
+            )
+        if chosen.count(name) > 1:
+            raise ValueError(f"attribute {name!r} was given {chosen.count(name)} times: name it once")
+    return kron(
+        (kind if name in chosen else total)({name: size})
+        for name, size in zip(domain.attributes, domain.sizes, strict=True)
+    )

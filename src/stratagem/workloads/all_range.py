@@ -9,9 +9,8 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import integer
-from stratagem.workloads import check
-from stratagem.workloads.domain import Domain
-from stratagem.workloads.fourier import averaged
+from stratagem.workloads.domain import Domain, check_one_attribute
+from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.norm import Norms, all_range_norms, short_range_norms
 from stratagem.workloads.query import Query, Span
 from stratagem.workloads.workload import Array, Margin, Workload, whole
@@ -42,7 +41,7 @@ class AllRange(Workload):
     width: int
 
     def __post_init__(self):
-        n = check.one_attribute(self.domain, "all-range")
+        n = check_one_attribute(self.domain, "all-range")
         advice = "choose a width in that range, or leave it out for all ranges"
         object.__setattr__(self, "width", integer(self.width, "the width", 1, n, advice))
 

@@ -1,16 +1,54 @@
 """A workload given as its matrix."""
 
+from __future__ import annotations
+
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.io.screen import brief
+from stratagem.math.linalg import centre
+from stratagem.math.number import array, integer
+from stratagem.math.privacy import uniform
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.identity import Total
 from stratagem.workloads.query import Query, Row
+from stratagem.workloads.stack import Stack
+from stratagem.workloads.weighted import LARGEST, SMALLEST, Weighted
 from stratagem.workloads.workload import Array, Margin, Workload, whole
+
+HIGHEST = 8
+"""Highest power: beyond it, powers of two values of an interval are hard to tell apart."""
+
+
+def power_queries(
+    values: ArrayLike, order: int, domain: Domain | None = None, number: str | None = None
+) -> Explicit:
+    """Return the queries v_u^j/M^(j - 1), j = 1..order, M = max |v|, for the value v_u of every user type u.
+
+    They are named after `number`, by default the domain's one attribute.
+
+    Raises:
+        ValueError: for values that are not finite numbers, one for each user type, not all zero.
+    """
+    k = integer(order, "The number of moments", 1, HIGHEST, "give 1 for the mean, 2 for mean and variance")
+    v = array(values)
+    if v.dtype.kind not in "biuf" or v.ndim != 1 or not np.isfinite(v).all() or not v.any():
+        raise ValueError(
+            f"the values were given as {v.dtype} of shape {v.shape}, but must be finite numbers, not all of them zero: "
+            "give a list with the number of each user type"
+        )
+    v = v.astype(float)
+    largest = np.abs(v).max()
+    over = Domain.of(len(v)) if domain is None else domain
+    number = number or (over.attributes[0] if len(over.attributes) == 1 else "values")
+    names = [f"sum of {number}"] + [f"sum of {number}^{j} / {largest ** (j - 1):g}" for j in range(2, k + 1)]
+    return Explicit(np.array([v * (v / largest) ** j for j in range(k)]), over, tuple(names))
+
 
 ADVICE = "give one row a query and one column a cell, predicates as rows of 0 and 1"
 
@@ -47,7 +85,7 @@ class Explicit(Workload):
         object.__setattr__(self, "rows", rows)
 
     @staticmethod
-    def of(rows: ArrayLike, domain: Domain | None = None) -> "Explicit":
+    def of(rows: ArrayLike, domain: Domain | None = None) -> Explicit:
         """Make the workload; without a domain, one attribute `value` with one cell a column."""
         matrix = _checked(rows)
         return Explicit(matrix, Domain.of(matrix.shape[1]) if domain is None else domain)
@@ -139,3 +177,59 @@ def _refuse_degenerate(matrix: Array) -> None:
             f"an explicit workload was given entries up to {largest:g}, but the largest must lie between "
             "1e-75 and 1e75 for its square to be a float64: rescale the matrix"
         )
+
+
+class Centred(NamedTuple):
+    """The centred Gram matrix of queries, with the diagonal that its rounding error is relative to."""
+
+    gram: Array
+    """Centred Gram matrix A V A^T with A = I - 1 p^T, n x n."""
+    own: Array
+    """Diagonal of V before centring, without queries for the total alone, shape (n,)."""
+
+
+def differences(workload: Workload, prior: np.ndarray | None = None) -> Workload | None:
+    """Return queries that differ from those of a workload by multiples of the total; None where nothing is left.
+
+    Queries given as rows have mean zero under a prior p (n,), 1/n by default. A workload without such queries is
+    returned as it is.
+
+    Every strategy knows the number of users, so that their variances are the same. A query that weighs all user
+    types alike is left out exactly, however much it outweighs the others: in V it would take their digits.
+    """
+    match workload:
+        case Total():
+            return None
+        case Weighted():
+            inner = differences(workload.workload, prior)
+            return workload if inner is workload.workload else inner and Weighted(inner, workload.weight)
+        case Stack():
+            parts = tuple(part for one in workload.parts if (part := differences(one, prior)) is not None)
+            same = len(parts) == len(workload.parts) and all(map(operator.is_, parts, workload.parts))
+            return workload if same else Stack(parts) if parts else None
+        case Explicit():
+            return _explicit(_centred(workload.rows, prior), workload)
+    return workload if workload.domain_size > 1 else None
+
+
+def centred(workload: Workload, prior: np.ndarray | None = None) -> Centred:
+    """Return A V A^T for a prior p (n,), 1/n by default, without the digits that a total would take from V."""
+    rest, n = differences(workload, prior), workload.domain_size
+    V = np.zeros((n, n)) if rest is None else rest.gram()
+    return Centred(centre(V, prior), np.diag(V))
+
+
+def _explicit(rows: Array, workload: Explicit) -> Workload | None:
+    """Return rows as a workload, None where their squares leave float64; centred ones may be twice as large."""
+    largest = float(np.abs(rows).max())
+    if largest < SMALLEST:
+        return None
+    if largest > LARGEST:
+        return Weighted(Explicit(rows / 2, workload.domain), 2.0)
+    return Explicit(rows, workload.domain)
+
+
+def _centred(rows: Array, prior: np.ndarray | None) -> Array:
+    """Return rows less their means; rows of equal entries become exactly zero."""
+    rows = rows - rows[:, :1]
+    return rows - (rows @ (uniform(rows.shape[1]) if prior is None else prior))[:, None]

@@ -11,14 +11,12 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
-from stratagem.workloads import check
-from stratagem.workloads.domain import Domain
-from stratagem.workloads.identity import Identity
+from stratagem.workloads.domain import Domain, check_order
+from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.product import axis_vectors, elementary_symmetric, symmetric_tails, translates
 from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
-from stratagem.workloads.tensor import axis_vectors, elementary_symmetric, symmetric_tails, translates
-from stratagem.workloads.total import Total
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -43,7 +41,7 @@ class Marginals(Workload):
     orders: tuple[int, ...]
 
     def __post_init__(self):
-        orders = sorted({check.order(k, self.domain) for k in self.orders})
+        orders = sorted({check_order(k, self.domain) for k in self.orders})
         if not orders:
             raise ValueError("marginals were given no orders, but need at least one: pass for example (2,)")
         object.__setattr__(self, "orders", tuple(orders))

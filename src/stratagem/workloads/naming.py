@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stratagem.workloads.attribute import Attribute, plain
+from stratagem.workloads.domain import Attribute, plain
 from stratagem.workloads.query import Query, Row, Span, Wave
 
 if TYPE_CHECKING:

@@ -10,21 +10,21 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
-from stratagem.workloads import check, fourier
-from stratagem.workloads.domain import Domain
+from stratagem.workloads.domain import Domain, check_order
 from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.harmonics import fourier_adjoint, fourier_transform
+from stratagem.workloads.identity import Total
 from stratagem.workloads.norm import Norms
-from stratagem.workloads.product import Product
-from stratagem.workloads.query import Query, Wave
-from stratagem.workloads.spectrum import Spectrum, by_size
-from stratagem.workloads.tensor import (
+from stratagem.workloads.product import (
+    Product,
     apply_along,
     axis_vectors,
     elementary_symmetric,
     symmetric_tails,
     translates,
 )
-from stratagem.workloads.total import Total
+from stratagem.workloads.query import Query, Wave
+from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -51,7 +51,7 @@ class Parity(Workload):
     order: int
 
     def __post_init__(self):
-        object.__setattr__(self, "order", check.order(self.order, self.domain))
+        object.__setattr__(self, "order", check_order(self.order, self.domain))
 
     @property
     def queries(self) -> int:
@@ -134,7 +134,7 @@ class Parity(Workload):
     def _answer(self, x: Array) -> Array:
         tensor = x.reshape(*self.domain.sizes, x.shape[1])
         for axis in range(len(self.domain.sizes)):
-            tensor = apply_along(fourier.transform, tensor, axis)
+            tensor = apply_along(fourier_transform, tensor, axis)
         return tensor.reshape(x.shape)[self._chosen()]
 
     def _adjoint(self, y: Array) -> Array:
@@ -142,7 +142,7 @@ class Parity(Workload):
         tensor[self._chosen()] = y
         tensor = tensor.reshape(*self.domain.sizes, y.shape[1])
         for axis in range(len(self.domain.sizes)):
-            tensor = apply_along(fourier.adjoint, tensor, axis)
+            tensor = apply_along(fourier_adjoint, tensor, axis)
         return tensor.reshape(self.domain.size, y.shape[1])
 
     def _chosen(self) -> np.ndarray:
@@ -156,5 +156,5 @@ class Parity(Workload):
 def _touching_all(domain: Domain) -> Workload:
     """Return the real characters that are trivial on none of the attributes."""
     parts = zip(domain.attributes, domain.sizes, strict=True)
-    rows = [Explicit.of(fourier.transform(np.eye(a))[1:], Domain.of({name: a})) for name, a in parts]
+    rows = [Explicit.of(fourier_transform(np.eye(a))[1:], Domain.of({name: a})) for name, a in parts]
     return rows[0] if len(rows) == 1 else Product(tuple(rows))

@@ -7,9 +7,8 @@ from typing import final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.workloads import check
-from stratagem.workloads.domain import Domain
-from stratagem.workloads.fourier import averaged
+from stratagem.workloads.domain import Domain, check_one_attribute
+from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.norm import Norms, prefix_norms
 from stratagem.workloads.query import Query, Span
 from stratagem.workloads.workload import Array, Margin, Workload, whole
@@ -31,7 +30,7 @@ class Prefix(Workload):
     domain: Domain
 
     def __post_init__(self):
-        check.one_attribute(self.domain, "prefix")
+        check_one_attribute(self.domain, "prefix")
 
     @property
     def queries(self) -> int:

@@ -11,13 +11,12 @@ import numpy as np
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.identity import Identity
+from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.parity import Parity
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import Product
 from stratagem.workloads.stack import Stack
-from stratagem.workloads.total import Total
 from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import Array, Workload
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from stratagem.estimation.consistency.table import MarginalTable, named, shared_sizes
-from stratagem.estimation.entropy import largest_entropy
+from stratagem.estimation.postprocessing import largest_entropy
 from stratagem.estimation.working_set import sparse_minimum
 from stratagem.math.number import entries
 

@@ -8,12 +8,131 @@ from functools import cached_property
 
 import numpy as np
 
+from stratagem.accuracy.even import EvenScores
+from stratagem.accuracy.score import Scores
+from stratagem.accuracy.window import Window
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.reconstruction import check_number, impossible_report, whole_counts
+from stratagem.math.transform import irfft, rfft
 from stratagem.strategies import TranslationStrategy
-from stratagem.strategies.orbit import on_cycles
+from stratagem.strategies.translation import on_cycles
 from stratagem.workloads import Workload
 from stratagem.workloads.merged import merged
+
+LISTED = 4
+"""Time of one transform of the cycle, in multiples of the time of listing as many cells as it has points."""
+BLOCK = 1 << 24
+"""Largest number of cells that are listed at a time."""
+
+
+def even_sums(evidence: Evidence, scores: EvenScores) -> np.ndarray:
+    """Return the sums over reports of the score (row 0) and squared score (row 1) of every cell (2, N).
+
+    The set of a report (b, i, g) is r^i T_b + g. Its cells are listed, or T_b is convolved with the shifts of all
+    reports of one multiple, whichever takes fewer steps.
+    """
+    held, (low, high) = _held(evidence, scores), scores.levels
+    return np.stack([evidence.users * low**k + (high**k - low**k) * held for k in (1, 2)])
+
+
+def even_products(evidence: Evidence, scores: EvenScores) -> np.ndarray:
+    """Return the sum over reports of s_u s_v for every two cells u and v of the domain (n x n)."""
+    n = evidence.strategy.domain_size
+    held, both = np.zeros(n), np.zeros((n, n))
+    for cells, counts in _listed(evidence, scores.points):
+        inside = np.zeros((len(cells), scores.points))
+        np.put_along_axis(inside, cells, 1.0, axis=1)
+        inside = inside[:, :n]
+        weighted = inside * counts[:, None]
+        held += weighted.sum(axis=0)
+        both += inside.T @ weighted
+    low, high = scores.levels
+    rise = high - low
+    return evidence.users * low**2 + low * rise * np.add.outer(held, held) + rise**2 * both
+
+
+def _held(evidence: Evidence, scores: EvenScores) -> np.ndarray:
+    """Return the number of reports whose set contains each cell (N,)."""
+    strategy, N, outputs = evidence.strategy, scores.points, evidence.counts.outputs
+    if len(outputs) * scores.size <= LISTED * N * len(
+        np.unique(outputs // N)
+    ):  # one number for each multiple
+        found = np.zeros(N)
+        for cells, counts in _listed(evidence, scores.size):
+            found += np.bincount(cells.ravel(), np.repeat(counts, scores.size), N)
+        return found
+    transforms: dict[int, np.ndarray] = {}
+    total = np.zeros(N // 2 + 1, dtype=complex)
+    for reports in evidence.placed:
+        pattern = strategy.patterns[reports.pattern]
+        if reports.pattern not in transforms:
+            transforms = {reports.pattern: np.fft.fft(pattern.inside)}
+        multiplied = transforms[reports.pattern][pattern.multiplied(reports.multiple)]
+        total += rfft(np.bincount(reports.shifts[:, 0], reports.counts, N)) * multiplied[: len(total)]
+    return np.rint(irfft(total, N))
+
+
+def _listed(evidence: Evidence, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the cells in the sets of k reports (k, |T|) and the counts of the reports (k,), block by block.
+
+    A block has at most BLOCK / width reports, so that an array (k, width) stays small.
+    """
+    strategy, step = evidence.strategy, max(1, BLOCK // width)
+    for b, places in strategy.by_pattern(evidence.counts.outputs):
+        pattern, local = strategy.patterns[b], evidence.counts.outputs[places] - strategy.offsets[b]
+        cells, counts = np.flatnonzero(pattern.inside), evidence.counts.counts[places]
+        scales, shifts = pattern.scales[strategy.multiples(b, local)], local % pattern.cells
+        for first in range(0, len(local), step):
+            part = slice(first, first + step)
+            moved = cells * scales[part, None] + shifts[part, None]
+            yield moved % pattern.cells, counts[part]
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """Answers of `Window` to prefixes of n points of a cycle of N, and their squared scores.
+
+    A report (b, g) adds a_t(g) + c_t to the prefix t, a_t(g) = P(t - g) - sum_k psi_k(t) mu_k(g): P the sums along
+    the cycle of its density K/N - 1/N, of mean zero, mu_k(g) the mean of P(p - g) over block k of the gap.
+    """
+
+    evidence: Evidence
+    scores: Scores
+
+    @cached_property
+    def window(self) -> Window:
+        """The unbiased estimator of the prefix counts."""
+        strategy = self.evidence.strategy
+        (n,), (cycle,) = strategy.sizes, strategy.cycles
+        return Window(n, cycle, self.scores.information((0,))[: cycle // 2 + 1])
+
+    def squares(self) -> np.ndarray:
+        """Return the sum over reports of the squared scores of every prefix (n,)."""
+        window, n, cycle = self.window, self.window.size, self.window.cycle
+        psi, c = window.weights, window.constants
+        blocks = np.zeros((len(psi), cycle))
+        for block, first, last in zip(blocks, window.edges, window.edges[1:], strict=False):
+            block[first:last] = 1 / (last - first)
+        blocks, total = np.fft.rfft(blocks), c**2 * self.evidence.users
+        for reports in self.evidence.placed:
+            histogram = np.bincount(reports.shifts[:, 0], reports.counts, cycle)
+            density = self.scores.density(
+                self.scores.transform(reports.pattern, reports.multiple), (0,), (0,)
+            )
+            P = np.cumsum(density - 1) / cycle
+            P -= P.mean()
+            along, counted = np.fft.rfft(P), np.fft.rfft(histogram)
+            means = np.fft.irfft(blocks * along.conj(), cycle)
+            across = np.fft.irfft(np.fft.rfft(histogram * means) * along, cycle)[:, :n]
+            first = np.fft.irfft(counted * along, cycle)[:n] - (means @ histogram) @ psi
+            mixed = ((means * histogram) @ means.T) @ psi - 2 * across
+            total += np.fft.irfft(counted * np.fft.rfft(P**2), cycle)[:n] + 2 * c * first
+            total += np.einsum("kt,kt->t", psi, mixed)
+        return total
+
+    def least(self) -> np.ndarray:
+        """Return the variance (n,) of the score of one report if all translates are equally likely."""
+        return self.window.variances / self.window.size
 
 
 def check_sizes(sizes: tuple[int, ...], workload: Workload) -> None:

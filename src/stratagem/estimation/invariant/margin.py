@@ -13,11 +13,10 @@ from stratagem.accuracy import check_support
 from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
-from stratagem.estimation.invariant.evidence import Evidence, Placed
-from stratagem.estimation.invariant.holding import even_products, even_sums
+from stratagem.estimation.invariant.evidence import Evidence, Placed, even_products, even_sums
 from stratagem.math.linalg import PseudoInverse, factor
 from stratagem.workloads import Workload
-from stratagem.workloads.tensor import translates
+from stratagem.workloads.product import translates
 
 BLOCK = 1 << 22
 """Largest number of entries of a temporary array."""

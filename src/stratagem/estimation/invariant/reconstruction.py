@@ -14,11 +14,8 @@ from stratagem.accuracy import UnsupportedWorkloadError
 from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.collection.tally import Counts
-from stratagem.estimation.invariant.evidence import Evidence
-from stratagem.estimation.invariant.gap import Gap
-from stratagem.estimation.invariant.holding import even_sums
-from stratagem.estimation.invariant.interaction import Interactions
-from stratagem.estimation.invariant.line import Line
+from stratagem.estimation.invariant.evidence import Evidence, Gap, even_sums
+from stratagem.estimation.invariant.interaction import Interactions, Line
 from stratagem.estimation.invariant.margin import TableReconstruction
 from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
 from stratagem.math.number import count_text, entries

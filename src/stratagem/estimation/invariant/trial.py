@@ -10,7 +10,7 @@ from stratagem.estimation.invariant.reconstruction import InvariantReconstructio
 from stratagem.estimation.simulation import Simulation, check_runs
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.attribute import Attribute
+from stratagem.workloads.domain import Attribute
 from stratagem.workloads.naming import Naming
 
 ROUNDING = 1e-12

@@ -15,7 +15,7 @@ from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.invariant.evidence import Evidence
 from stratagem.estimation.invariant.margin import products
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centre, centred_inverse, factor
-from stratagem.math.prior import uniform
+from stratagem.math.privacy import uniform
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
 

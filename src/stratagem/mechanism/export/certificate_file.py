@@ -17,10 +17,9 @@ from stratagem.io.npz import array_names, read_arrays
 from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.linalg import centred_factor
-from stratagem.math.prior import check_prior, uniform
-from stratagem.math.privacy import check
+from stratagem.math.privacy import check, check_prior, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.difference import centred
+from stratagem.workloads.explicit import centred
 from stratagem.workloads.serial import from_data, to_data
 
 SUFFIX = ".npz"

@@ -10,7 +10,7 @@ from stratagem.mechanism import mechanism as bundle
 from stratagem.mechanism.export import dap
 from stratagem.mechanism.export.strategy_file import WRITERS, StoredStrategy, load, save
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
-from stratagem.strategies.levels import two_levels
+from stratagem.strategies.two_level import two_levels
 
 SUFFIXES = (*WRITERS, bundle.SUFFIX, dap.SUFFIX)
 

@@ -10,13 +10,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from stratagem.io.bare import BareMatrixError, refuse_bare
+from stratagem.io.literal import BareMatrixError, refuse_bare
 from stratagem.io.npz import array_names, read_arrays
-from stratagem.io.parquet import write_parquet
-from stratagem.io.target import check_target, written_atomically
+from stratagem.io.target import check_target, write_parquet, written_atomically
 from stratagem.io.toml import naming
-from stratagem.math.prior import check_prior
-from stratagem.math.privacy import check
+from stratagem.math.privacy import check, check_prior
 from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data, to_data

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from stratagem.io.presentation import presents
 from stratagem.math.number import number_text
-from stratagem.report.plots.figure import BLUE, GREY, VERMILION, page
+from stratagem.report.plots.figure import BLUE, GREY, PALETTE, VERMILION, Line, draw_lines, page
+from stratagem.study.bound_table import EPSILON
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from stratagem.study.comparison import Comparison
-    from stratagem.study.comparison_row import Row
+    from stratagem.study.bound_table import BoundSweep
+    from stratagem.study.comparison import Comparison, Row
 
 TICK = 0.36
 """Space in inches for a number below the axis."""
@@ -100,3 +101,27 @@ def _quantity(comparison: Comparison) -> str:
     if comparison.users is None:
         return "objective (total variance)"
     return f"expected error (of {comparison.users:,} users)"
+
+
+@presents
+def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float | None = None) -> Figure:
+    """Draw every bound, and the strategies found if there are any, divided by the best bound of the same place.
+
+    Raises:
+        ValueError: as `page`.
+    """
+    ratios = line.ratios()
+    found = [ratios.popitem()] if line.solved else []
+    looks = zip(PALETTE * 2, ("o",) * len(PALETTE) + ("s",) * len(PALETTE), strict=True)
+    lines = [
+        Line(values, colour, name, {"linewidth": 1.0, "marker": marker})
+        for (name, values), (colour, marker) in zip(ratios.items(), looks, strict=False)
+    ]
+    lines += [Line(values, VERMILION, name, {"linewidth": 2.0, "marker": "D"}) for name, values in found]
+    with page(path, 3.0, width) as figure:
+        axes = figure.subplots()
+        axes.axhline(1.0, color=GREY, linestyle="--")
+        draw_lines(axes, line.places, lines)
+        axes.set_xlabel("ε" if line.axis == EPSILON else "domain size n")
+        axes.set_ylabel("over the best lower bound")
+    return figure

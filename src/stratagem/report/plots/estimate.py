@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from stratagem.io.presentation import presents
 from stratagem.math.number import finite, spread
 from stratagem.report.plots.figure import VERMILION, page
-from stratagem.report.plots.query_axis import NAMES, QueryAxis, shortened
+from stratagem.report.plots.query_error import NAMES, QueryAxis, shortened
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from stratagem.io.presentation import presents
 from stratagem.math.number import spread
 from stratagem.report.plots.figure import GREY, VERMILION, page
-from stratagem.report.plots.query_axis import NAMES, QueryAxis
+from stratagem.report.plots.query_error import NAMES, QueryAxis
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:

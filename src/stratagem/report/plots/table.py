@@ -10,13 +10,13 @@ import numpy as np
 
 from stratagem.math.number import spread
 from stratagem.report.plots.figure import ratio_text
-from stratagem.report.plots.query_axis import TICKS, name_places
+from stratagem.report.plots.query_error import TICKS, name_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from stratagem.strategies import Strategy
-    from stratagem.workloads.attribute import Attribute
+    from stratagem.workloads.domain import Attribute
 
 ROWS = 1 << 14
 """Largest number of reports that are examined; of more, those at equal steps of total probability are."""

@@ -12,26 +12,30 @@ import numpy as np
 from stratagem.bounds.formulas import total_term
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
-from stratagem.solvers.certified.column_generation import ColumnGenerationState, SearchContext
-from stratagem.solvers.certified.design import Arithmetic, Design
-from stratagem.solvers.certified.feasible_design import project_to_feasible
-from stratagem.solvers.certified.high_sets import high_sets, translates
+from stratagem.solvers.certified.design import (
+    Arithmetic,
+    ColumnGenerationState,
+    Design,
+    SearchContext,
+    project_to_feasible,
+)
 from stratagem.solvers.certified.patterns import (
     EXHAUSTIVE,
     SPREAD,
     all_patterns,
     distinct,
     field_factor,
+    high_sets,
     juntas,
     published_patterns,
+    translates,
 )
 from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
 from stratagem.solvers.orbit.orbit import Orbit
-from stratagem.solvers.parameter import check_limits, check_whole
-from stratagem.solvers.solver import Limits, Problem, Solver
+from stratagem.solvers.solver import Limits, Problem, Solver, check_limits, check_whole
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack
-from stratagem.workloads.difference import centred
+from stratagem.workloads.explicit import centred
 
 DOUBLE = 128
 """Domain size up to which products with all rows are computed in double precision."""

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.math.prior import uniform
+from stratagem.math.privacy import uniform
 from stratagem.solvers.certified.certified import Certified
-from stratagem.solvers.certified.column_generation import ColumnGenerationState
+from stratagem.solvers.certified.design import ColumnGenerationState
 from stratagem.solvers.certified.polish import Polish
 from stratagem.solvers.objective import Minimax
 from stratagem.solvers.solver import Limits, Problem, Solver, stalled

@@ -7,7 +7,140 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import solve_triangular
+
+from stratagem.math.precision import working_in
+from stratagem.math.privacy import ratio
+from stratagem.solvers.gradient.projection import feasible_thresholds, project
+from stratagem.strategies import MatrixStrategy
+
+MAX_NEWTON = 30
+NEARLY = 0.7
+"""Newton's method stops at column errors of eps^0.7: its convergence is quadratic by then, to rounding errors."""
+SHORTEST = 1e-3
+"""Shortest share of a Newton step worth trying."""
+
+
+class _Dual(NamedTuple):
+    """An iterate of Newton's method on the multipliers of the column sums."""
+
+    multipliers: jax.Array
+    value: jax.Array
+    passes: jax.Array
+    done: jax.Array
+
+
+def reweigh(Q: jax.Array, g: jax.Array) -> jax.Array:
+    """Return weights theta (m,) with theta^T Q = 1 that lower the objective of diag(theta) Q.
+
+    M(theta) = sum_y theta_y q_y q_y^T / d_y, so L is convex in theta, and with g_y = q_y^T G q_y / d_y at
+    theta = 1 the bound L(theta) <= sum_y g_y / theta_y is tight at theta = 1. Its minimum under
+    theta^T Q = 1 is theta_y = (g_y / lambda^T q_y)^(1/2), lambda the maximum of the concave
+    2 sum_y (g_y lambda^T q_y)^(1/2) - 1^T lambda: a monotone step, n unknowns, a few Newton steps.
+    Scaling rows changes no ratio within a row, so epsilon stays as it is.
+    """
+    tiny = jnp.finfo(Q.dtype).tiny
+    root = jnp.sqrt(jnp.maximum(g, 0))
+
+    def value(multipliers: jax.Array) -> jax.Array:
+        prices = Q @ multipliers
+        reward = 2 * (root * jnp.sqrt(jnp.maximum(prices, 0))).sum() - multipliers.sum()
+        return jnp.where((prices > 0).all(), reward, -jnp.inf)
+
+    def improve(at: _Dual) -> _Dual:
+        prices = Q @ at.multipliers
+        weights = root / jnp.sqrt(prices)
+        slope = weights @ Q - 1
+        curvature = symmetric_product(Q * jnp.sqrt(0.5 * weights / prices)[:, None])
+        ridge = 1e-13 * jnp.trace(curvature) / len(slope) + tiny
+        root_inverse = inverse_cholesky(curvature + ridge * jnp.eye(len(slope), dtype=Q.dtype))
+        step = (root_inverse @ slope) @ root_inverse
+
+        def halve(trial: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            length = 0.5 * trial[0]
+            return length, value(at.multipliers + length * step)
+
+        def refused(trial: tuple[jax.Array, jax.Array]) -> jax.Array:
+            return ~(trial[1] > at.value) & (trial[0] > SHORTEST)
+
+        whole = jnp.ones_like(at.value)
+        length, reached = jax.lax.while_loop(refused, halve, (whole, value(at.multipliers + step)))
+        better = reached > at.value
+        multipliers = jnp.where(better, at.multipliers + length * step, at.multipliers)
+        done = ~better | (jnp.abs(slope).max() <= jnp.finfo(Q.dtype).eps ** NEARLY)
+        return _Dual(multipliers, jnp.where(better, reached, at.value), at.passes + 1, done)
+
+    flat = jnp.full(Q.shape[1], g.sum() / Q.shape[1], dtype=Q.dtype)
+    first = _Dual(flat, value(flat), jnp.asarray(0), jnp.asarray(False))
+    last = jax.lax.while_loop(lambda at: ~at.done & (at.passes < MAX_NEWTON), improve, first)
+    return root / jnp.sqrt(Q @ last.multipliers)
+
+
+RENEWED = 0.25
+"""Share of the rows that a restart replaces by random ones."""
+NOISE = 1e-2
+"""Relative noise on the entries of a warm start, enough to leave a symmetric saddle point."""
+
+
+def as_strategy(Q: np.ndarray, z: np.ndarray, epsilon: float) -> MatrixStrategy:
+    """Return the strategy nearest to Q (m x n) with rows in [z, E z], proportional rows merged.
+
+    Guarantee:
+        Measured epsilon at most `epsilon` and columns that sum to one within 1e-12: the projection works
+        with a ratio 1e-14 below exp(epsilon), and the last normalisation moves entries by a few 1e-16.
+    """
+    with working_in("float64"):
+        E = jnp.asarray(ratio(epsilon))
+        thresholds = feasible_thresholds(jnp.asarray(z, dtype=float), E)
+        Q = np.asarray(project(jnp.asarray(Q, dtype=float), thresholds, E))
+    Q = merged(Q)
+    return MatrixStrategy(Q / Q.sum(axis=0))
+
+
+def merged(Q: np.ndarray) -> np.ndarray:
+    """Return Q with proportional rows added together, which changes neither M nor epsilon."""
+    Q = Q[Q.max(axis=1) > 0]
+    shapes = np.round(Q / Q.max(axis=1, keepdims=True), 9)
+    _, group = np.unique(shapes, axis=0, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    firsts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    return np.add.reduceat(Q[order], firsts)
+
+
+def spread_rows(
+    strategy: MatrixStrategy, outputs: int, E: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a start (R, z) near a strategy: its rows repeated to `outputs`, with a little noise.
+
+    The heaviest rows have one copy more where the numbers do not divide. z is the geometric mean of the
+    thresholds max/E and min that the rows allow.
+    """
+    rows = strategy.matrix[strategy.row_sums > 0]
+    copies, rest = divmod(max(outputs, len(rows)), len(rows))
+    copies = np.full(len(rows), copies)
+    copies[np.argsort(-rows.sum(axis=1))[:rest]] += 1
+    rows = np.repeat(rows / copies[:, None], copies, axis=0)
+    z = np.sqrt(rows.max(axis=1) / E * np.maximum(rows.min(axis=1), rows.max(axis=1) / E))
+    return rows * (1 + NOISE * rng.standard_normal(rows.shape)), z
+
+
+def renewed_rows(
+    Q: np.ndarray, z: np.ndarray, E: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a start (R, z) near Q with its lightest rows replaced by random rows of ordinary weight.
+
+    A search that has converged to two-level rows rarely changes them any more; random rows let it find
+    others.
+    """
+    d = Q.sum(axis=1)
+    light = np.argsort(d)[: max(1, int(RENEWED * len(d)), int((d < 1e-3 * d.mean()).sum()))]
+    R, z = np.array(Q, dtype=float), np.array(z, dtype=float)
+    z[light] = 0.5 * z.mean() * rng.random(len(light))
+    R[light] = z[light, None] * (1 + (E - 1) * rng.random((len(light), Q.shape[1])))
+    total = R.sum(axis=0).mean()
+    return R / total, z / total
+
 
 LEAF = 16
 """Block handed to LAPACK, small enough to stay on one thread; larger matrices stop at n/64."""

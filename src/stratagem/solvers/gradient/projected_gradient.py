@@ -15,12 +15,17 @@ import optax
 
 from stratagem.math.precision import Precision, working_in
 from stratagem.math.privacy import ratio
-from stratagem.solvers.gradient.feasible import as_strategy, renewed_rows, spread_rows
-from stratagem.solvers.gradient.loss import Evaluation, evaluate, gradient
+from stratagem.solvers.gradient.loss import (
+    Evaluation,
+    as_strategy,
+    evaluate,
+    gradient,
+    renewed_rows,
+    reweigh,
+    spread_rows,
+)
 from stratagem.solvers.gradient.projection import Method, feasible_thresholds, force, project_with_multiplier
-from stratagem.solvers.gradient.reweighing import reweigh
-from stratagem.solvers.parameter import check_limits, check_whole
-from stratagem.solvers.solver import Limits, Problem, Solver
+from stratagem.solvers.solver import Limits, Problem, Solver, check_limits, check_whole
 from stratagem.strategies import MatrixStrategy
 
 DECREASE = 1e-4

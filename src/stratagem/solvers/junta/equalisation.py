@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 
 from stratagem.solvers.junta.complementary import complementary
 from stratagem.solvers.junta.multiplier_group import MultiplierGroup
-from stratagem.solvers.junta.pool import Pool
-from stratagem.solvers.junta.signature import Signature
+from stratagem.solvers.junta.signature import Pool, Signature
 
 WORK = 4e9
 """Largest sum of the cubed numbers of equations of all tables that are solved, at 1.6 ns for each unit."""

@@ -8,9 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from stratagem.solvers.junta.character import Characters
-from stratagem.solvers.junta.pool import Pool, joined, pooled
 from stratagem.solvers.junta.published_junta import published_juntas
-from stratagem.solvers.junta.signature import Signature
+from stratagem.solvers.junta.signature import Pool, Signature, joined, pooled
 
 EXHAUSTIVE, LISTED = 16, 1 << 22
 """Cells of a signature up to which all sets may be listed, and how many energies all of them may have."""

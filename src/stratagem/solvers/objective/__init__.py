@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from stratagem.math.prior import check_prior
+from stratagem.math.privacy import check_prior
 from stratagem.solvers.objective.average import Average
 from stratagem.solvers.objective.minimax import Minimax
 from stratagem.solvers.objective.objective import Objective, WarmStart

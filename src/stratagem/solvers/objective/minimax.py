@@ -10,13 +10,13 @@ from typing import final
 import numpy as np
 
 from stratagem.bounds import Bounds, Duals
-from stratagem.math.attempt import attempted
-from stratagem.math.prior import uniform
+from stratagem.math.precision import attempted
+from stratagem.math.privacy import uniform
 from stratagem.solvers.objective.average import Average
 from stratagem.solvers.objective.objective import Objective, WarmStart
 from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.difference import differences
+from stratagem.workloads.explicit import differences
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratagem.accuracy import Accuracy
 from stratagem.bounds import Bounds, Duals
-from stratagem.math.prior import uniform
+from stratagem.math.privacy import uniform
 from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import Workload
 

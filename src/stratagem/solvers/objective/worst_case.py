@@ -10,9 +10,8 @@ import numpy as np
 from stratagem.accuracy import Accuracy, evaluate
 from stratagem.bounds.formulas import ulps
 from stratagem.solvers.objective.average import Average
-from stratagem.solvers.objective.least_favourable import least_favourable_prior
+from stratagem.solvers.objective.least_favourable import least_favourable_prior, pairwise_types
 from stratagem.solvers.objective.minimax import Minimax
-from stratagem.solvers.objective.pairwise import pairwise_types
 from stratagem.strategies import Randomiser, TranslationStrategy
 
 

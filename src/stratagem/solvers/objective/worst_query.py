@@ -10,9 +10,8 @@ import numpy as np
 
 from stratagem.accuracy import Accuracy, per_query_variance
 from stratagem.solvers.objective.average import Average
-from stratagem.solvers.objective.least_favourable import least_favourable_queries
+from stratagem.solvers.objective.least_favourable import least_favourable_queries, pairwise_queries
 from stratagem.solvers.objective.minimax import Minimax
-from stratagem.solvers.objective.pairwise import pairwise_queries
 from stratagem.strategies import Randomiser, TranslationStrategy
 from stratagem.workloads import explicit
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from stratagem.accuracy.even import EvenScores
-from stratagem.math.cyclotomy import (
+from stratagem.math.block_design import (
     cyclotomic_index,
     is_prime,
     largest_order,

@@ -16,9 +16,8 @@ from stratagem.math.privacy import ratio
 from stratagem.math.transform import multiplicities
 from stratagem.solvers.orbit.aim import Aim
 from stratagem.solvers.orbit.flat import flat_orbit
-from stratagem.solvers.parameter import check_limits, check_whole
 from stratagem.solvers.simplex_weight import simplex_weights
-from stratagem.solvers.solver import Callback, Limits, Problem, Solver, search
+from stratagem.solvers.solver import Callback, Limits, Problem, Solver, check_limits, check_whole, search
 from stratagem.strategies import OrbitStrategy, Pattern
 from stratagem.workloads import Workload
 from stratagem.workloads.merged import is_table_of_all

@@ -1,12 +1,51 @@
-"""A strategy of nearly least variance for several queries, given the outputs of a linear programme."""
+"""The solver for few queries: the solution of the linear programme of the lower bound, turned into a strategy."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.strategies import MatrixStrategy
+from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDual
+from stratagem.math.privacy import ratio
+from stratagem.solvers.solver import Limits, Problem, Solver, check_limits
+from stratagem.strategies import MatrixStrategy, Strategy
+
+
+def interval_strategy(
+    answers: np.ndarray, theta: np.ndarray, numbers: np.ndarray, E: float
+) -> MatrixStrategy:
+    """Return the unbiased strategy of least variance whose outputs have given answers and least probabilities.
+
+    Outputs with answers t_k (K,), ascending, stand side by side on a line, each as wide as its theta_k. A user
+    type with the number f raises the probabilities by the factor E on one interval of the line, of width
+    (1 - sum theta)/(E - 1), placed where the mean answer is f: least squares makes the set of raised t the set
+    where a concave quadratic is positive. The mean is piecewise linear in the place. Answers are stretched
+    where rounding has left the extreme numbers (n,) out of reach.
+
+    Guarantee:
+        Row k lies between theta_k and E theta_k, so that epsilon is at most log E.
+    """
+    ends = np.append(0.0, np.cumsum(theta))
+    width = (1 - ends[-1]) / (E - 1)
+    moments = np.append(0.0, np.cumsum(theta * answers))
+    breaks = np.concatenate([ends, ends - width])
+    places = np.unique(np.clip(breaks, 0.0, ends[-1] - width))
+    raised = np.interp(places + width, ends, moments) - np.interp(places, ends, moments)
+    means = np.maximum.accumulate(moments[-1] + (E - 1) * raised)
+    first = np.interp(_within(numbers, means[0], means[-1]), means, places)
+    overlap = np.minimum(ends[1:, None], first + width) - np.maximum(ends[:-1, None], first)
+    return MatrixStrategy(theta[:, None] + (E - 1) * np.clip(overlap, 0.0, theta[:, None]))
+
+
+def _within(numbers: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return the numbers (n,) after the smallest shrinkage and shift that bring them between low and high."""
+    shrink = min(1.0, (high - low) / np.ptp(numbers))
+    moved = shrink * (numbers - numbers.min()) + numbers.min()
+    return moved - max(0.0, moved.max() - high) + max(0.0, low - moved.min())
+
 
 SHRINKS = np.array([0.0, 1e-7, 1e-6, *np.geomspace(1e-5, 0.6, 18)])
 """Shares by which the numbers may be shrunk towards a common point, where no probabilities reach them exactly."""
@@ -145,3 +184,87 @@ class _Balance:
                 break
             length[worse] /= 2
         return length[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Randomised:
+    """The state of the solver: the strategy that the solved linear programme gives."""
+
+    strategy: MatrixStrategy
+    objective: float
+    """L(Q) with the answers of the programme."""
+    stuck: bool = True
+
+
+@dataclass(frozen=True)
+class FewQueries(Solver):
+    """The optimal unbiased randomiser of one to five numbers: a mean, a mean with a variance, a predicate, scores.
+
+    Every output carries an answer, a vector of estimates of these numbers. Each user type raises the
+    probabilities of some outputs, whose answers are near its own numbers, by the factor E. Answers and
+    probabilities solve a linear programme (theory.md, section 8), which also gives the lower bound. The
+    queries may be any combinations of five queries and of the total, with any prior.
+
+    Raises:
+        ValueError: for a gap that is not a number of at least 0; a search refuses other workloads likewise.
+
+    Example:
+        >>> import stratagem as st
+        >>> st.optimise(st.moments([0.0, 0.3, 0.6, 1.0], 2), 1.0, st.FewQueries()).gap < 2e-3
+        True
+    """
+
+    reference: ClassVar[str] = "@stratagem, linear programme over outputs; @badanidiyuru2023optimal"
+
+    gap: float = 1e-3
+    """Gap above which more work is spent on a tighter lower bound."""
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        check_limits(None, gap=self.gap)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of a search that ends after its first state."""
+        return Limits(1, 1, 0.0, 1, math.inf, self.gap)
+
+    def begin(self, problem: Problem, start: int, best: Any) -> Randomised:
+        """Return the strategy that the solved linear programme gives.
+
+        Raises:
+            ValueError: if the linear programme does not take the workload.
+        """
+        found = problem.linear
+        if found is None:
+            raise ValueError(
+                f"the solver FewQueries was given {problem.workload.queries} queries over "
+                f"{problem.workload.domain_size} user types, but takes combinations of {RANK} queries and the total, "
+                f"over at most {LINEAR_LIMIT}, more than {SIMPLE} over more than {LISTED}: "
+                "use st.Auto() or st.Certified()"
+            )
+        strategy, answers = _strategy(found, ratio(problem.epsilon))
+        return Randomised(strategy, found.cost(answers, strategy.forward(problem.shares)))
+
+    def advance(self, problem: Problem, state: Randomised) -> Randomised:
+        """Return the state unchanged, because it is final."""
+        return state
+
+    def finish(self, problem: Problem, state: Randomised) -> Strategy:
+        """Return the strategy of the state."""
+        return state.strategy
+
+
+def _strategy(found: LinearDual, E: float) -> tuple[MatrixStrategy, np.ndarray]:
+    """Return the strategy of a solved linear programme (K outputs) and its answers (K x r).
+
+    Randomised response with its answers (n x r) is returned if rounding leaves no feasible probabilities.
+    """
+    if found.queries.shape[1] == 1:
+        strategy = interval_strategy(found.answers[:, 0], found.theta, found.queries[:, 0], E)
+        return strategy, found.answers
+    try:
+        return served_strategy(found.answers, found.theta, found.queries, E)
+    except np.linalg.LinAlgError:
+        F, n = found.queries, len(found.queries)
+        told = ((E + n - 1) * F - F.sum(axis=0)) / (E - 1)
+        return MatrixStrategy((np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)), told

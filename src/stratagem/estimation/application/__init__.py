@@ -1,1 +1,0 @@
-"""Applications of marginal tables: release of all tables, tests of association, dependence trees."""
