@@ -9,6 +9,7 @@ import stratagem as st
 from commands import assert_refused, run_json
 from protocols import deviation
 from stratagem.baselines import MEANS
+from stratagem.solvers.problem import problem_of
 from stratagem.strategies import Hybrid, NumberReport, Piecewise, TwoEnds
 from stratagem.study.ranking import rank_baselines
 
@@ -47,7 +48,7 @@ def test_variances_are_those_that_were_published(name, epsilon):
     """For each user type, scaled from [18, 98] to [-1, 1] and back."""
     W, t = st.mean(VALUES), (VALUES - 58) / 40
     baseline = next(one for one in MEANS if one.name == name)
-    (contender,) = rank_baselines(W, epsilon, baselines=[baseline])
+    (contender,) = rank_baselines(problem_of(W, epsilon), [baseline])
     assert contender.strategy.epsilon <= epsilon
     assert contender.strategy.epsilon == pytest.approx(epsilon, rel=1e-9)
     np.testing.assert_allclose(contender.accuracy.per_type, 1600 * FORMULAS[name](t, epsilon), rtol=1e-8)
@@ -100,7 +101,7 @@ def test_compare_shows_the_published_means_beside_the_optimum(epsilon):
     rows = {row.mechanism: row.objective for row in table.rows}
     assert set(FORMULAS) | {"optimised"} <= set(rows)
     assert rows["optimised"] < min(rows[name] for name in FORMULAS)
-    assert "laplace" not in {one.mechanism for one in rank_baselines(st.prefix(4), epsilon)}
+    assert "laplace" not in {one.mechanism for one in rank_baselines(problem_of(st.prefix(4), epsilon))}
 
 
 def test_mean_and_moments_are_sums_in_the_units_of_the_values():

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import pytest
 
 import stratagem as st
-from stratagem.solvers import Problem
+from stratagem.solvers.problem import Average
 
 
 def _seconds(function, *arguments):
@@ -26,7 +26,7 @@ def _seconds(function, *arguments):
 @pytest.mark.parametrize("n", [512, 1024])
 def test_one_iteration_costs_at_most_twice_its_products(n, benchmark):
     """Median of fifty steps in a row, each beside the two products; the mean counts reweighings as well."""
-    problem, solver = Problem(st.prefix(n), 1.0, 1.0), st.ProjectedGradient()
+    problem, solver = Average(workload=st.prefix(n), epsilon=1.0), st.ProjectedGradient()
     state = solver.begin(problem, 0, None)
     for _ in range(25):  # the first reweighing included, so that everything is compiled
         state = solver.advance(problem, state)
@@ -57,8 +57,9 @@ def test_one_iteration_costs_at_most_twice_its_products(n, benchmark):
 
 LARGE = """
 import resource, stratagem as st
-from stratagem.solvers import Problem, search
-problem = Problem(st.prefix(4096), 1.0, 1.0)
+from stratagem.solvers import search
+from stratagem.solvers.problem import Average
+problem = Average(workload=st.prefix(4096), epsilon=1.0)
 solver = st.ProjectedGradient(outputs=2 * 4096, precision="float32", max_steps=20)
 found = search(solver, problem)
 assert len(found.history) == 21 and found.history[-1].objective < found.history[0].objective

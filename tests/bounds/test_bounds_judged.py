@@ -13,7 +13,7 @@ import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, sdp
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.solvers.objective import KINDS, named_objective
+from stratagem.solvers.problem import KINDS, problem_of
 
 COUNT = int(float(os.environ.get("STRATAGEM_SMALL_PROBLEMS", "60")))
 """Random problems; 5,000 take about 20 minutes of one core."""
@@ -86,14 +86,14 @@ def draw_problem(number):
 def judged(number):
     """Name, value and excess over the optimum, relative, of every bound of a problem."""
     kind, workload, epsilon, prior = draw_problem(number)
-    aim = named_objective(kind, workload, prior)
-    bounds = aim.bounds(epsilon).known()
+    problem = problem_of(workload, epsilon, kind, prior)
+    bounds = problem.bounds.known()
     if number % EXPENSIVE == 0 and kind == "average":
         bounds |= {
-            "sdp": sdp(workload, epsilon, seconds=2.0, prior=aim.prior),
-            "nonnegative": nonnegative(workload, epsilon, 2.0, prior=aim.prior).value,
+            "sdp": sdp(workload, epsilon, seconds=2.0, prior=problem.prior),
+            "nonnegative": nonnegative(workload, epsilon, 2.0, prior=problem.prior).value,
         }
-    found = optimum(workload.matrix(), epsilon, aim.prior, kind)
+    found = optimum(workload.matrix(), epsilon, problem.prior, kind)
     assert found.gap <= Decimal("1e-12") * found.value.copy_abs()
     for name, value in bounds.items():
         over = Decimal(value) - found.value
@@ -106,15 +106,15 @@ def test_a_total_that_outweighs_all_else_by_far_leaves_the_digits_of_the_rest(ep
     """In V = 10^16 11^T + ... they were lost, and 0.25 was printed where the optimum was 0.0007."""
     n = 4
     workload = st.stack([st.weighted(st.total(n), 1e8), st.prefix(n)])
-    aim = named_objective(objective, workload, None)
+    problem = problem_of(workload, epsilon, objective)
     found = optimum(workload.matrix(), epsilon, None, objective)
-    bounds = aim.bounds(epsilon)
+    bounds = problem.bounds
     assert max(bounds.known().values()) <= found.value
     if objective != "average":
-        alone = named_objective(objective, st.explicit(st.prefix(n).matrix()), None).bounds(epsilon)
+        alone = problem_of(st.explicit(st.prefix(n).matrix()), epsilon, objective).bounds
         assert bounds.best == pytest.approx(alone.best, rel=1e-2, abs=ALLOWANCES)
-        strategy, plain = st.randomised_response(n, epsilon), named_objective(objective, st.prefix(n), None)
-        value = aim.value(strategy, None)
+        strategy, plain = st.randomised_response(n, epsilon), problem_of(st.prefix(n), epsilon, objective)
+        value = problem.value(strategy, None)
         assert value == pytest.approx(plain.value(strategy, None), rel=1e-6)
         assert value >= found.value * (1 - Decimal("1e-9"))
 

@@ -13,8 +13,8 @@ from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.math.linalg import factor
 from stratagem.math.privacy import check_prior
-from stratagem.solvers.objective import WorstCase, WorstQuery
-from stratagem.solvers.objective.least_favourable import pairwise_types
+from stratagem.solvers.problem import WorstCase, WorstQuery
+from stratagem.solvers.problem.least_favourable import pairwise_types
 from tables import random_ldp_matrix
 
 CASES = 40
@@ -91,15 +91,18 @@ def test_random_proofs_are_valid_once_prices_cover_what_patterns_lack():
 def test_no_strategy_is_below_the_bound_of_any_mixture(i):
     workload, epsilon, p, rng = draw(i)
     n = workload.domain_size
-    for aim in (WorstCase(workload), WorstQuery(workload, p)):
-        mixtures = rng.dirichlet(np.full(aim.size, 0.3), 3)
-        bounds = [aim.bounds(epsilon)]
-        bounds += [aim.moved(case, case.bounds(epsilon), epsilon) for case in map(aim.mixed, mixtures)]
+    for problem in (
+        WorstCase(workload=workload, epsilon=epsilon),
+        WorstQuery(workload=workload, epsilon=epsilon, prior=p),
+    ):
+        mixtures = rng.dirichlet(np.full(problem.size, 0.3), 3)
+        bounds = [problem.bounds]
+        bounds += [problem.moved(case, case.bounds) for case in map(problem.mixed, mixtures)]
         least = max(bound.best for bound in bounds)
         for m in rng.integers(n, 8 * n, 10):
             strategy = st.MatrixStrategy(random_ldp_matrix(rng, int(m), n, epsilon))
             try:
-                value = aim.value(strategy, aim.prior)
+                value = problem.value(strategy, problem.prior)
             except st.UnsupportedWorkloadError:
                 continue
             assert value >= least * (1 - 1e-8)

@@ -2,7 +2,9 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,54 @@ MODULES = [
 def test_every_public_name_exists_and_is_documented(name):
     assert getattr(st, name).__doc__
     assert name in dir(st)
+
+
+SHAPE = re.compile(r"\(\w[\w+* ]*,?( \w[\w+* ]*)*\)|\w x \w|shape|R\^n")
+"""A shape in a docstring: (n,), (m, k), n x n, "of the same shape"."""
+RAISES = re.compile(r"^\s+raise \w+Error\(", re.MULTILINE)
+YEAR = re.compile(r"\b(19|20)\d\d\b")
+
+
+def functions():
+    """Yield every public function and every public method of a public class, by name."""
+    for name in st.__all__:
+        found = getattr(st, name)
+        if inspect.isfunction(found):
+            yield name, found
+        elif inspect.isclass(found):
+            for own, member in vars(found).items():
+                inner = getattr(member, "fget", None) or getattr(member, "func", None)
+                function = inner or getattr(member, "__func__", member)
+                if not own.startswith("_") and inspect.isfunction(function):
+                    yield f"{name}.{own}", function
+
+
+FUNCTIONS = dict(functions())
+
+
+def lacking(function) -> set[str]:
+    """Return what the docstring of a function ought to say and does not."""
+    text, types = inspect.getdoc(function) or "", str(inspect.get_annotations(function).values())
+    lacks = set() if text.split("\n\n")[0].rstrip().endswith((".", ":")) else {"a sentence"}
+    lacks |= {"shapes"} if re.search("ndarray|ArrayLike", types) and not SHAPE.search(text) else set()
+    lacks |= {"errors"} if RAISES.search(inspect.getsource(function)) and "Raises:" not in text else set()
+    published = function.__module__.startswith("stratagem.baselines") and "." not in function.__qualname__
+    return lacks | ({"its source"} if published and not YEAR.search(text) else set())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_public_functions_state_shapes_errors_and_sources(name):
+    assert lacking(FUNCTIONS[name]) == set()
+
+
+def test_a_docstring_that_states_nothing_is_found():
+    """Negative control."""
+
+    def answer(x: "np.ndarray") -> None:  # noqa: F821
+        """Do it"""
+        raise ValueError("no")
+
+    assert lacking(answer) == {"a sentence", "shapes", "errors"}
 
 
 def test_an_unknown_name_is_an_attribute_error():

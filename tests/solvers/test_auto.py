@@ -5,7 +5,7 @@ import math
 import pytest
 
 import stratagem as st
-from stratagem.solvers import Problem
+from stratagem.solvers.problem import Average
 from tables import WORKLOADS, assert_certified, assert_private
 
 
@@ -25,7 +25,7 @@ def test_it_picks_the_certified_solver_and_says_why(name):
 
 
 def chosen(n, **options):
-    return st.Auto(**options).select(Problem(st.prefix(n), 1.0, 1.0))
+    return st.Auto(**options).select(Average(workload=st.prefix(n), epsilon=1.0))
 
 
 def test_small_domains_list_all_rows_and_short_times_have_fewer_rows():

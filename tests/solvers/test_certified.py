@@ -11,11 +11,12 @@ from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.duals import weighted_dual
 from stratagem.math.privacy import ratio, uniform
-from stratagem.solvers import Certified, Problem, ProjectedGradient, search
+from stratagem.solvers import Certified, ProjectedGradient, search
 from stratagem.solvers.certified.design import Design, columns, filled, project_to_feasible
 from stratagem.solvers.certified.patterns import all_patterns, distinct, gaussian_patterns, juntas, translates
 from stratagem.solvers.certified.polish import Polish
 from stratagem.solvers.gradient.projected_gradient import regularised_factor
+from stratagem.solvers.problem import Average
 from tables import assert_private
 
 MAKE = {
@@ -50,7 +51,7 @@ GOLDEN = {
 
 
 def solve(workload, epsilon, **options):
-    problem = Problem(workload, epsilon, lower_bounds(workload, epsilon).best)
+    problem = Average(workload=workload, epsilon=epsilon)
     solver = Certified(**{"restarts": 2, **options})
     found = search(solver, problem)
     return solver.finish(problem, found.best), found
@@ -217,7 +218,7 @@ def test_filling_keeps_what_is_balanced_and_heeds_the_limit():
 @pytest.mark.parametrize("name", ["prefix", "2-way"])
 def test_few_outputs_are_never_worse_than_the_gradient_alone(name):
     workload = MAKE[name](16)
-    problem = Problem(workload, 1.0, lower_bounds(workload, 1.0).best)
+    problem = Average(workload=workload, epsilon=1.0)
     gradient = ProjectedGradient(outputs=64)
     alone = objective(workload, gradient.finish(problem, search(gradient, problem).best))
     strategy, _ = solve(workload, 1.0, outputs=64, max_steps=4)
@@ -266,7 +267,7 @@ def test_translates_of_few_values_go_first_where_they_are_better():
     assert sets.any(axis=1).all()
     assert not sets.all(axis=1).any()
     assert chances.sum() == pytest.approx(1)
-    problem, solver = Problem(workload, epsilon, 1.0), st.Certified(max_steps=1)
+    problem, solver = Average(workload=workload, epsilon=epsilon), st.Certified(max_steps=1)
     fields, first = solver.begin(problem, 0, None), replace(solver, translated=True).begin(problem, 0, None)
     assert first.objective < accuracy.objective < fields.objective
     strategy = solver.finish(problem, first)

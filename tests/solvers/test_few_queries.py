@@ -14,7 +14,8 @@ from stratagem.bounds.duals import linear_dual
 from stratagem.bounds.exact import exact
 from stratagem.math.answer_pricing import ceiling, climbed, peaks
 from stratagem.math.linalg import GROUPS, SEVERAL, grouped, low_rank_factor, rank_one_factor
-from stratagem.solvers import Problem, search
+from stratagem.solvers import search
+from stratagem.solvers.problem import Average
 
 LEAST = {(16, 1.0): 0.9780, (16, 4.0): 0.02711, (32, 1.0): 0.9753}
 """Variance per user of values evenly spaced in [0, 1]; a search among patterns got 1.0762, 0.0315 and 1.0483."""
@@ -27,7 +28,7 @@ def evenly(n):
 
 def variances(solution):
     """Return the variance per user under the solution's prior, and the bound of the linear programme on it."""
-    n, offset = solution.workload.domain_size, solution.aim.offset
+    n, offset = solution.workload.domain_size, solution.problem.offset
     return (solution.objective - offset) / n, (solution.bounds.linear - offset) / n
 
 
@@ -146,7 +147,7 @@ OTHERS = {
 def test_other_queries_are_refused(name):
     assert linear(OTHERS[name], 1.0) is None
     with pytest.raises(ValueError, match=r"FewQueries was given .* use st.Auto\(\) or st.Certified\(\)"):
-        search(st.FewQueries(), Problem(OTHERS[name], 1.0, 0.0))
+        search(st.FewQueries(), Average(workload=OTHERS[name], epsilon=1.0))
 
 
 def test_a_limit_of_outputs_goes_to_a_solver_that_keeps_it():
@@ -197,7 +198,7 @@ def test_the_optimum_over_all_patterns_agrees(seed):
     bound = solution.bounds.linear
     assert solution.solver == "FewQueries" or solution.gap <= 1e-6  # a published mechanism may be optimal too
     assert bound <= truth * (1 + 1e-6)
-    offset = solution.aim.offset
+    offset = solution.problem.offset
     assert bound - offset >= (truth - offset) * (1 - 2e-3)
     assert solution.objective - offset <= (truth - offset) * (1 + 3e-3)
     assert solution.objective >= truth * (1 - 1e-6)

@@ -10,7 +10,8 @@ import stratagem as st
 from stratagem.bounds import lower_bounds
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.junta.published_junta import published_juntas
-from stratagem.solvers.solver import Problem, Status, search
+from stratagem.solvers.problem import Average
+from stratagem.solvers.solver import Status, search
 from tables import EPSILONS, assert_private
 
 
@@ -21,8 +22,8 @@ def table(d, wanted):
 
 def solved(workload, epsilon, **parameters):
     """Return the strategy that is found and what the search says about it."""
-    solver, n = Junta(**{"max_steps": 2, "max_seconds": np.inf} | parameters), workload.domain_size
-    problem = Problem(workload, epsilon, closed(workload, epsilon) * (n if n <= 1 << 53 else 1))
+    solver = Junta(**{"max_steps": 2, "max_seconds": np.inf} | parameters)
+    problem = Average(workload=workload, epsilon=epsilon)
     found = search(solver, problem)
     return solver.finish(problem, found.best), found
 
@@ -148,7 +149,7 @@ def test_rounds_never_get_worse_and_ctrl_c_keeps_the_best():
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    solver, problem = Junta(tolerance=0.0), Problem(workload, 1.0, 0.0)
+    solver, problem = Junta(tolerance=0.0), Average(workload=workload, epsilon=1.0)
     found = search(solver, problem, interrupt)
     assert found.status is Status.INTERRUPTED
     assert all(b <= a * (1 + 2e-5) for a, b in itertools.pairwise(seen))
@@ -170,7 +171,7 @@ def test_rounds_never_get_worse_and_ctrl_c_keeps_the_best():
 )
 def test_queries_without_juntas_are_refused(workload, words):
     with pytest.raises(ValueError, match=words):
-        Junta().begin(Problem(workload, 1.0, 0.0), 0, None)
+        Junta().begin(Average(workload=workload, epsilon=1.0), 0, None)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from stratagem.estimation.simulation import estimate_data
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import check_prior
 from stratagem.mechanism.export.strategy_file import load
-from stratagem.solvers import Certified, Problem, search
-from stratagem.solvers.objective import Average, WorstCase, WorstQuery, named_objective
-from stratagem.solvers.objective.least_favourable import _value, least_favourable_prior
+from stratagem.solvers import Certified, search
+from stratagem.solvers.problem import Average, WorstCase, WorstQuery, problem_of
+from stratagem.solvers.problem.least_favourable import _value, least_favourable_prior
 from tables import WORKLOADS, assert_private, random_ldp_matrix
 
 QUICK = Certified(outputs=400, max_steps=3, restarts=0)
@@ -46,13 +46,14 @@ def test_no_strategy_beats_a_bound_under_any_prior(name, epsilon):
 def test_no_strategy_beats_a_worst_case_bound(name, epsilon):
     rng = np.random.default_rng(3)
     workload = WORKLOADS[name](8)
-    aims = WorstCase(workload), WorstQuery(workload), WorstQuery(workload, random_prior(rng, 8, 2))
-    for aim in aims:
-        bound = aim.bounds(epsilon).best
+    asked = {"workload": workload, "epsilon": epsilon}
+    skewed = WorstQuery(**asked, prior=random_prior(rng, 8, 2))
+    for problem in (WorstCase(**asked), WorstQuery(**asked), skewed):
+        bound = problem.lower_bound
         for m in (20, 60):
             strategy = st.MatrixStrategy(random_ldp_matrix(rng, m, 8, epsilon))
-            for reconstruction in (aim.prior, random_prior(rng, 8)):
-                assert aim.value(strategy, reconstruction) >= bound * (1 - 1e-9)
+            for reconstruction in (problem.prior, random_prior(rng, 8)):
+                assert problem.value(strategy, reconstruction) >= bound * (1 - 1e-9)
 
 
 def test_the_prior_bounds_are_bounds_for_their_prior_alone():
@@ -196,11 +197,11 @@ def test_the_least_favourable_prior_is_uniform_under_symmetry_and_no_worse_other
         assert p.sum() == pytest.approx(1)
         if name not in ("prefix", "all-range"):
             np.testing.assert_allclose(p, 1 / 16, rtol=1e-6)
-    aim = WorstCase(st.prefix(16))
     for epsilon in (1.0, 3.0):
-        case = aim.mixed(least_favourable_prior(aim.workload.gram(), epsilon))
-        found = case.bounds(epsilon).weighted - case.offset
-        assert found > Average(aim.workload).bounds(epsilon).weighted - aim.even.offset
+        problem = WorstCase(workload=st.prefix(16), epsilon=epsilon)
+        case = problem.mixed(least_favourable_prior(problem.gram, epsilon))
+        found = case.bounds.weighted - case.offset
+        assert found > problem.even.bounds.weighted - problem.even.offset
 
 
 def test_the_slopes_of_the_bound():
@@ -222,8 +223,8 @@ def test_the_slopes_of_the_bound():
 def test_the_weighted_problem_is_solved_to_its_optimum():
     """With all patterns of a small domain the multipliers prove it: no pattern has a positive score."""
     workload, p = st.prefix(8), random_prior(np.random.default_rng(5), 8, 1)
-    problem = Problem(workload, 1.0, 1.0, p)
-    best = search(Certified(max_steps=30, tolerance=1e-7), problem).best
+    problem = Average(workload=workload, epsilon=1.0, prior=p)
+    best = search(Certified(max_steps=30, tolerance=1e-7), problem, lower_bound=1.0).best
     codes = (np.arange(1, 255)[:, None] >> np.arange(8)) & 1
     S = 1 + (np.e - 1) * codes
     Q = Certified().finish(problem, best).dense().matrix
@@ -290,7 +291,7 @@ def test_trivial_workloads(kind):
         solution = st.optimise(workload, 1.0, QUICK, objective=kind)
         assert solution.gap == pytest.approx(0, abs=1e-8)
     with pytest.raises(ValueError, match="must be one of"):
-        named_objective(kind + "s", st.total(8), None)
+        problem_of(st.total(8), 1.0, kind + "s")
 
 
 @pytest.mark.parametrize("outputs", [8, 14, 400])

@@ -11,8 +11,8 @@ from stratagem.accuracy import evaluate
 from stratagem.bounds.formulas import total_term
 from stratagem.math.block_design import cyclotomic_index, is_prime, primitive_root
 from stratagem.math.linalg import centred_factor
-from stratagem.solvers.orbit.aim import Shaping, best_size
 from stratagem.solvers.orbit.flat import flat_orbit
+from stratagem.solvers.orbit.target import Shaping, best_size
 from stratagem.strategies import SubsetSelection
 
 

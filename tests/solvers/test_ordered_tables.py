@@ -13,7 +13,7 @@ from stratagem.bounds.formulas import block_norms
 from stratagem.collection.tally import counted
 from stratagem.math.privacy import uniform
 from stratagem.solvers.junta.published_junta import sampled_tables
-from stratagem.solvers.solver import Problem
+from stratagem.solvers.problem import Average
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.workloads.harmonics import harmonics
 
@@ -201,7 +201,7 @@ def short(ages):
 def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
     """5,400,192,000 user types; of a full search 2.0 % and 4.7 % above the bound are measured."""
     workload = people(ages)
-    problem = Problem(workload, 1.0, 0.0)
+    problem = Average(workload=workload, epsilon=1.0)
     assert isinstance(st.Auto().select(problem).solver, st.Junta)
     solution = short(ages)
     assert solution.lower_bound <= solution.objective <= 1.1 * solution.lower_bound

@@ -7,8 +7,9 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.solvers import Problem, search
+from stratagem.solvers import search
 from stratagem.solvers.gradient.loss import merged
+from stratagem.solvers.problem import Average
 from tables import FINITE, WORKLOADS, assert_private, finite, golden
 
 PUBLISHED = st.ProjectedGradient()
@@ -26,7 +27,7 @@ TARGETS = [
 
 def run(solver, workload, epsilon):
     """The bare search, without the baselines that `optimise` adds."""
-    problem = Problem(workload, epsilon, st.lower_bounds(workload, epsilon).best)
+    problem = Average(workload=workload, epsilon=epsilon)
     found = search(solver, problem)
     return problem, found, solver.finish(problem, found.best)
 

@@ -11,7 +11,8 @@ from stratagem.baselines.marginal_selection import marginal_selection
 from stratagem.bounds import spectral_bounds
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.junta.published_junta import sampled_tables
-from stratagem.solvers.solver import Problem, search
+from stratagem.solvers.problem import Average, problem_of
+from stratagem.solvers.solver import search
 from stratagem.study.ranking import rank_baselines, rank_invariant
 
 UNEQUAL = [
@@ -73,7 +74,9 @@ def test_adult_costs_what_the_closed_form_says():
 )
 def test_eigenvalues_say_what_views_do(workload, epsilon):
     """The formula by types of characters against the protocol over all cells, which users could run."""
-    known = {one.mechanism: one for one in rank_baselines(workload, epsilon)}["marginal-selection"]
+    known = {one.mechanism: one for one in rank_baselines(problem_of(workload, epsilon))}[
+        "marginal-selection"
+    ]
     found = sampled_tables(workload.spectrum, epsilon)
     values = {name: st.evaluate(workload, one).objective for name, one in found.items()}
     assert known.objective == pytest.approx(min(values.values()), rel=1e-9)
@@ -99,7 +102,7 @@ def test_bad_tables_and_shares_are_refused(tables, shares, words):
 
 def test_large_domains_are_held_against_it():
     workload = st.marginals(domain((7, 16, 7, 14, 6, 5, 2, 41, 2)), 2)
-    ranked = rank_invariant(workload, 1.0)
+    ranked = rank_invariant(problem_of(workload, 1.0))
     assert ranked[0].mechanism == "marginal-selection"
     assert ranked[0].parameters == "shares by cost"
     assert ranked[0].objective / workload.scale <= separate(workload.domain.sizes, 2, 1.0)
@@ -116,7 +119,7 @@ CASES += [case for case in map(drawn_widely, range(30)) if prod(case[0]) < 20_00
 def test_no_search_for_marginals_ends_above_it(sizes, order, epsilon):
     workload = st.marginals(domain(sizes), order)
     solver = Junta(max_steps=1, max_seconds=inf if prod(sizes) < 100 else 1.0)
-    problem = Problem(workload, epsilon, 0.0)
+    problem = Average(workload=workload, epsilon=epsilon)
     strategy = solver.finish(problem, search(solver, problem).best)
     assert strategy.epsilon <= epsilon
     share = st.evaluate(workload, strategy).objective / workload.scale
@@ -142,7 +145,7 @@ MADE_UP = 1e-8
 @pytest.mark.parametrize(("sizes", "epsilon"), WHOLE)
 def test_large_tables_of_the_whole_domain_end_at_subset_selection(sizes, epsilon):
     workload = st.marginals(domain(sizes), len(sizes))
-    problem = Problem(workload, epsilon, spectral_bounds(workload.spectrum, epsilon).best * workload.scale)
+    problem = Average(workload=workload, epsilon=epsilon)
     solver = Junta(max_seconds=6.0)
     strategy = solver.finish(problem, search(solver, problem).best)
     share = st.evaluate(workload, strategy).objective / workload.scale

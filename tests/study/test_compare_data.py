@@ -8,6 +8,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
+from stratagem.solvers.problem import problem_of
 from stratagem.study.comparison import DETAILED
 from stratagem.study.ranking import rank_baselines, ten_digits
 
@@ -28,7 +29,7 @@ def skewed(n: int) -> np.ndarray:
 def test_errors_are_those_of_every_querys_own_variance(name):
     workload, x = WORKLOADS[name], skewed(WORKLOADS[name].domain_size)
     comparison = st.compare(workload, 1.0, QUICK).on(x)
-    strategies = {one.mechanism: one.strategy for one in rank_baselines(workload, 1.0)}
+    strategies = {one.mechanism: one.strategy for one in rank_baselines(problem_of(workload, 1.0))}
     strategies["optimised"] = comparison.compared["optimised"].strategy
     errors = [ten_digits(row.error) for row in comparison.rows]
     assert errors == sorted(errors)
@@ -56,8 +57,8 @@ def test_no_mechanism_is_below_the_bound_and_one_made_for_the_data_is_close(name
     assert made.least_error == pytest.approx(plain.least_error, rel=1e-9)
     if x == "even":
         gap = math.sqrt(
-            (plain.compared["optimised"].objective - plain.compared["optimised"].aim.offset)
-            / (plain.bounds.best - plain.compared["optimised"].aim.offset)
+            (plain.compared["optimised"].objective - plain.compared["optimised"].problem.offset)
+            / (plain.bounds.best - plain.compared["optimised"].problem.offset)
         )
         assert plain.rows[0].error / plain.least_error == pytest.approx(gap, rel=1e-3)
 

@@ -8,6 +8,7 @@ import pytest
 import stratagem as st
 from stratagem.baselines import BASELINES, Baseline
 from stratagem.io.screen import ROWS
+from stratagem.solvers.problem import problem_of
 from stratagem.study.comparison import NEEDED
 from stratagem.study.ranking import rank_baselines, ten_digits
 from tables import setting
@@ -31,7 +32,7 @@ def comparison():
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_each_baseline_appears_at_its_best(name, epsilon):
     workload = WORKLOADS[name]
-    ranked = rank_baselines(workload, epsilon)
+    ranked = rank_baselines(problem_of(workload, epsilon))
     objectives = [ten_digits(one.objective) for one in ranked]
     assert objectives == sorted(objectives)
     for baseline in BASELINES:

@@ -56,15 +56,15 @@ def test_the_default_solver_is_close_to_the_bound():
 
 def test_a_result_that_contradicts_a_bound_is_an_error(monkeypatch):
     """Negative control of the certificate: raise the bound above the truth and the result is refused."""
-    from stratagem.solvers.objective import average
+    from stratagem.solvers.problem import problem
 
-    honest = average.lower_bounds
+    honest = problem.lower_bounds
 
     def inflated(workload, epsilon, *rest):
         bounds = honest(workload, epsilon, *rest)
         return st.Bounds(bounds.svd, 2 * bounds.closed, bounds.integer, bounds.weighted)
 
-    monkeypatch.setattr(average, "lower_bounds", inflated)
+    monkeypatch.setattr(problem, "lower_bounds", inflated)
     with pytest.raises(ArithmeticError, match="below the closed bound"):
         st.optimise(st.prefix(8), 1.0, solver=st.ProjectedGradient(max_steps=20))
 

@@ -6,6 +6,7 @@ import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import cited
+from stratagem.solvers.problem import problem_of
 from stratagem.study.ranking import rank_baselines
 from tables import assert_private
 
@@ -17,7 +18,7 @@ CASES = {"prefix": st.prefix(16), "marginals": st.marginals("2^4", 2), "histogra
 def test_every_mechanism_of_a_comparison_runs_or_says_why_not(name, epsilon):
     """What has few enough reports becomes a bundle whose client reports; the rest says that it does not."""
     workload = CASES[name]
-    for contender in rank_baselines(workload, epsilon):
+    for contender in rank_baselines(problem_of(workload, epsilon)):
         if not _fits(contender.strategy):
             with pytest.raises(ValueError, match=r"[Rr]eports") as refusal:
                 st.tune(workload, epsilon, contender.mechanism)

@@ -50,6 +50,7 @@ def piecewise(values: ArrayLike, epsilon: float) -> NumberReport:
     """Report a number near the own value, moved and scaled to [-1, 1], with high density, elsewhere with low.
 
     The largest report is C = (e^(epsilon/2) + 1)/(e^(epsilon/2) - 1); see `Piecewise` for variances.
+    `values` (n,) are the numbers of the user types.
 
     Guarantee:
         epsilon-LDP for real reports.
@@ -66,7 +67,7 @@ def piecewise(values: ArrayLike, epsilon: float) -> NumberReport:
 def hybrid(values: ArrayLike, epsilon: float) -> NumberReport:
     """Report by the piecewise mechanism with probability 1 - e^(-epsilon/2), else by that of Duchi et al.
 
-    Up to epsilon = 0.61 always by the latter.
+    Up to epsilon = 0.61 always by the latter. `values` (n,) are the numbers of the user types.
 
     Guarantee:
         epsilon-LDP for real reports.

@@ -185,7 +185,7 @@ def _request(
     from stratagem.cli.layout import derive, named_columns
     from stratagem.collection.data import read
     from stratagem.math.privacy import check
-    from stratagem.solvers.objective import named_objective
+    from stratagem.solvers.problem import problem_of
     from stratagem.study.contents import solver_of
 
     check(epsilon)
@@ -204,7 +204,7 @@ def _request(
     asked = about_numbers(workload, asked, order, values["edges"])
     chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
     belief = read_prior(prior, asked)
-    named_objective(objective, asked, belief)
+    problem_of(asked, epsilon, objective, belief)
     users = None
     if data is not None and column is not None:
         columns = named_columns(column) if described else column

@@ -115,7 +115,7 @@ class Mechanism:
         where its rows are and even those would.
         `labels` and `edges` say what the values of an attribute are: by name, or at once for a domain of one
         attribute. Edge k up to below edge k + 1 is value k. `units` say what numbers are measured in.
-        `interrupted` is kept in the bundle.
+        `prior` (n,) chooses the reconstruction, and it and `interrupted` are kept in the bundle.
 
         Raises:
             ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels, edges and units that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from stratagem.accuracy import evaluate
@@ -13,7 +13,7 @@ from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Status
 from stratagem.solvers.certified.patterns import high_sets
-from stratagem.solvers.objective import Average, WarmStart, WorstCase, named_objective
+from stratagem.solvers.problem import Average, WarmStart, WorstCase, problem_of
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
@@ -76,7 +76,7 @@ def along(
 def _at(epsilon: float, solution: Solution, solve: Solve | None) -> tuple[Comparison, bool]:
     """Return the comparison at a budget, and whether it is complete: False if the user stopped its search."""
     if solve is None:
-        return Comparison.published(solution.aim, epsilon), True
+        return Comparison.published(replace(solution.problem, epsilon=epsilon)), True
     found = solve(epsilon)
     return Comparison.of(found), found.status not in ENDED_BY_HAND
 
@@ -139,30 +139,26 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
         ValueError: for an unknown objective, or queries too many for it.
         ArithmeticError: as `optimise`.
     """
-    workload, strategy, epsilon = saved.workload, saved.strategy, float(saved.epsilon)
+    strategy = saved.strategy
     belief = None if objective == WorstCase.kind else saved.prior
-    aim = named_objective(objective, workload, belief)
-    accuracy = evaluate(workload, strategy, saved.prior)
-    value = aim.measure(accuracy, strategy, saved.prior)
-    bounds = aim.bounds(epsilon)
+    problem = problem_of(saved.workload, float(saved.epsilon), objective, belief)
+    accuracy = evaluate(saved.workload, strategy, saved.prior)
+    value = problem.measure(accuracy, strategy, saved.prior)
+    bounds = problem.bounds
     if isinstance(strategy, Strategy):
-        bounds = aim.tightened(bounds, epsilon, WarmStart(value, high_sets(strategy)), CERTIFIED, SECONDS)
-    invariant = isinstance(strategy, TranslationStrategy)
-    baselines = rank_affordable(workload, epsilon, aim, invariant=invariant)
+        bounds = problem.tightened(bounds, WarmStart(value, high_sets(strategy)), CERTIFIED, SECONDS)
     solution = Solution(
-        aim,
-        epsilon,
-        strategy,
-        accuracy,
-        value,
-        bounds,
-        Status.SAVED_INTERRUPTED if saved.interrupted else Status.SAVED,
-        "saved",
-        "read from a file",
-        0.0,
-        (),
-        baselines,
-        saved.prior,
+        problem=problem,
+        strategy=strategy,
+        accuracy=accuracy,
+        objective=value,
+        bounds=bounds,
+        status=Status.SAVED_INTERRUPTED if saved.interrupted else Status.SAVED,
+        solver="saved",
+        reason="read from a file",
+        seconds=0.0,
+        baselines=rank_affordable(problem, invariant=isinstance(strategy, TranslationStrategy)),
+        prior=saved.prior,
     )
     certify(solution)
     return solution

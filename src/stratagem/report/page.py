@@ -22,7 +22,7 @@ from stratagem.report.content import Provenance, ReportContent, along, rated
 from stratagem.report.drawing import drawing
 from stratagem.report.plots import check_matplotlib
 from stratagem.report.reproduction import privacy_section, reproduction, threats
-from stratagem.solvers.objective import Average
+from stratagem.solvers.problem import Average
 from stratagem.study.solution import Solution
 from stratagem.workloads.serial import to_data
 

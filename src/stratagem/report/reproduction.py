@@ -186,7 +186,7 @@ def check(subject: ReportContent) -> str:
     if not isinstance(strategy, Strategy) or strategy.outputs * strategy.domain_size > DENSE:
         return SAVE
     lines = DOUBLES.format(epsilon=solution.epsilon)
-    if solution.aim.plain:
+    if solution.problem.plain:
         lines += OBJECTIVE.format(objective=solution.objective, bound=solution.lower_bound)
     return lines
 

@@ -6,7 +6,8 @@ from stratagem.solvers.few_queries import FewQueries
 from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
 from stratagem.solvers.junta.junta import Junta
 from stratagem.solvers.orbit.orbit import Orbit
-from stratagem.solvers.solver import Callback, Limits, Problem, Search, Solver, Status, Step, search
+from stratagem.solvers.problem import Problem
+from stratagem.solvers.solver import Callback, Limits, Search, Solver, Status, Step, search
 
 __all__ = [
     "Auto",

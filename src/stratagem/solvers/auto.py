@@ -16,7 +16,8 @@ from stratagem.solvers.junta.signatures import ORDERED as TOGETHER
 from stratagem.solvers.junta.signatures import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
-from stratagem.solvers.solver import Problem, Solver, check_limits, check_whole
+from stratagem.solvers.problem import Problem
+from stratagem.solvers.solver import Solver, check_limits, check_whole
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.merged import is_table_of_all
@@ -109,7 +110,11 @@ class Auto:
         return (free and self._symmetric(problem)) or self.dense(problem)
 
     def dense(self, problem: Problem) -> Choice:
-        """Return the certified solver in the size that fits, whatever the symmetry of the workload."""
+        """Return the certified solver in the size that fits, whatever the symmetry of the workload.
+
+        Raises:
+            ValueError: for a domain too large for a search without symmetry.
+        """
         n, seconds = problem.workload.domain_size, self.max_seconds or LONGEST
         if n > DENSE:
             raise ValueError(

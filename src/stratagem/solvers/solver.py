@@ -9,19 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import jax
-import numpy as np
 
-from stratagem.bounds import Duals
-from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
-from stratagem.math.privacy import uniform
+from stratagem.solvers.problem import Problem
 from stratagem.strategies import Strategy, TranslationStrategy
-from stratagem.workloads import Workload
 
 MAPS = Path("/proc/self/maps")
 CROWDED = 20_000
@@ -68,10 +63,6 @@ def check_limits(max_seconds: Any, **given: Any) -> None:
         raise ValueError(f"max_seconds is {max_seconds!r}; give a number of seconds above 0.")
 
 
-TARGET_STEPS = 6
-"""Optimisation steps of the weighted bound when only its solution is needed, as a target for patterns."""
-
-
 class Status(StrEnum):
     """How a search ended; the text says what it means and what to do."""
 
@@ -92,44 +83,6 @@ class Status(StrEnum):
     SAVED_INTERRUPTED = "A saved strategy whose search was interrupted; another search may find a better one."
     BASELINE = "No search beat this published mechanism; try more outputs, more time or another seed."
     BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; allow more seconds."
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The problem given to a solver: a workload, epsilon, a prior, and the lower bound that defines the gap."""
-
-    workload: Workload
-    epsilon: float
-    lower_bound: float
-    prior: np.ndarray | None = None
-    """Probabilities of the user types (n,); None for the average over types."""
-    duals: Duals | None = None
-    """Dual solutions of the lower bounds; None if they have not been computed."""
-
-    @property
-    def shares(self) -> np.ndarray:
-        """Prior probabilities of the user types (n,); 1/n if no prior is given."""
-        return uniform(self.workload.domain_size) if self.prior is None else self.prior
-
-    @cached_property
-    def target(self) -> WeightedDual:
-        """The dual solution of the weighted bound, whose information matrix is the target of random patterns.
-
-        It is approximate, after `TARGET_STEPS` steps, unless `duals` holds it; a target needs no more
-        accuracy.
-        """
-        known = self.duals and self.duals.weighted
-        return known or weighted_dual(self.workload, self.epsilon, TARGET_STEPS, self.prior)
-
-    @cached_property
-    def linear(self) -> LinearDual | None:
-        """The solution of the linear programme for few queries; None if the workload has too many queries."""
-        return (self.duals or Duals(self.workload, self.epsilon, self.prior)).linear
-
-    @cached_property
-    def gram(self) -> np.ndarray:
-        """V = W^T W (n x n)."""
-        return self.workload.gram()
 
 
 @dataclass(frozen=True)
@@ -220,13 +173,19 @@ class Search:
         return self.best.objective
 
 
-def search(solver: Solver, problem: Problem, on_step: Callback | None = None) -> Search:
-    """Run a solver from each of its starts and keep the best state; Ctrl-C ends only the search."""
+def search(
+    solver: Solver, problem: Problem, on_step: Callback | None = None, lower_bound: float | None = None
+) -> Search:
+    """Run a solver from each of its starts and keep the best state; Ctrl-C ends only the search.
+
+    Gaps are measured against `lower_bound`, by default that of the problem.
+    """
     release_compiled_code()
     found, began = Search(), time.perf_counter()
+    bound = problem.lower_bound if lower_bound is None else lower_bound
     try:
         for start in range(solver.limits.restarts):
-            found.status = _descend(solver, problem, start, found, began, on_step)
+            found.status = _descend(solver, problem, bound, start, found, began, on_step)
             if found.status not in (Status.CONVERGED, Status.STEPS_EXHAUSTED):
                 break
     except KeyboardInterrupt:
@@ -242,7 +201,13 @@ def relative_gap(value: float, bound: float) -> float:
 
 
 def _descend(
-    solver: Solver, problem: Problem, start: int, found: Search, began: float, on_step: Callback | None
+    solver: Solver,
+    problem: Problem,
+    bound: float,
+    start: int,
+    found: Search,
+    began: float,
+    on_step: Callback | None,
 ) -> Status:
     """Run one start until a limit applies, update `found`, and return the status that tells why it ended."""
     limits, trace = solver.limits, []
@@ -250,7 +215,7 @@ def _descend(
     for step in range(limits.max_steps + 1):
         best = found.keep(state)
         trace.append(state.objective)
-        gap = relative_gap(best, problem.lower_bound)
+        gap = relative_gap(best, bound)
         found.history.append(Step(start, step, trace[-1], best, gap, time.perf_counter() - began))
         if on_step is not None and on_step(found.history[-1]):
             return Status.STOPPED

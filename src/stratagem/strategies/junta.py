@@ -47,7 +47,7 @@ class JuntaStrategy(TranslationStrategy):
         object.__setattr__(self, "weights", checked(self))
 
     def eigenvalues(self, kind: tuple[int, ...]) -> np.ndarray:
-        """Return M's eigenvalues at the characters of a type: one axis of a - 1 frequencies per attribute.
+        """Return M's eigenvalues at the characters of a type, of shape (a_1 - 1, ..., a_k - 1) for k attributes.
 
         Axes come in the order of the groups; the array is symmetric in those of one group.
         """

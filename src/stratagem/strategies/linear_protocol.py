@@ -64,7 +64,7 @@ class LinearProtocol(ABC):
 
     @abstractmethod
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report, a row, for each user type in `values` (integers in 0..n-1). For simulation only."""
+        """Draw one report for each user type in `values` (N,), as rows (N, k). For simulation only."""
 
     @abstractmethod
     def collect(self, reports: np.ndarray) -> np.ndarray:

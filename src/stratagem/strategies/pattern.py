@@ -61,7 +61,7 @@ class Pattern:
 
     @staticmethod
     def of(axes: tuple[int, ...], inside: np.ndarray) -> Pattern:
-        """Return the pattern of a boolean array with one dimension for every axis."""
+        """Return the pattern of a boolean array of shape (N_1, ..., N_k), one length for every axis."""
         inside = np.asarray(inside, dtype=bool)
         return Pattern(tuple(axes), inside.shape, np.packbits(inside))
 
@@ -81,7 +81,7 @@ class Pattern:
         return np.unpackbits(self.packed, count=self.cells).astype(bool).reshape(self.sizes)
 
     def divided(self, places: np.ndarray | int, multiple: np.ndarray | int) -> np.ndarray:
-        """Return the cells t with r^i t = `places` modulo N, i = `multiple`."""
+        """Return the cells t with r^i t = `places` modulo N, i = `multiple`, in their common shape."""
         if self.multiples == 1:
             return np.asarray(places)
         return np.asarray(places * self._inverses[multiple] % self.cells)

@@ -114,7 +114,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report for each user type in `values` (integers in 0..n-1). For simulation only."""
+        """Draw one report for each user type in `values` (N,), integers in 0..n-1. For simulation only."""
 
     @abstractmethod
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -236,22 +236,22 @@ class MatrixStrategy(Strategy):
         return self
 
     def forward(self, X: np.ndarray) -> np.ndarray:
-        """Return Q X."""
+        """Return Q X (m, k)."""
         return self.matrix @ X
 
     def backward(self, Y: np.ndarray) -> np.ndarray:
-        """Return Q^T Y."""
+        """Return Q^T Y (n, k)."""
         return self.matrix.T @ Y
 
     def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
-        """Return M - 11^T/n by one symmetric product of the centred, scaled rows."""
+        """Return M - 11^T/n (n x n) by one symmetric product of the centred, scaled rows."""
         d = weighted_row_sums(self, prior)
         Q, d = self.matrix[d > 0], d[d > 0]
         scaled = (Q - d[:, None] / self.domain_size) / np.sqrt(d)[:, None]
         return scaled.T @ scaled
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report per value by inverting the cumulative distribution of its column."""
+        """Draw one report per value (N,) by inverting the cumulative distribution of its column."""
         values = check_values(values, self.domain_size)
         reports = np.empty(len(values), dtype=np.int64)
         for u, users in users_by_type(values, self.domain_size):
@@ -261,7 +261,7 @@ class MatrixStrategy(Strategy):
         return np.minimum(reports, self.outputs - 1)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the counts of reports, one multinomial per user type that occurs."""
+        """Draw the counts of reports (m,), one multinomial per user type that occurs."""
         x = check_counts(x, self.domain_size)
         counts = np.zeros(self.outputs, dtype=np.int64)
         occurring = np.flatnonzero(x)

@@ -171,7 +171,7 @@ class StratifiedProtocol(LinearProtocol):
         return spread
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw reports as bytes: the number of the partition in four, then its oracle's report, then zeros."""
+        """Draw reports as bytes (N, k): the number of the partition in four, its oracle's report, then zeros."""
         values = check_values(values, self.domain_size)
         drawn = rng.choice(len(self.partitions), len(values), p=self._probabilities)
         reports = np.zeros((len(values), NUMBER.itemsize + max(map(_width, self.partitions))), dtype=np.uint8)
@@ -186,7 +186,11 @@ class StratifiedProtocol(LinearProtocol):
         return reports
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports, then the totals of every partition's oracle."""
+        """Return the number of reports, then the totals of every partition's oracle, of shape (k,).
+
+        Raises:
+            ValueError: for a report that no client sends.
+        """
         reports = np.ascontiguousarray(reports)
         width = NUMBER.itemsize + max(map(_width, self.partitions))
         if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
@@ -205,7 +209,7 @@ class StratifiedProtocol(LinearProtocol):
         return np.concatenate(totals)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the totals: a multinomial of every type over the partitions, then the oracles' totals."""
+        """Draw the totals (k,): a multinomial of every type over the partitions, then the oracles' totals."""
         x = check_counts(x, self.domain_size)
         users = rng.multinomial(x, self._probabilities)
         totals = [np.array([x.sum()])]

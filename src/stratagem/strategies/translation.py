@@ -181,7 +181,7 @@ class TranslationStrategy(ABC):
 
     @final
     def by_pattern(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each pattern b that occurs, and the positions of its outputs in the array."""
+        """Yield each pattern b that occurs, and the positions (k,) of its outputs in the array."""
         owner = np.searchsorted(np.array(self.offsets[1:]), outputs, side="right")
         order = np.argsort(owner, kind="stable")
         ends = np.cumsum(np.bincount(owner, minlength=len(self.patterns)))

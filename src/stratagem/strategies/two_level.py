@@ -116,7 +116,7 @@ class TwoLevelStrategy(Strategy):
         return C
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report per value by inverting the cumulative distribution of its column, type by type."""
+        """Draw one report per value (N,) by inverting the cumulative distribution of its column, type by type."""
         values = check_values(values, self.size)
         reports = np.empty(len(values), dtype=np.int64)
         for u, users in users_by_type(values, self.size):
@@ -127,7 +127,7 @@ class TwoLevelStrategy(Strategy):
         return np.minimum(reports, self.outputs - 1)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the counts of reports, one multinomial per user type that occurs."""
+        """Draw the counts of reports (m,), one multinomial per user type that occurs."""
         x = check_counts(x, self.size)
         counts = np.zeros(self.outputs, dtype=np.int64)
         occurring = np.flatnonzero(x)

@@ -104,7 +104,7 @@ class UnaryEncoding(SupportOracle):
         return column_sums(check_packed(reports, self.n), self.n)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the totals: for every bit a binomial of the users of that type and one of all others."""
+        """Draw the totals (n + 1,): for every bit a binomial of the users of that type and one of all others."""
         x = check_counts(x, self.n)
         total = x.sum()
         ones = rng.binomial(x, self.p) + rng.binomial(total - x, self.q)

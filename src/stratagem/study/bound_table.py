@@ -15,7 +15,7 @@ from stratagem.io.presentation import show
 from stratagem.io.screen import aligned, brief
 from stratagem.math.number import number_text, ratio, real
 from stratagem.math.privacy import check
-from stratagem.solvers.objective import Average, WarmStart, named_objective
+from stratagem.solvers.problem import Average, WarmStart, problem_of
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
@@ -219,8 +219,7 @@ def _solved(
 def _bounds(
     workload: Workload, epsilon: float, objective: str, prior: ArrayLike | None, seconds: float
 ) -> Bounds:
-    aim = named_objective(objective, workload, prior)
-    bounds = aim.bounds(epsilon)
-    if seconds > 0 and bounds.exact is None:
-        return aim.tightened(bounds, epsilon, WarmStart(), TIGHT, seconds)
-    return bounds
+    problem = problem_of(workload, epsilon, objective, prior)
+    if seconds > 0 and problem.bounds.exact is None:
+        return problem.tightened(problem.bounds, WarmStart(), TIGHT, seconds)
+    return problem.bounds

@@ -14,16 +14,15 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import ERROR, Users
 from stratagem.baselines import Baseline
-from stratagem.bounds import Bounds, lower_bounds
+from stratagem.bounds import Bounds
 from stratagem.catalogue.bibliography import SCOPE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.presentation import show
 from stratagem.io.screen import WIDTH, aligned, brief, html_table
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text, user_counts, users_text
-from stratagem.math.privacy import check_prior
 from stratagem.solvers import Auto, Callback, Solver
-from stratagem.solvers.objective import Average, Objective
+from stratagem.solvers.problem import Average, Problem, problem_of
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import TranslationStrategy
 from stratagem.study.contents import solver_of
@@ -127,21 +126,20 @@ class Comparison:
     @staticmethod
     def of(solution: Solution) -> Comparison:
         """Return the comparison of a solution with the baselines that were ranked for it."""
-        return Comparison._of(solution.aim, solution.epsilon, solution.bounds, solution.baselines, solution)
+        return Comparison._of(solution.problem, solution.bounds, solution.baselines, solution)
 
     @staticmethod
-    def published(aim: Objective, epsilon: float) -> Comparison:
+    def published(problem: Problem) -> Comparison:
         """Return the comparison of the baselines with the bounds, without a search for a strategy.
 
         Beyond 512 user types it leaves out the baselines whose tables grow with the domain.
         """
-        contenders = rank_affordable(aim.workload, epsilon, aim, invariant=aim.plain)
-        return Comparison._of(aim, epsilon, aim.bounds(epsilon), contenders)
+        contenders = rank_affordable(problem, invariant=problem.plain)
+        return Comparison._of(problem, problem.bounds, contenders)
 
     @staticmethod
     def _of(
-        aim: Objective,
-        epsilon: float,
+        problem: Problem,
         bounds: Bounds,
         published: tuple[Contender, ...],
         found: Solution | None = None,
@@ -152,8 +150,8 @@ class Comparison:
             compared[OPTIMISED] = found
             ended = ", interrupted" if found.interrupted else ""
             rows.append(_row(OPTIMISED, found.solver + ended, found))
-        fewest = least_variance(aim, bounds.best) / (aim.workload.queries * ALPHA)
-        return Comparison(aim.workload, epsilon, _ranked(rows), bounds, fewest, compared)
+        fewest = least_variance(problem, bounds.best) / (problem.workload.queries * ALPHA)
+        return Comparison(problem.workload, problem.epsilon, _ranked(rows), bounds, fewest, compared)
 
     def on(self, data: ArrayLike) -> Comparison:
         """Return the same mechanisms with the errors that they are expected to make on a data vector.
@@ -177,8 +175,8 @@ class Comparison:
         rows = [
             replace(row, error=math.sqrt(max(0.0, variances[row.mechanism]) / queries)) for row in self.rows
         ]
-        users, there = int(x.sum()), Average(self.workload, check_prior(x, self.workload.domain_size))
-        added = there.added(lower_bounds(self.workload, self.epsilon, x).best)
+        users, there = int(x.sum()), problem_of(self.workload, self.epsilon, prior=x)
+        added = least_variance(there, there.lower_bound)
         return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
 
     def users_for(self, mechanism: str, error: float = ERROR) -> Users:
@@ -304,9 +302,9 @@ def compare(
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
     solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
     if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, TranslationStrategy):
-        solution = replace(solution, baselines=rank_baselines(workload, solution.epsilon, solution.aim))
+        solution = replace(solution, baselines=rank_baselines(solution.problem))
     if more := tuple(also):
-        ranked = rank_also(solution.baselines, more, solution.epsilon, solution.aim)
+        ranked = rank_also(solution.baselines, more, solution.problem)
         solution = replace(solution, baselines=ranked)
     return Comparison.of(solution)
 

@@ -17,7 +17,7 @@ from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import ratio, users_text
 from stratagem.math.privacy import check
 from stratagem.solvers import Auto, Callback, Certified, Solver
-from stratagem.solvers.objective import Average
+from stratagem.solvers.problem import Average
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.study.bound_table import along, place
 from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison, Row

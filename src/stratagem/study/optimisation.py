@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
-from stratagem.math.privacy import check, uniform
+from stratagem.math.privacy import uniform
 from stratagem.solvers import (
     Auto,
     Callback,
@@ -31,13 +31,13 @@ from stratagem.solvers import (
 )
 from stratagem.solvers.certified.patterns import high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
-from stratagem.solvers.objective import Average, Minimax, Objective, WarmStart, named_objective
+from stratagem.solvers.problem import Average, Minimax, WarmStart, problem_of
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
 from stratagem.study.contents import solver_of
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
-from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads import DomainLike
 from stratagem.workloads.line import line
 
 ROUNDING = 1e-9
@@ -100,21 +100,18 @@ def optimise(
         >>> solution.lower_bound <= solution.objective <= 1.03 * solution.lower_bound
         True
     """
-    epsilon, began = check(epsilon), time.perf_counter()
+    began = time.perf_counter()
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
-    aim = named_objective(objective, workload, prior)
-    _check_solver(solver, aim)
-    duals = aim.duals(epsilon)
-    chosen, reason = _choice(solver, aim, Problem(workload, epsilon, 0.0, aim.prior, duals))
-    bounds = aim.bounds(epsilon, duals)
-    problem = Problem(workload, epsilon, bounds.best, aim.prior, duals)
-    baselines = _ranking(chosen)(workload, epsilon, aim)
+    problem = problem_of(workload, epsilon, objective, prior)
+    _check_solver(solver, problem)
+    chosen, reason = _choice(solver, problem)
+    bounds, baselines = problem.bounds, _ranking(chosen)(problem)
     fallback = _fitting(baselines, _most(solver))
     if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
     else:
         found = _found(chosen, problem, on_step)
-    best = _best(aim, problem, chosen, found, fallback)
+    best = _best(problem, chosen, found, fallback)
     dense = best.strategy if isinstance(best.strategy, Strategy) else None
     if best.status not in FINAL and (dense is not None or line(workload) is not None):
         wanted = chosen.limits.gap or CERTIFIED
@@ -122,21 +119,20 @@ def optimise(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
         )
         near = WarmStart(best.objective, None if dense is None else high_sets(dense), _mixture(found))
-        bounds = aim.tightened(bounds, epsilon, near, wanted, allowed)
+        bounds = problem.tightened(bounds, near, wanted, allowed)
     solution = Solution(
-        aim,
-        epsilon,
-        best.strategy,
-        best.accuracy,
-        best.objective,
-        bounds,
-        _verdict(best.status, relative_gap(best.objective, bounds.best), chosen.limits.gap),
-        best.maker,
-        reason if best.maker == type(chosen).__name__ else UNBEATEN,
-        time.perf_counter() - began,
-        tuple(found.history),
-        baselines,
-        best.prior,
+        problem=problem,
+        strategy=best.strategy,
+        accuracy=best.accuracy,
+        objective=best.objective,
+        bounds=bounds,
+        status=_verdict(best.status, relative_gap(best.objective, bounds.best), chosen.limits.gap),
+        solver=best.maker,
+        reason=reason if best.maker == type(chosen).__name__ else UNBEATEN,
+        seconds=time.perf_counter() - began,
+        history=tuple(found.history),
+        baselines=baselines,
+        prior=best.prior,
     )
     certify(solution)
     return solution
@@ -162,29 +158,29 @@ class _Fallback(NamedTuple):
     strategy: Strategy | TranslationStrategy
 
 
-def _check_solver(solver: Solver | Auto | None, aim: Objective) -> None:
+def _check_solver(solver: Solver | Auto | None, problem: Problem) -> None:
     """Refuse a solver that knows only the average over user types if a prior or another objective is asked for."""
-    if not (aim.plain or isinstance(solver, Auto | Certified | FewQueries | None)):
-        asked = "a prior" if isinstance(aim, Average) else f"the objective {aim.kind}"
+    if not (problem.plain or isinstance(solver, Auto | Certified | FewQueries | None)):
+        asked = "a prior" if isinstance(problem, Average) else f"the objective {problem.kind}"
         raise ValueError(
             f"{asked} was given with the solver {type(solver).__name__}, which knows only the average over "
             "user types: use the certified solver, st.Certified()"
         )
 
 
-def _choice(solver: Solver | Auto | None, aim: Objective, problem: Problem) -> Choice:
+def _choice(solver: Solver | Auto | None, problem: Problem) -> Choice:
     """Return the solver to run and the reason for it; a minimax objective never gets a symmetric one by default."""
     if isinstance(solver, Auto | None):
         auto = solver or Auto()
-        choice = auto.dense(problem) if isinstance(aim, Minimax) else auto.select(problem)
+        choice = auto.dense(problem) if isinstance(problem, Minimax) else auto.select(problem)
     else:
         choice = Choice(solver, "asked for")
-    if isinstance(aim, Minimax) and isinstance(choice.solver, Certified):
-        return Choice(Saddle(aim, replace(choice.solver, polish=False)), choice.reason)
+    if isinstance(problem, Minimax) and isinstance(choice.solver, Certified):
+        return Choice(Saddle(problem, replace(choice.solver, polish=False)), choice.reason)
     return choice
 
 
-def _ranking(solver: Solver) -> Callable[[Workload, float, Objective], tuple[Contender, ...]]:
+def _ranking(solver: Solver) -> Callable[[Problem], tuple[Contender, ...]]:
     """Return the function that ranks the published mechanisms with which the result of this solver is compared."""
     match solver:
         case Junta() | Orbit():
@@ -236,13 +232,11 @@ def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
     return fits and relative_gap(fallback.contender.objective, bounds.best) <= ROUNDING
 
 
-def _best(
-    aim: Objective, problem: Problem, solver: Solver, found: Search, fallback: _Fallback | None
-) -> _Best:
+def _best(problem: Problem, solver: Solver, found: Search, fallback: _Fallback | None) -> _Best:
     """Return the strategy found by the search, or the best baseline if its objective is lower."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
     ended = found.status if found.status in FINAL else late
-    searched = _searched(aim, problem, solver, found)
+    searched = _searched(problem, solver, found)
     if fallback is None:
         if searched is None:
             raise ValueError(
@@ -252,22 +246,22 @@ def _best(
     baseline = fallback.contender
     if searched is None or searched.objective > baseline.objective:
         return _Best(
-            fallback.strategy, aim.prior, baseline.accuracy, baseline.objective, str(baseline), ended
+            fallback.strategy, problem.prior, baseline.accuracy, baseline.objective, str(baseline), ended
         )
     return searched
 
 
-def _searched(aim: Objective, problem: Problem, solver: Solver, found: Search) -> _Best | None:
+def _searched(problem: Problem, solver: Solver, found: Search) -> _Best | None:
     """Return the strategy found by the search; None if there is none or it cannot be evaluated on the workload."""
     if found.best is None:
         return None
-    prior = found.best.found.prior if isinstance(found.best, SaddleState) else aim.prior
+    prior = found.best.found.prior if isinstance(found.best, SaddleState) else problem.prior
     try:
         strategy = solver.finish(problem, found.best)
         accuracy = evaluate(problem.workload, strategy, prior)
     except BREAKDOWN:  # or too few outputs to answer the workload
         return None
-    value = aim.measure(accuracy, strategy, prior)
+    value = problem.measure(accuracy, strategy, prior)
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from stratagem.accuracy import (
     ERROR,
     Accuracy,
@@ -21,9 +19,8 @@ from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signatures import searchable
-from stratagem.solvers.objective import Average, Objective
+from stratagem.solvers.problem import Problem
 from stratagem.strategies import JuntaStrategy, Randomiser, TableSampling, TranslationStrategy
-from stratagem.workloads import Workload
 
 OPTIMISED = "optimised"
 """Name of the strategy found by the search in a list of mechanisms; no baseline may have it."""
@@ -42,25 +39,24 @@ class Contender:
     """The tuned parameters in words, empty where there are none."""
     strategy: Randomiser | TranslationStrategy | TableSampling
     objective: float
-    workload: Workload
-    prior: np.ndarray | None = None
-    """Prior of its reconstruction, of shape (n,); None for 1/n."""
+    problem: Problem
+    """The problem for which it is tuned; its prior is that of the reconstruction."""
 
     @cached_property
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
-        return evaluate(self.workload, self.strategy, self.prior)
+        return evaluate(self.problem.workload, self.strategy, self.problem.prior)
 
     @cached_property
     def largest_variance(self) -> float | None:
         """The largest variance that one user of any type adds to any answer; None where it is not computed."""
         if isinstance(self.strategy, TableSampling):
             return None
-        return largest_variance(self.workload, self.strategy, self.prior)
+        return largest_variance(self.problem.workload, self.strategy, self.problem.prior)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as `Solution.users_for`."""
-        mean = self.accuracy.worst_case_variance / self.workload.queries
+        mean = self.accuracy.worst_case_variance / self.problem.workload.queries
         return both_needed(mean, self.largest_variance, error)
 
     def __str__(self) -> str:
@@ -68,25 +64,19 @@ class Contender:
         return f"{self.mechanism} ({self.parameters})" if self.parameters else self.mechanism
 
 
-def rank_baselines(
-    workload: Workload,
-    epsilon: float,
-    aim: Objective | None = None,
-    baselines: Iterable[Baseline] = BASELINES,
-) -> tuple[Contender, ...]:
+def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) -> tuple[Contender, ...]:
     """Return the best candidate of every baseline that supports the workload, least objective first.
 
-    The objective is that of `aim`, by default the average over user types.
     Never empty by default: randomised response has full rank, so it supports every workload.
 
     Example:
         >>> import stratagem as st
-        >>> rank_baselines(st.prefix(64), 1.0)[0].mechanism
+        >>> from stratagem.solvers.problem import problem_of
+        >>> rank_baselines(problem_of(st.prefix(64), 1.0))[0].mechanism
         'hierarchical'
     """
-    aim = Average(workload) if aim is None else aim
-    setting = Setting(workload.domain.sizes, workload.gram())
-    best = (tuned(baseline, aim, setting, epsilon) for baseline in baselines)
+    setting = setting_of(problem)
+    best = (tuned(baseline, problem, setting) for baseline in baselines)
     return tuple(sorted((one for one in best if one), key=lambda one: ten_digits(one.objective)))
 
 
@@ -95,17 +85,16 @@ def ten_digits(objective: float) -> float:
     return float(f"{objective:.10g}")
 
 
-def rank_means(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
+def rank_means(problem: Problem) -> tuple[Contender, ...]:
     """Return the baselines that one query is held against, least objective first.
 
     All of them as long as their tables are small; on larger domains those for the mean of a number.
     """
-    large = workload.domain_size > RANKED
-    return rank_baselines(workload, epsilon, aim, MEANS if large else BASELINES)
+    return rank_baselines(problem, MEANS if problem.workload.domain_size > RANKED else BASELINES)
 
 
 def rank_also(
-    ranked: tuple[Contender, ...], baselines: Iterable[Baseline], epsilon: float, aim: Objective
+    ranked: tuple[Contender, ...], baselines: Iterable[Baseline], problem: Problem
 ) -> tuple[Contender, ...]:
     """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out.
 
@@ -113,10 +102,7 @@ def rank_also(
         ValueError: for what is no `Baseline`, a name that is taken, a domain too large for a Gram matrix, or a
             strategy above epsilon.
     """
-    taken, setting = (
-        {OPTIMISED, *(one.mechanism for one in ranked)},
-        Setting(aim.workload.domain.sizes, aim.workload.gram()),
-    )
+    taken, setting = {OPTIMISED, *(one.mechanism for one in ranked)}, setting_of(problem)
     for baseline in baselines:
         if not isinstance(baseline, Baseline):
             raise ValueError(
@@ -126,26 +112,26 @@ def rank_also(
             raise ValueError(
                 f"{baseline.name!r} was given to be compared, but there is one: give it another name"
             )
-        found = tuned(baseline, aim, setting, epsilon)
-        if found is not None and found.strategy.epsilon > epsilon:
+        found = tuned(baseline, problem, setting)
+        if found is not None and found.strategy.epsilon > problem.epsilon:
             raise ValueError(
-                f"{found} measures epsilon {found.strategy.epsilon:.10g}, but {epsilon:.10g} was asked for: make "
-                "its reports more alike"
+                f"{found} measures epsilon {found.strategy.epsilon:.10g}, but {problem.epsilon:.10g} was asked for: "
+                "make its reports more alike"
             )
         taken.add(baseline.name)
         ranked = (*ranked, *([found] if found else []))
     return tuple(sorted(ranked, key=lambda contender: ten_digits(contender.objective)))
 
 
-def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = None) -> tuple[Contender, ...]:
+def rank_invariant(problem: Problem) -> tuple[Contender, ...]:
     """Return the baselines that a search by symmetry is held against, least objective first.
 
     All of them as long as their tables are small; on larger domains those whose reports are translates of
     patterns on a few attributes, and table sampling where no query knows an order of values.
     """
+    workload, epsilon = problem.workload, problem.epsilon
     if workload.domain_size <= RANKED:
-        return rank_baselines(workload, epsilon, aim)
-    aim = Average(workload) if aim is None else aim
+        return rank_baselines(problem)
     asked = searchable(workload) if workload.spectrum is not None or len(workload.domain.sizes) > 1 else None
     published: dict[str, JuntaStrategy | TableSampling] = {}
     if asked is not None:
@@ -155,32 +141,35 @@ def rank_invariant(workload: Workload, epsilon: float, aim: Objective | None = N
     best: dict[str, Contender] = {}
     for title, strategy in published.items():
         name, _, parameters = title.partition(", ")
-        value = evaluate(workload, strategy, aim.prior).objective
-        found = Contender(name, parameters, strategy, value, workload)
+        value = evaluate(workload, strategy, problem.prior).objective
+        found = Contender(name, parameters, strategy, value, problem)
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
     return tuple(sorted(best.values(), key=lambda contender: ten_digits(contender.objective)))
 
 
-def rank_affordable(
-    workload: Workload, epsilon: float, aim: Objective, *, invariant: bool
-) -> tuple[Contender, ...]:
+def rank_affordable(problem: Problem, *, invariant: bool) -> tuple[Contender, ...]:
     """Return the baselines that take at most half a minute, to compare with a strategy read from a file.
 
     `invariant` says whether that is one of translates, which the average over user types alone is known of.
     """
-    if workload.domain_size <= RANKED:
-        return rank_baselines(workload, epsilon, aim)
-    return rank_invariant(workload, epsilon, aim) if invariant else ()
+    if problem.workload.domain_size <= RANKED:
+        return rank_baselines(problem)
+    return rank_invariant(problem) if invariant else ()
 
 
-def tuned(baseline: Baseline, aim: Objective, setting: Setting, epsilon: float) -> Contender | None:
+def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender | None:
     """Return the candidate with the least objective, None where the baseline does not answer the queries."""
     best: Contender | None = None
-    for parameters, strategy in baseline.candidates(setting, epsilon):
+    for parameters, strategy in baseline.candidates(setting, problem.epsilon):
         try:
-            value = aim.value(strategy, aim.prior)
+            value = problem.value(strategy, problem.prior)
         except UnsupportedWorkloadError:
             continue
         if best is None or value < best.objective:
-            best = Contender(baseline.name, parameters, strategy, value, aim.workload, aim.prior)
+            best = Contender(baseline.name, parameters, strategy, value, problem)
     return best
+
+
+def setting_of(problem: Problem) -> Setting:
+    """Return what published mechanisms are tuned to: the sizes of the attributes and the Gram matrix."""
+    return Setting(problem.workload.domain.sizes, problem.gram)

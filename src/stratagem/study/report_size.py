@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stratagem.accuracy import objective
-from stratagem.bounds import lower_bounds
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.math.linalg import factor
 from stratagem.solvers import Certified, Problem, search
+from stratagem.solvers.problem import Average
 from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import Workload
@@ -96,7 +96,7 @@ def trade_off(
     began, n = time.perf_counter(), workload.domain_size
     wanted = _checked(outputs, n)
     check_limits(max_seconds)
-    problem = Problem(workload, epsilon, lower_bounds(workload, epsilon).best)
+    problem = Average(workload=workload, epsilon=epsilon)
     widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
     F, share = factor(problem.gram), max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []

@@ -16,7 +16,7 @@ from stratagem.bounds import Bounds
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief, html_table
 from stratagem.math.number import count_text
-from stratagem.solvers.objective import Average, Objective
+from stratagem.solvers.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Contender
@@ -30,16 +30,14 @@ if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Solution:
     """A strategy for a workload and epsilon, its exact accuracy and the bounds that certify it."""
 
     __repr__ = brief
 
-    aim: Objective
-    """The objective that was minimised: the workload and how the variances of its answers are combined."""
-    epsilon: float
-    """The budget asked for; `strategy.epsilon` is the epsilon measured from the probabilities."""
+    problem: Problem
+    """What was asked for: the workload, the budget, the prior, and the variance that was minimised."""
     strategy: Strategy | TranslationStrategy
     accuracy: Accuracy
     """Exact variances of the strategy on the workload."""
@@ -63,7 +61,12 @@ class Solution:
     @property
     def workload(self) -> Workload:
         """The queries."""
-        return self.aim.workload
+        return self.problem.workload
+
+    @property
+    def epsilon(self) -> float:
+        """The budget asked for; `strategy.epsilon` is the epsilon measured from the probabilities."""
+        return self.problem.epsilon
 
     @property
     def interrupted(self) -> bool:
@@ -78,7 +81,7 @@ class Solution:
     @property
     def objective_kind(self) -> str:
         """Name of the objective: average, worst-case or worst-query."""
-        return self.aim.kind
+        return self.problem.kind
 
     @property
     def lower_bound(self) -> float:
@@ -93,7 +96,7 @@ class Solution:
     @property
     def least_variance(self) -> float:
         """A lower bound on the total variance that one user adds to unbiased answers under any epsilon-LDP strategy."""
-        return least_variance(self.aim, self.lower_bound)
+        return least_variance(self.problem, self.lower_bound)
 
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha, the measure of the literature.
@@ -202,7 +205,7 @@ class Solution:
         """
         from stratagem.mechanism.export.certificate_file import certified
 
-        if not isinstance(self.aim, Average):
+        if not isinstance(self.problem, Average):
             raise ValueError(
                 f"the objective is {self.objective_kind}, but a certificate proves a bound on the average: optimise "
                 "the average, under the solution's prior for its bound"
@@ -256,10 +259,10 @@ class Solution:
         )
 
 
-def least_variance(aim: Objective, bound: float) -> float:
+def least_variance(problem: Problem, bound: float) -> float:
     """Return what a lower bound on the objective says of the total variance that one user adds to the answers.
 
     The mean over user types, (L - offset)/n; where a worst case was asked for, the largest total of a type or the
     largest variance of a query, which no total falls below.
     """
-    return aim.added(bound) if isinstance(aim, Average) else bound
+    return problem.added(bound) if isinstance(problem, Average) else bound

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from stratagem.baselines import BASELINES, Setting
+from stratagem.baselines import BASELINES
 from stratagem.io.toml import nearest
-from stratagem.math.privacy import check
 from stratagem.solvers import Status
-from stratagem.solvers.objective import Average, Objective, named_objective
+from stratagem.solvers.problem import Average, Problem, problem_of
 from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.optimisation import certify
-from stratagem.study.ranking import Contender, tuned
+from stratagem.study.ranking import Contender, setting_of, tuned
 from stratagem.study.solution import Solution
 from stratagem.workloads import Workload
 
@@ -44,45 +44,39 @@ def tune(
         >>> tune(st.prefix(16), 1.0, "hierarchical").solver
         'hierarchical (branching 2, design, optimal levels)'
     """
-    epsilon, began = check(epsilon), time.perf_counter()
+    began, problem = time.perf_counter(), problem_of(workload, epsilon, objective, prior)
     known = {baseline.name: baseline for baseline in BASELINES}
     if not isinstance(mechanism, str) or mechanism not in known:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
-    aim = named_objective(objective, workload, prior)
-    setting = Setting(workload.domain.sizes, workload.gram())
-    contender = tuned(known[mechanism], aim, setting, epsilon)
+    contender = tuned(known[mechanism], problem, setting_of(problem))
     if contender is None:
         raise ValueError(
             f"{mechanism} was asked for, but does not answer these queries, or is not tried on domains of this "
             f"size, over domain {workload.domain}: compare the mechanisms to see which do"
         )
-    strategy, contender = _finite(contender, aim)
+    strategy, contender = _finite(contender, problem)
     solution = Solution(
-        aim,
-        epsilon,
-        strategy,
-        contender.accuracy,
-        contender.objective,
-        aim.bounds(epsilon),
-        Status.TUNED,
-        str(contender),
-        "asked for",
-        time.perf_counter() - began,
-        (),
-        (contender,),
-        aim.prior,
+        problem=problem,
+        strategy=strategy,
+        accuracy=contender.accuracy,
+        objective=contender.objective,
+        bounds=problem.bounds,
+        status=Status.TUNED,
+        solver=str(contender),
+        reason="asked for",
+        seconds=time.perf_counter() - began,
+        baselines=(contender,),
+        prior=problem.prior,
     )
     certify(solution)
     return solution
 
 
-def _finite(contender: Contender, aim: Objective) -> tuple[Strategy, Contender]:
+def _finite(contender: Contender, problem: Problem) -> tuple[Strategy, Contender]:
     """Return the contender as a strategy, written out if it is a protocol."""
     if isinstance(contender.strategy, Strategy):
         return contender.strategy, contender
     assert not isinstance(contender.strategy, TableSampling), "baselines of a Gram matrix are randomisers"
     matrix = contender.strategy.dense()
-    value = aim.value(matrix, aim.prior)
-    return matrix, Contender(
-        contender.mechanism, contender.parameters, matrix, value, contender.workload, contender.prior
-    )
+    value = problem.value(matrix, problem.prior)
+    return matrix, replace(contender, strategy=matrix, objective=value)

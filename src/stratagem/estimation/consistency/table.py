@@ -51,7 +51,7 @@ class MarginalTable:
         return dict(zip(self.attributes, self.counts.shape, strict=True))
 
     def onto(self, attributes: str | Sequence[str]) -> np.ndarray:
-        """Return the table of some of its attributes, axes in that order, the others summed out.
+        """Return the table of some of its attributes, of shape (a_1, ..., a_k) in that order, the others summed out.
 
         Raises:
             ValueError: for attributes that it does not have, or the same twice.
@@ -71,7 +71,7 @@ class MarginalTable:
         return self.counts.size // math.prod(self.sizes[name] for name in attributes)
 
     def with_marginal(self, attributes: Sequence[str], wanted: ArrayLike) -> MarginalTable:
-        """Return the nearest table whose table of some attributes, axes in that order, is the wanted one.
+        """Return the nearest table whose table of `attributes` is the wanted one, of shape (a_1, ..., a_k).
 
         Every cell takes an equal share of what its cell of that table misses, so its tables of the other
         attributes, and of theirs with attributes on which nothing was missing, stay (Lemma 6.2).
@@ -108,7 +108,7 @@ def shared_sizes(tables: Sequence[MarginalTable]) -> dict[str, int]:
 
 
 def ripple(counts: ArrayLike, threshold: float) -> np.ndarray:
-    """Return a table of the same total without a cell below -threshold.
+    """Return a table of the same shape and total without a cell below -threshold.
 
     Every cell c below -threshold becomes 0 and its |c| is taken in equal parts from its neighbours, the cells that
     differ in the value of one attribute; then again, while there are such cells, all of them at once. Debt spreads

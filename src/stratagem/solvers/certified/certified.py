@@ -32,7 +32,8 @@ from stratagem.solvers.certified.patterns import (
 )
 from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
 from stratagem.solvers.orbit.orbit import Orbit
-from stratagem.solvers.solver import Limits, Problem, Solver, check_limits, check_whole
+from stratagem.solvers.problem import Problem
+from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack
 from stratagem.workloads.explicit import centred
@@ -117,6 +118,9 @@ class Certified(Solver):
         Where rows are polished, start 0 runs the projected gradient from random rows (unless `resume` is
         given), the next start polishes two-level rows, and each later start runs the gradient from the best
         matrix so far.
+
+        Raises:
+            ValueError: for fewer outputs than user types, or a start for another number of user types.
         """
         n, now = problem.workload.domain_size, time.perf_counter()
         if self.outputs is not None and self.outputs < n:

@@ -11,8 +11,8 @@ from stratagem.math.privacy import uniform
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.design import ColumnGenerationState
 from stratagem.solvers.certified.polish import Polish
-from stratagem.solvers.objective import Minimax
-from stratagem.solvers.solver import Limits, Problem, Solver, stalled
+from stratagem.solvers.problem import Average, Minimax, Problem
+from stratagem.solvers.solver import Limits, Solver, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture
 
@@ -49,7 +49,7 @@ class Saddle(Solver):
 
     reference: ClassVar[str] = "@stratagem, saddle point by multiplicative weights over certified designs"
 
-    aim: Minimax
+    minimax: Minimax
     inner: Certified = field(default_factory=Certified)
     moves: int = 64
     """Most updates of the mixture."""
@@ -66,12 +66,12 @@ class Saddle(Solver):
 
     def begin(self, problem: Problem, start: int, best: Any) -> SaddleState:
         """Return the first state, a design for the uniform mixture."""
-        even = self._problem(problem, None)
+        even = self._case(None)
         return self._average(problem, even, _round(self.inner.begin(even, start, None)), None)
 
     def advance(self, problem: Problem, state: SaddleState) -> SaddleState:
         """Return the state after one more round: on the uniform mixture until it is solved, then on a new mixture."""
-        case = self._problem(problem, state.mixture)
+        case = self._case(state.mixture)
         if state.mixture is None or state.best is None:
             return self._average(problem, case, _round(self.inner.advance(case, state.round)), state)
         answer = _round(self.inner.advance(case, self.inner.retarget(case, state.round)))
@@ -91,8 +91,8 @@ class Saddle(Solver):
 
     def _answer(self, strategy: Strategy, prior: np.ndarray | None) -> Answer:
         """Return a strategy with its variances (k,) under the reconstruction for `prior`."""
-        variances = self.aim.variances(strategy, prior)
-        return Answer(strategy, prior, variances, self.aim.largest(variances))
+        variances = self.minimax.variances(strategy, prior)
+        return Answer(strategy, prior, variances, self.minimax.largest(variances))
 
     def _between(self, one: Answer, two: Answer) -> Answer:
         """Return the mixture of two strategies with the smallest largest variance, or `one` if none is smaller.
@@ -112,10 +112,9 @@ class Saddle(Solver):
         few = strategy.outputs <= self.inner.rows(strategy.domain_size)
         return self._answer(strategy, two.prior) if few else one
 
-    def _problem(self, problem: Problem, mixture: np.ndarray | None) -> Problem:
-        """Return the problem of the average case of a mixture (k,); None stands for the uniform mixture."""
-        case = self.aim.even if mixture is None else self.aim.mixed(mixture)
-        return Problem(case.workload, problem.epsilon, problem.lower_bound, case.prior)
+    def _case(self, mixture: np.ndarray | None) -> Average:
+        """Return the average case of a mixture (k,); None stands for the uniform mixture."""
+        return self.minimax.even if mixture is None else self.minimax.mixed(mixture)
 
     def _average(
         self, problem: Problem, case: Problem, answer: ColumnGenerationState, last: SaddleState | None
@@ -127,8 +126,8 @@ class Saddle(Solver):
         trace = (*(last.trace if last else ()), answer.objective)
         if not (stalled(list(trace), self.inner.limits) or len(trace) > self.inner.max_steps):
             return SaddleState(answer, found, None, None, trace, (), answer.stuck)
-        even = Play(uniform(self.aim.size), given.variances, 1.0)
-        first = self.aim.least_favourable(problem.epsilon)
+        even = Play(uniform(self.minimax.size), given.variances, 1.0)
+        first = self.minimax.least_favourable()
         close = found.value <= (1 + CLOSE) * problem.lower_bound
         return SaddleState(answer, found, first, even, (found.value,), (found.value / even.mean,), close)
 

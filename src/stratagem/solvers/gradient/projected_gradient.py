@@ -25,7 +25,8 @@ from stratagem.solvers.gradient.loss import (
     spread_rows,
 )
 from stratagem.solvers.gradient.projection import Method, feasible_thresholds, force, project_with_multiplier
-from stratagem.solvers.solver import Limits, Problem, Solver, check_limits, check_whole
+from stratagem.solvers.problem import Problem
+from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
 from stratagem.strategies import MatrixStrategy
 
 DECREASE = 1e-4

@@ -20,8 +20,9 @@ from stratagem.solvers.junta.signature import Pool, Signature, joined, pooled
 from stratagem.solvers.junta.signatures import check_tables, checked_harmonics, divided, signatures
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.orbit import LARGEST
+from stratagem.solvers.problem import Problem
 from stratagem.solvers.simplex_weight import simplex_weights
-from stratagem.solvers.solver import Limits, Problem, Solver, check_limits, check_whole
+from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
 from stratagem.strategies import JuntaStrategy, Pattern, TranslationStrategy
 from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.merged import is_table_of_all
@@ -85,7 +86,7 @@ class Junta(Solver):
 
     Example:
         >>> import stratagem as st
-        >>> problem, solver = Problem(st.marginals("2^100", 2), 1.0, 0.0), Junta()
+        >>> problem, solver = Average(workload=st.marginals("2^100", 2), epsilon=1.0), Junta()
         >>> solver.finish(problem, solver.begin(problem, 0, None)).epsilon <= 1.0
         True
     """

@@ -14,10 +14,11 @@ from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
 from stratagem.math.transform import multiplicities
-from stratagem.solvers.orbit.aim import Aim
 from stratagem.solvers.orbit.flat import flat_orbit
+from stratagem.solvers.orbit.target import CycleTarget
+from stratagem.solvers.problem import Average, Problem
 from stratagem.solvers.simplex_weight import simplex_weights
-from stratagem.solvers.solver import Callback, Limits, Problem, Solver, check_limits, check_whole, search
+from stratagem.solvers.solver import Callback, Limits, Solver, check_limits, check_whole, search
 from stratagem.strategies import OrbitStrategy, Pattern
 from stratagem.workloads import Workload
 from stratagem.workloads.merged import is_table_of_all
@@ -40,7 +41,7 @@ ALTERNATIONS = 2
 class Mixture:
     """The state of the search: patterns, their energies and their weights."""
 
-    aim: Aim
+    target: CycleTarget
     rng: np.random.Generator
     patterns: tuple[Pattern, ...]
     energies: np.ndarray
@@ -58,7 +59,7 @@ class Mixture:
         used = self.weights > 0
         patterns = tuple(pattern for pattern, kept in zip(self.patterns, used, strict=True) if kept)
         w = self.weights[used] / self.weights[used].sum()
-        return OrbitStrategy(self.aim.sizes, self.aim.cycles, patterns, w / w.sum(), self.aim.ratio)
+        return OrbitStrategy(self.target.sizes, self.target.cycles, patterns, w / w.sum(), self.target.ratio)
 
 
 class Flat(NamedTuple):
@@ -136,8 +137,8 @@ class Orbit(Solver):
         Raises:
             ValueError: for a domain of one cell or more than 2^22.
         """
-        problem = Problem(workload, epsilon, lower_bound)
-        found = search(self, problem, on_step)
+        problem = Average(workload=workload, epsilon=epsilon)
+        found = search(self, problem, on_step, lower_bound)
         if found.best is None:
             raise KeyboardInterrupt
         strategy = self.finish(problem, found.best)
@@ -146,29 +147,35 @@ class Orbit(Solver):
         return strategy, orbit_accuracy(workload, strategy)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Mixture | Flat:
-        """Return the state with the first batch of patterns, or the final state for a large histogram."""
+        """Return the state with the first batch of patterns, or the final state for a large histogram.
+
+        Raises:
+            ValueError: for a domain of one cell or more than 2^22.
+        """
         n = problem.workload.domain_size
         if not 2 <= n <= LARGEST:
             raise ValueError(
                 f"the domain has {count_text(n)} cells, but orbits are searched for on 2 to {LARGEST}: use coarser "
                 "values, or st.Junta() for marginals and parities of many attributes"
             )
-        aim = Aim(problem.workload, ratio(problem.epsilon))
+        target = CycleTarget(problem.workload, ratio(problem.epsilon))
         rng = np.random.default_rng([self.seed, start])
         if n >= WIDE and is_table_of_all(problem.workload):
-            flat = flat_orbit(aim.sizes, aim.ratio)
+            flat = flat_orbit(target.sizes, target.ratio)
             return Flat(flat, evaluate(problem.workload, flat), True)
-        characters = math.prod(aim.half)
+        characters = math.prod(target.half)
         precision = np.float32 if characters > SINGLE else np.float64
         none = np.zeros((0, characters), dtype=precision)
-        return self.advance(problem, Mixture(aim, rng, (), none, np.zeros(aim.half), np.zeros(0), math.inf))
+        return self.advance(
+            problem, Mixture(target, rng, (), none, np.zeros(target.half), np.zeros(0), math.inf)
+        )
 
     def advance(self, problem: Problem, state: Mixture) -> Mixture:
         """Return the state with one more batch of patterns and the best weights of all patterns."""
-        aim, shaping = state.aim, state.aim.shaping
-        axes, total = tuple(range(len(aim.sizes))), state.total.copy()
+        target, shaping = state.target, state.target.shaping
+        axes, total = tuple(range(len(target.sizes))), state.total.copy()
         drawn, energies = [], []
-        most = self.patterns or (MANY if aim.workload.domain_size <= SINGLE else FEW)
+        most = self.patterns or (MANY if target.workload.domain_size <= SINGLE else FEW)
         many = min(BATCH, most - len(state.patterns))
         for count, size in enumerate(_sizes(shaping.sizes, state, many), len(state.patterns)):
             inside = shaping.draw(total, count, state.rng, size)
@@ -179,8 +186,8 @@ class Orbit(Solver):
         if not drawn:
             return replace(state, stuck=True)
         energies = np.concatenate([state.energies, np.array(energies)])
-        w = mixed(aim, energies)
-        ahead = Mixture(aim, state.rng, state.patterns + tuple(drawn), energies, total, w, math.inf)
+        w = mixed(target, energies)
+        ahead = Mixture(target, state.rng, state.patterns + tuple(drawn), energies, total, w, math.inf)
         value = transformed_objective(problem.workload, ahead.strategy)
         if value < state.objective:
             return replace(ahead, objective=value)
@@ -206,15 +213,15 @@ def _sizes(tried: Sequence[int], state: Mixture, many: int) -> list[int]:
     return [state.patterns[b].size for b in np.searchsorted(shares, quantiles)]
 
 
-def mixed(aim: Aim, energies: np.ndarray) -> np.ndarray:
+def mixed(target: CycleTarget, energies: np.ndarray) -> np.ndarray:
     """Return the best weights (B,) of patterns with given energies (B, C).
 
     On windows the costs depend on the weights through the best estimator, so the two are computed in turn.
     """
     w = np.full(len(energies), 1 / len(energies))
-    counts = np.broadcast_to(multiplicities(aim.cycles), aim.half).ravel()
-    for _ in range(ALTERNATIONS if aim.windowed else 1):
-        costs = counts * aim.costs((w @ energies).reshape(aim.half)).ravel()
+    counts = np.broadcast_to(multiplicities(target.cycles), target.half).ravel()
+    for _ in range(ALTERNATIONS if target.windowed else 1):
+        costs = counts * target.costs((w @ energies).reshape(target.half)).ravel()
         costs[0] = 0
         w = simplex_weights(energies, costs, w).weights
     return w

@@ -124,7 +124,7 @@ SETTLED = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class CycleTarget:
     """The cycles for a workload and E = `ratio`, and the mean energies that patterns on them should have."""
 
     workload: Workload

@@ -1,0 +1,43 @@
+"""The problem that is solved: queries, a privacy budget, a prior, and the variance to minimise."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from stratagem.math.privacy import check, check_prior
+from stratagem.solvers.problem.minimax import Minimax, WorstCase, WorstQuery
+from stratagem.solvers.problem.problem import Average, Problem, WarmStart
+from stratagem.workloads import Workload
+
+__all__ = [
+    "KINDS",
+    "Average",
+    "Minimax",
+    "Problem",
+    "WarmStart",
+    "WorstCase",
+    "WorstQuery",
+    "problem_of",
+]
+
+KINDS: dict[str, type[Problem]] = {leaf.kind: leaf for leaf in (Average, WorstCase, WorstQuery)}
+
+
+def problem_of(
+    workload: Workload, epsilon: float, objective: str = Average.kind, prior: ArrayLike | None = None
+) -> Problem:
+    """Return the problem with the objective of this name and a prior (n,).
+
+    Raises:
+        ValueError: for an epsilon out of range, an unknown name, an invalid prior, or a prior together with
+            "worst-case".
+    """
+    epsilon = check(epsilon)
+    if objective not in KINDS:
+        raise ValueError(f"the objective is {objective!r}, but must be one of {', '.join(KINDS)}: choose one")
+    if prior is not None and objective == WorstCase.kind:
+        raise ValueError(
+            "a prior was given for the objective worst-case, which holds for every prior: leave the prior out"
+        )
+    checked = None if prior is None else check_prior(prior, workload.domain_size)
+    return KINDS[objective](workload=workload, epsilon=epsilon, prior=checked)

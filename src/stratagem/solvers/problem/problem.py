@@ -1,0 +1,174 @@
+"""The problem: queries, a privacy budget, and the variance of strategies that is to be small."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+
+from stratagem.accuracy import Accuracy, objective
+from stratagem.bounds import Bounds, Duals, lower_bounds, noiseless, tighten
+from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
+from stratagem.math.linalg import factor
+from stratagem.math.privacy import uniform
+from stratagem.strategies import Randomiser, Strategy, TranslationStrategy
+from stratagem.workloads import Workload
+
+AVERAGE = "average"
+"""Name of the average objective; the other objectives are solved through averages of this kind."""
+TARGET_STEPS = 6
+"""Optimisation steps of the weighted bound when only its solution is needed, as a target for patterns."""
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """Results of a search from which tighter bounds start; the bounds are valid whatever these values are."""
+
+    objective: float = math.inf
+    """The objective of the strategy found."""
+    patterns: np.ndarray | None = None
+    """Patterns of the strategy's rows, a boolean array of shape (N, n)."""
+    mixture: np.ndarray | None = None
+    """The mixture (k,) of variances at the end of the search; None if unknown or for an average objective."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(ABC):
+    """A workload, a budget and a prior; a class says which variance of a strategy is to be minimised."""
+
+    kind: ClassVar[str]
+    """Name of the objective."""
+
+    workload: Workload
+    epsilon: float
+    """The privacy budget of every strategy that is a candidate."""
+    prior: np.ndarray | None = None
+    """Probabilities of the user types (n,); None for 1/n."""
+
+    @abstractmethod
+    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
+        """Return the objective of `strategy` with the reconstruction of `prior`.
+
+        Raises:
+            UnsupportedWorkloadError: if the strategy cannot answer the workload.
+        """
+
+    @abstractmethod
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
+    ) -> float:
+        """Return the objective of `strategy` as `value` does, making use of its known `accuracy`."""
+
+    @abstractmethod
+    def _bounds(self) -> Bounds:
+        """Return lower bounds on the objective of every unbiased strategy."""
+
+    @abstractmethod
+    def tightened(self, bounds: Bounds, near: WarmStart, gap: float, seconds: float) -> Bounds:
+        """Return `bounds` with more expensive ones added, as long as the gap is above `gap` (see `tighten`).
+
+        `seconds` limits the time.
+        """
+
+    @final
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Lower bounds on the objective of every unbiased strategy."""
+        return self._bounds()
+
+    @final
+    @property
+    def lower_bound(self) -> float:
+        """The largest of `bounds`."""
+        return self.bounds.best
+
+    @final
+    @property
+    def shares(self) -> np.ndarray:
+        """Prior probabilities of the user types (n,); 1/n if no prior is given."""
+        return uniform(self.workload.domain_size) if self.prior is None else self.prior
+
+    @final
+    @property
+    def plain(self) -> bool:
+        """Whether this is the average objective without a prior, in which every user type has the weight 1/n."""
+        return self.kind == AVERAGE and self.prior is None
+
+    @final
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """V = W^T W (n x n)."""
+        return self.workload.gram()
+
+    @final
+    @cached_property
+    def duals(self) -> Duals:
+        """Dual solutions of the lower bounds on the average objective."""
+        return Duals(self.workload, self.epsilon, self.prior)
+
+    @final
+    @cached_property
+    def target(self) -> WeightedDual:
+        """The dual solution of the weighted bound, whose information matrix is the target of random patterns.
+
+        It is approximate, after `TARGET_STEPS` steps, unless `bounds` are known; a target needs no more
+        accuracy.
+        """
+        known = self.duals.weighted if "bounds" in vars(self) else None
+        return known or weighted_dual(self.workload, self.epsilon, TARGET_STEPS, self.prior)
+
+    @final
+    @property
+    def linear(self) -> LinearDual | None:
+        """The solution of the linear programme for few queries; None if the workload has too many queries."""
+        return self.duals.linear
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Average(Problem):
+    """L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the variance of a user drawn from the prior p.
+
+    Reference:
+        McKenna, Maity, Mazumdar, Miklau, VLDB 2020, Problem 3.12, with p = 1/n.
+    """
+
+    kind: ClassVar[str] = AVERAGE
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """V = F F^T (n x r)."""
+        return factor(self.gram)
+
+    @property
+    def offset(self) -> float:
+        """n sum_u p_u V_uu, so that sum_u p_u t_u = (L - offset)/n; divided by n on domains where L is."""
+        return noiseless(self.workload, self.prior)
+
+    def added(self, value: float) -> float:
+        """Return (L - offset)/n for L = `value`: the variance that one user contributes, at least zero."""
+        return max(0.0, value - self.offset) / self.workload.scale
+
+    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
+        """Return L(Q)."""
+        F = self.factor if isinstance(strategy, Strategy) else None
+        return objective(self.workload, strategy, F, prior)
+
+    def measure(
+        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
+    ) -> float:
+        """Return L(Q), as `accuracy` already holds it."""
+        return accuracy.objective
+
+    def _bounds(self) -> Bounds:
+        return lower_bounds(self.workload, self.epsilon, self.prior, self.duals)
+
+    def tightened(self, bounds: Bounds, near: WarmStart, gap: float, seconds: float) -> Bounds:
+        """Return `bounds` with tighter lower bounds on L(Q) added (see `tighten`)."""
+        return tighten(
+            bounds, self.workload, self.epsilon, near.objective, gap, seconds, near.patterns, self.prior
+        )
