@@ -76,7 +76,7 @@ def test_queries_have_squares(mechanism, scale):
 @pytest.mark.parametrize("tables", [[0], [], 5, [(0, 0)], [(2,)], [("a",)], [(0.0,)], None], ids=repr)
 @pytest.mark.parametrize("mechanism", TABLED, ids=lambda mechanism: mechanism.__name__)
 def test_tables_are_sets_of_attributes(mechanism, tables):
-    refused("The tables are", mechanism, (2, 2), 1.0, tables)
+    refused("the tables are", mechanism, (2, 2), 1.0, tables)
 
 
 @pytest.mark.parametrize("sizes", [(2, 2.5), ("a",), (0,), (), 4], ids=repr)

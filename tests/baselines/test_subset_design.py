@@ -129,7 +129,7 @@ def test_one_value_needs_no_report():
         ((8, 1.0, 0), "size of a subset"),
         ((8, 1.0, 8), "size of a subset"),
         ((8, 1.0, True), "size of a subset"),
-        ((1019, 1.0, 275), "No design"),
+        ((1019, 1.0, 275), "no design"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments, word):

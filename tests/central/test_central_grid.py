@@ -116,7 +116,7 @@ GRID = central.GridHierarchy((4, 4), 2)
 @pytest.mark.parametrize(
     ("call", "word"),
     [
-        (lambda: central.GridHierarchy((), 2), "No attributes"),
+        (lambda: central.GridHierarchy((), 2), "no attributes"),
         (lambda: central.GridHierarchy((4, 0), 2), "size of an attribute"),
         (lambda: central.GridHierarchy((4, 4), 1), "branching"),
         (lambda: central.GridHierarchy((2000, 2000), 2).queries(), "above the limit"),

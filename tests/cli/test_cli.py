@@ -247,7 +247,7 @@ MISTAKES = BUDGETS | {
         ("bound", "prefix", "--epsilon", "1"),
         "--domain 64, --domain '2\\^6' or --domain age=100,sex=2$",
     ),
-    "no seconds": (("optimise", *SMALL, "--seconds", "0"), "--seconds is 0.0; give a number"),
+    "no seconds": (("optimise", *SMALL, "--seconds", "0"), "--seconds is 0.0: give a number"),
     "not a domain": (("bound", "prefix", "--domain", "many", "--epsilon", "1"), "64, as 2\\^6"),
     "domain of several attributes": (
         ("bound", "prefix", "--domain", "2^3", "--epsilon", "1"),

@@ -115,3 +115,35 @@ def test_notebooks_run(path):
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def messages(tree):
+    """Yield the text of every message that is raised, braces for what is filled in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            match node.exc.args[0]:
+                case ast.Constant(value=str(text)):
+                    yield text
+                case ast.JoinedStr(values=parts):
+                    yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+
+
+NAMES = ("HiGHS", "OpenDP", "Gram")
+"""What a message may begin with although it is a capital letter."""
+
+
+def ill_styled(text) -> bool:
+    """Return whether a message begins or ends like a sentence of its own: it stands behind "error: "."""
+    return (text[:1].isupper() and not text.startswith(NAMES)) or (text.endswith(".") and text[-2:] != "..")
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda p: p.name)
+def test_messages_have_one_style(path):
+    """What was given, what is allowed, what to do: lower case, and no full stop."""
+    tree = ast.parse(path.read_text("utf-8"))
+    assert not [text for text in messages(tree) if ill_styled(text)]
+
+
+def test_a_message_of_another_style_is_found():
+    tree = ast.parse('raise ValueError(f"The seed is {seed}.")')
+    assert [text for text in messages(tree) if ill_styled(text)]

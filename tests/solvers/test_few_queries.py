@@ -157,7 +157,7 @@ def test_a_limit_of_outputs_goes_to_a_solver_that_keeps_it():
 
 
 def test_a_wrong_gap_is_refused():
-    with pytest.raises(ValueError, match="gap is -1; give a number of at least 0"):
+    with pytest.raises(ValueError, match="gap is -1: give a number of at least 0"):
         st.FewQueries(gap=-1)
 
 

@@ -102,8 +102,8 @@ def check_seen(workload: Workload, protocol: LinearProtocol) -> None:
     lost = float(np.sum(blind * (V @ blind)))
     if lost > SUPPORT_TOLERANCE * float(np.trace(V)):
         raise UnsupportedWorkloadError(
-            f"The protocol cannot answer this workload: {blind.shape[1]} dimensions of the data vector leave its "
-            "reports unchanged, and the queries need some of them; use a mechanism made for these queries."
+            f"the protocol cannot answer this workload: {blind.shape[1]} dimensions of the data vector leave its "
+            "reports unchanged, and the queries need some of them: use a mechanism made for these queries"
         )
 
 
@@ -181,8 +181,8 @@ def check_domain(workload: Workload, strategy: Randomiser | TranslationStrategy)
     """
     if strategy.domain_size != workload.domain.size:
         raise ValueError(
-            f"The strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
-            "both must speak of the same domain."
+            f"the strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
+            "both must speak of the same domain"
         )
 
 
@@ -205,7 +205,7 @@ def check_support(
     example = inverse.null @ directions[:, 0]
     plus, minus = int(example.argmax()), int(example.argmin())
     raise UnsupportedWorkloadError(
-        f"The strategy cannot answer this workload: {count} of the {np.linalg.matrix_rank(needed)} directions "
-        f"that the queries need are missing, first the one that tells user type {plus} from user type {minus}; "
-        "use a strategy whose rows span the queries, or leave those queries out."
+        f"the strategy cannot answer this workload: {count} of the {np.linalg.matrix_rank(needed)} directions "
+        f"that the queries need are missing, first the one that tells user type {plus} from user type {minus}: "
+        "use a strategy whose rows span the queries, or leave those queries out"
     )

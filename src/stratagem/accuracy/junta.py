@@ -162,8 +162,8 @@ def _supported(m: np.ndarray, names: Sequence[str]) -> np.ndarray:
 def refuse(names: Sequence[str]) -> NoReturn:
     """Say that no pattern distinguishes the values of these attributes together."""
     raise UnsupportedWorkloadError(
-        f"The strategy cannot answer this workload: no pattern tells apart the values of attributes "
-        f"{', '.join(names)} together; add a pattern that has them all as axes, or leave those queries out."
+        f"the strategy cannot answer this workload: no pattern tells apart the values of attributes "
+        f"{', '.join(names)} together: add a pattern that has them all as axes, or leave those queries out"
     )
 
 

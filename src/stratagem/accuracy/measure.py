@@ -126,7 +126,7 @@ class Accuracy:
             ValueError: if alpha is not a positive number.
         """
         if not (alpha > 0 and math.isfinite(alpha)):
-            raise ValueError(f"alpha is {alpha!r}; give the wanted normalised variance, for example 0.01.")
+            raise ValueError(f"alpha is {alpha!r}: give the wanted normalised variance, for example 0.01")
         return self.worst_case_variance / (self.queries * alpha)
 
     def total_variance(self, x: np.ndarray) -> float:

@@ -177,8 +177,8 @@ def transformed_objective(workload: Workload, strategy: OrbitStrategy) -> float:
     seen = m > NOTHING
     if v[~seen].sum() > SUPPORT_TOLERANCE * v.sum():
         raise UnsupportedWorkloadError(
-            f"The strategy cannot answer this workload: no pattern sees the character number "
-            f"{int(np.argmax(np.where(seen, 0, v)))} and others that the queries need; add patterns of other shapes."
+            f"the strategy cannot answer this workload: no pattern sees the character number "
+            f"{int(np.argmax(np.where(seen, 0, v)))} and others that the queries need: add patterns of other shapes"
         )
     return float((v[seen] / m[seen]).sum())
 
@@ -250,7 +250,7 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
     m = half_eigenvalues(strategy)
     if not (m > NOTHING).all():
         raise UnsupportedWorkloadError(
-            "The strategy cannot answer this workload: its patterns leave out some frequency of the cycle."
+            "the strategy cannot answer this workload: its patterns leave out some frequency of the cycle"
         )
     energies, subtracted = _scored(workload, strategy, m)
     moments = np.zeros(len(m), dtype=complex)

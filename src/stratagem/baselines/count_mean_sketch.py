@@ -63,7 +63,7 @@ def hadamard_count_mean_sketch(
     """
     tables = hash_tables(domain_size, width, hashes, seed)
     if width & (width - 1):
-        raise ValueError(f"The width of the sketch is {width}; Hadamard matrices need a power of two.")
+        raise ValueError(f"the width of the sketch is {width}; Hadamard matrices need a power of two")
     E = ratio(epsilon)
     signs = np.stack([hadamard(width)[:, table] > 0 for table in tables])
     rows = np.stack([np.where(signs, E, 1.0), np.where(signs, 1.0, E)], axis=2)

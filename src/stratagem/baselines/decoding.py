@@ -50,9 +50,9 @@ def decode(observed: ArrayLike, epsilon: float, tolerance: float = TOLERANCE) ->
     """
     counts = np.asarray(observed, dtype=float)
     if counts.ndim < 1 or not np.isfinite(counts).all() or (counts < 0).any() or not counts.any():
-        raise ValueError("The observed table must hold finite counts of at least zero, not all of them zero.")
+        raise ValueError("the observed table must hold finite counts of at least zero, not all of them zero")
     if not tolerance >= LEAST_TOLERANCE:
-        raise ValueError(f"The tolerance is {tolerance!r}; give a change of at least {LEAST_TOLERANCE:g}.")
+        raise ValueError(f"the tolerance is {tolerance!r}: give a change of at least {LEAST_TOLERANCE:g}")
     K = reduce(np.kron, (truthful(a, epsilon) for a in counts.shape))
     shares, P = counts.ravel() / counts.sum(), np.full(counts.size, 1 / counts.size)
     change, steps = math.inf, 0

@@ -73,20 +73,20 @@ def fourier(
     drawn, bits = array(frequencies), sum(widths(sizes))
     if drawn.ndim != 1 or drawn.dtype.kind not in "iu" or not len(drawn):
         raise ValueError(
-            f"The frequencies have shape {drawn.shape} and type {drawn.dtype}; give a list of whole numbers, "
-            "at least one of them."
+            f"the frequencies have shape {drawn.shape} and type {drawn.dtype}: give a list of whole numbers, "
+            "at least one of them"
         )
     if drawn.min() < 1 or drawn.max() >= 1 << bits or len(np.unique(drawn)) < len(drawn):
         raise ValueError(
-            f"The frequencies must be different numbers from 1 to {(1 << bits) - 1}, because the domain takes "
-            f"{bits} bits; the given ones lie between {drawn.min()} and {drawn.max()}."
+            f"the frequencies must be different numbers from 1 to {(1 << bits) - 1}, because the domain takes "
+            f"{bits} bits; the given ones lie between {drawn.min()} and {drawn.max()}"
         )
     drawn = drawn.astype(np.int64)
     p = np.full(len(drawn), 1 / len(drawn)) if shares is None else numbers(shares)
     if p.shape != drawn.shape or not (p > 0).all() or abs(p.sum() - 1) > 1e-9:
         raise ValueError(
-            f"The shares have shape {p.shape} and sum {p.sum():.6g}; give {len(drawn)} positive probabilities "
-            "with sum 1."
+            f"the shares have shape {p.shape} and sum {p.sum():.6g}: give {len(drawn)} positive probabilities "
+            "with sum 1"
         )
     return report_sign(positive(drawn, sizes), p / p.sum(), epsilon)
 

@@ -44,8 +44,8 @@ def haar(domain_size: int, epsilon: float, levels: ArrayLike | None = None) -> T
     p = np.full(height, 1 / height) if levels is None else numbers(levels)
     if p.shape != (height,) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
         raise ValueError(
-            f"The levels have probabilities of shape {p.shape} and sum {p.sum():.6g}; {domain_size} values have "
-            f"{height} levels: give one probability for each, with sum 1."
+            f"the levels have probabilities of shape {p.shape} and sum {p.sum():.6g}; {domain_size} values have "
+            f"{height} levels: give one probability for each, with sum 1"
         )
     frequencies = np.arange(1, 1 << height)
     level = level_of(frequencies)

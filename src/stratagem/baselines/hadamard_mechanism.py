@@ -50,7 +50,7 @@ def hadamard_mechanism(domain_size: int, epsilon: float, bits: int = 1) -> TwoLe
     if m * n > DENSE:
         raise ValueError(
             f"{t} bits of {K} coefficients make {m} reports on {n} values, more than {DENSE} probabilities; "
-            "report fewer bits."
+            "report fewer bits"
         )
     E = ratio(epsilon)
     signs = hadamard(K)[:, :n] > 0

@@ -38,7 +38,7 @@ def patterned(domain_size: int, epsilon: float, blocks: int = 1) -> np.ndarray:
     n = integer(domain_size, "The number of values", 1, LARGEST, "the matrix holds 2 n^2 numbers or so")
     blocks = integer(blocks, "The number of blocks", 1, n, "it is a power of two, near e^epsilon")
     if blocks & (blocks - 1):
-        raise ValueError(f"blocks is {blocks}; Hadamard response needs a power of two from 1 to {n}.")
+        raise ValueError(f"blocks is {blocks}; Hadamard response needs a power of two from 1 to {n}")
     E = ratio(epsilon)
     b = 1 << int(np.ceil(np.log2(n / blocks + 1)))
     high = hadamard(b)[:, 1:] > 0

@@ -63,8 +63,8 @@ def node_views(
     p = np.full(len(widths), 1 / len(widths)) if levels is None else numbers(levels)
     if p.shape != (len(widths),) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
         raise ValueError(
-            f"The levels have probabilities of shape {p.shape} and sum {p.sum():.6g}; {domain_size} values in "
-            f"nodes of {branching} have {len(widths)} levels: give one probability for each, with sum 1."
+            f"the levels have probabilities of shape {p.shape} and sum {p.sum():.6g}; {domain_size} values in "
+            f"nodes of {branching} have {len(widths)} levels: give one probability for each, with sum 1"
         )
     drawn = np.flatnonzero(p)
     return [np.arange(domain_size) // widths[level] for level in drawn], p[drawn] / p.sum()

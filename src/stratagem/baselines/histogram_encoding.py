@@ -65,7 +65,7 @@ def thresholded_histogram_encoding(
     epsilon = check(epsilon)
     threshold = best_threshold(epsilon) if threshold is None else threshold
     if not 0.5 <= real(threshold) <= 1:
-        raise ValueError(f"The threshold is {threshold!r}; between 0 and 1 give a number from 1/2 to 1.")
+        raise ValueError(f"the threshold is {threshold!r}; between 0 and 1 give a number from 1/2 to 1")
     return UnaryEncoding(domain_size, *_shares(threshold, epsilon))
 
 

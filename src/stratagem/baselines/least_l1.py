@@ -93,7 +93,7 @@ def _checked(start: ArrayLike, n: int) -> np.ndarray:
     """
     A = np.array(start, dtype=float)
     if A.ndim != 2 or A.shape[1] != n or not np.isfinite(A).all() or not A.any():
-        raise ValueError(f"A start has shape {A.shape}; give finite queries (k x {n}) that are not all zero.")
+        raise ValueError(f"a start has shape {A.shape}: give finite queries (k x {n}) that are not all zero")
     return A
 
 

@@ -67,7 +67,7 @@ def marginal_hadamard(sizes: Sequence[int], epsilon: float, tables: Tables) -> T
     """
     check_tables(sizes, tables)
     if not all(sum(widths([sizes[i] for i in attributes])) for attributes in tables):
-        raise ValueError("A table of a single cell has nothing to tell; leave it out.")
+        raise ValueError("a table of a single cell has nothing to tell: leave it out")
     shares = np.zeros(1 << sum(widths(sizes)))
     for attributes in tables:
         held = touching(sizes, attributes)[1:]
@@ -89,7 +89,7 @@ def check_tables(sizes: Sequence[int], tables: Tables) -> None:
         given = []
     if not given or not all(len(set(one)) == len(one) and set(one) <= set(range(d)) for one in given):
         raise ValueError(
-            f"The tables are {given or tables!r}; give at least one set of attributes numbered 0 to {d - 1}."
+            f"the tables are {given or tables!r}: give at least one set of attributes numbered 0 to {d - 1}"
         )
 
 

@@ -89,12 +89,12 @@ def _checked(queries: ArrayLike) -> np.ndarray:
     A = numbers(queries)
     if A.ndim != 2 or A.shape[1] < 2 or not np.isfinite(A).all() or not (A != A[:, :1]).any():
         raise ValueError(
-            f"The queries have shape {A.shape}; give a finite k x n matrix whose columns differ, n at least 2."
+            f"the queries have shape {A.shape}: give a finite k x n matrix whose columns differ, n at least 2"
         )
     largest = float(np.abs(A).max())
     if not 1 / HUGE <= largest <= HUGE:
         raise ValueError(
-            f"The largest query entry is {largest:g}; rescale the queries to between {1 / HUGE:g} and {HUGE:g}."
+            f"the largest query entry is {largest:g}: rescale the queries to between {1 / HUGE:g} and {HUGE:g}"
         )
     return A
 
@@ -108,7 +108,7 @@ def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float
     distance = diameter(A, metric)
     if not distance > 0:
         raise ValueError(
-            f"The columns of the queries are {distance:g} apart; give a matrix whose columns differ."
+            f"the columns of the queries are {distance:g} apart: give a matrix whose columns differ"
         )
     return distance
 

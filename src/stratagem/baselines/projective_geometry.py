@@ -55,11 +55,11 @@ def projective_geometry_response(
         else integer(order, "the order", 2, ELEMENTS, "about E + 1 is best")
     )
     if not is_prime_power(q):
-        raise ValueError(f"The order is {q}; a field needs a power of a prime, such as 2, 3, 4, 5, 7, 8, 9.")
+        raise ValueError(f"the order is {q}; a field needs a power of a prime, such as 2, 3, 4, 5, 7, 8, 9")
     t = _dimension(n, q)
     K, c = projective_points(q, t), projective_points(q, t - 1)
     if not _fits(n, q, BITS):
-        raise ValueError(f"Order {q} has {K} points for {n} values, too many; give a lower order.")
+        raise ValueError(f"order {q} has {K} points for {n} values, too many: give a lower order")
     return TwoLevelStrategy(pack(projective_hyperplanes(q, t, n)), np.full(K, 1 / (E * c + K - c)), n, E)
 
 

@@ -50,10 +50,10 @@ def check_gram(V: np.ndarray) -> np.ndarray:
     """
     V = np.asarray(V, dtype=float)
     if V.ndim != 2 or V.shape[0] != V.shape[1] or not np.isfinite(V).all():
-        raise ValueError(f"A Gram matrix is square and finite; this array has shape {V.shape}.")
+        raise ValueError(f"a Gram matrix is square and finite; this array has shape {V.shape}")
     size = float(np.abs(V).max(initial=0))
     if size == 0:
-        raise ValueError("The Gram matrix is zero: give a workload that asks for something.")
+        raise ValueError("the Gram matrix is zero: give a workload that asks for something")
     if np.abs(V - V.T).max() > 1e-9 * size or np.linalg.eigvalsh(V)[0] < -1e-9 * len(V) * size:
-        raise ValueError("A Gram matrix is symmetric and positive semidefinite: give V = W^T W.")
+        raise ValueError("a Gram matrix is symmetric and positive semidefinite: give V = W^T W")
     return V

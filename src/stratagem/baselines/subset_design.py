@@ -57,8 +57,8 @@ def subset_design(domain_size: int, epsilon: float, size: int | None = None) -> 
     found = _first_design(n, sizes, DENSE)
     if found is None:
         raise ValueError(
-            f"No design of {n} values with blocks of {sizes[0]} is known that has at most {DENSE // n} blocks; "
-            "name another size, or use projective_geometry_response."
+            f"no design of {n} values with blocks of {sizes[0]} is known that has at most {DENSE // n} blocks; "
+            "name another size, or use projective_geometry_response"
         )
     return _strategy(n, epsilon, *found)
 

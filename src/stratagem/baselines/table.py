@@ -22,7 +22,7 @@ def attribute_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
         given = ()
     if not given:
         raise ValueError(
-            f"The sizes of the attributes are {sizes!r}; give at least one, for example (2, 2, 3)."
+            f"the sizes of the attributes are {sizes!r}: give at least one, for example (2, 2, 3)"
         )
     return tuple(
         integer(a, "The size of an attribute", 1, 1 << 24, "merge some of its values") for a in given

@@ -67,7 +67,7 @@ def named_oracle(name: str) -> Oracle:
         ValueError: for an unknown name.
     """
     if name not in ORACLES:
-        raise ValueError(f"oracle is {name!r}; choose one of {', '.join(ORACLES)}.")
+        raise ValueError(f"oracle is {name!r}: choose one of {', '.join(ORACLES)}")
     return ORACLES[name]
 
 
@@ -153,7 +153,7 @@ def encode_view(
         ValueError: for an unknown encoding or shares that do not sum to one.
     """
     if encoding not in ENCODINGS:
-        raise ValueError(f"encoding is {encoding!r}; choose one of {', '.join(ENCODINGS)}.")
+        raise ValueError(f"encoding is {encoding!r}: choose one of {', '.join(ENCODINGS)}")
     oracle = ENCODINGS[encoding]
     drawn = (
         Partition(view, oracle(int(view.max()) + 1, epsilon), float(share))

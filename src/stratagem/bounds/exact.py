@@ -135,7 +135,7 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
     n, E = workload.domain.size, math.exp(check(epsilon))
     if n > EXACT_LIMIT:
         raise ValueError(
-            f"The domain has {n} elements; all patterns are tried up to {EXACT_LIMIT}: use the nonnegative bound."
+            f"the domain has {n} elements; all patterns are tried up to {EXACT_LIMIT}: use the nonnegative bound"
         )
     total, seen = total_term(workload, prior), centred(workload, prior)
     size = float(seen.own.sum())
@@ -206,8 +206,8 @@ def sdp(workload: Workload, epsilon: float, seconds: float = 60.0, prior: np.nda
     n, E, V = workload.domain.size, math.exp(check(epsilon)), workload.gram()
     if n > RELAXED_LIMIT:
         raise ValueError(
-            f"The domain has {n} elements; the semidefinite bound is for at most {RELAXED_LIMIT}: "
-            "use the nonnegative one."
+            f"the domain has {n} elements; the semidefinite bound is for at most {RELAXED_LIMIT}: "
+            "use the nonnegative one"
         )
     h, trivial = n * (uniform(n) if prior is None else prior), total_term(workload, prior)
     found = _relax(V, E, h, seconds) if n > 1 else None

@@ -265,12 +265,12 @@ def compare(
         check_delta(delta)
     if workload.domain_size > LARGEST:
         raise ValueError(
-            f"The domain has {workload.domain_size} cells; comparisons go to {LARGEST}: merge some."
+            f"the domain has {workload.domain_size} cells; comparisons go to {LARGEST}: merge some"
         )
     V, n = workload.gram(), workload.domain_size
     if neighbours == "replace" and np.abs(centre(V)).max() <= CONSTANT * np.abs(V).max():
         raise ValueError(
-            "The workload asks for the total alone, which no replacement changes: use add-remove."
+            "the workload asks for the total alone, which no replacement changes: use add-remove"
         )
     task = Task(workload, Setting(workload.domain.sizes, V), epsilon, neighbours)
     tuned = _tuned(task)

@@ -98,7 +98,7 @@ def cube_tables(
     """
     sizes, d = setting.sizes, len(setting.sizes)
     if d > MOST:
-        raise ValueError(f"The domain has {d} attributes; data cubes are chosen among {MOST}: merge some.")
+        raise ValueError(f"the domain has {d} attributes; data cubes are chosen among {MOST}: merge some")
     margins, whole = setting.margins, tuple(a for a in range(d) if sizes[a] > 1)
     largest = max(map(len, margins), default=0)
     if not largest:

@@ -36,7 +36,7 @@ class GridHierarchy(Tree):
     def __post_init__(self) -> None:
         """Check all numbers."""
         if not self.sizes:
-            raise ValueError("No attributes were given; give the number of values of each.")
+            raise ValueError("no attributes were given: give the number of values of each")
         for size in self.sizes:
             integer(size, "the size of an attribute", 1, 2**20, "give its number of values")
         integer(self.branching, "the branching", 2, 2**20, "give the parts that an attribute splits into")
@@ -83,15 +83,13 @@ class GridHierarchy(Tree):
         shapes = [np.shape(V) for V in grams]
         if shapes != [(size, size) for size in self.sizes]:
             raise ValueError(
-                f"Gram matrices have shapes {shapes}; give one for each of the sizes {self.sizes}."
+                f"Gram matrices have shapes {shapes}: give one for each of the sizes {self.sizes}"
             )
         if s.shape != (len(self.widths),) or not (s > 0).all():
-            raise ValueError(
-                f"Variances have shape {s.shape}; give {len(self.widths)} levels a positive one."
-            )
+            raise ValueError(f"variances have shape {s.shape}: give {len(self.widths)} levels a positive one")
         if any(size > width and size % width for size in self.sizes for width in self.widths):
             raise ValueError(
-                f"Boxes over {self.sizes} are cut short at branching {self.branching}: use a `Measurement`."
+                f"boxes over {self.sizes} are cut short at branching {self.branching}: use a `Measurement`"
             )
         spans = [[min(width, size) for size in self.sizes] for width in self.widths]
         traces = [prod(map(_block_trace, grams, span)) for span in spans]

@@ -54,7 +54,7 @@ class Tree(ABC):
         """
         w = np.asarray(budgets, dtype=float)
         if w.shape != (len(self.widths),) or (w < 0).any() or not 0 < w.sum() < math.inf:
-            raise ValueError(f"Budgets have shape {w.shape}; give each of {len(self.widths)} levels a part.")
+            raise ValueError(f"budgets have shape {w.shape}: give each of {len(self.widths)} levels a part")
         return (w / w.sum())[self.levels]
 
 

@@ -30,7 +30,7 @@ def check(neighbours: str) -> Neighbours:
     for relation in get_args(Neighbours):
         if neighbours == relation:
             return relation
-    raise ValueError(f"neighbours is {neighbours!r}; choose one of {', '.join(get_args(Neighbours))}.")
+    raise ValueError(f"neighbours is {neighbours!r}: choose one of {', '.join(get_args(Neighbours))}")
 
 
 def sensitivity(A: np.ndarray, neighbours: Neighbours, norm: Literal[1, 2]) -> float:
@@ -121,7 +121,7 @@ class Measurement(ABC):
         y = np.asarray(answers, dtype=float)
         if y.shape != (len(self.queries),):
             raise ValueError(
-                f"Answers have shape {y.shape}; give one for each of {len(self.queries)} queries."
+                f"answers have shape {y.shape}: give one for each of {len(self.queries)} queries"
             )
         return self.covariance() @ (self.queries.T @ (y / self.variances))
 
@@ -179,5 +179,5 @@ def measure_gaussian(
     A = np.asarray(queries, dtype=float)
     distance = sensitivity(A, neighbours, 2)
     if not 0 < distance < math.inf:
-        raise ValueError("The queries tell no neighbours apart, or are not finite: add one that does.")
+        raise ValueError("the queries tell no neighbours apart, or are not finite: add one that does")
     return GaussianMeasurement(A, gaussian_noise(epsilon, delta) * distance, delta, neighbours)

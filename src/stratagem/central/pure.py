@@ -106,12 +106,12 @@ class GeometricMeasurement(Measurement):
         """
         if (slowest := float(self.rates.min())) < SLOWEST:
             raise ValueError(
-                f"A query has the rate {slowest:.1e}, whose noise exceeds 62 bits; from {SLOWEST:g} on it can be "
-                "drawn: give a larger epsilon, or coarser queries."
+                f"a query has the rate {slowest:.1e}, whose noise exceeds 62 bits; from {SLOWEST:g} on it can be "
+                "drawn: give a larger epsilon, or coarser queries"
             )
         counts = check_counts(np.asarray(x), self.domain_size)
         if float(np.abs(self.queries).max()) * float(counts.sum()) >= LARGEST / 2:
-            raise ValueError("The answers exceed 62 bits: give fewer people, or coarser queries.")
+            raise ValueError("the answers exceed 62 bits: give fewer people, or coarser queries")
         return self.queries @ counts + geometric_noise(self.rates, source)
 
 
@@ -149,11 +149,11 @@ def measure(
     K = _checked(queries, noise)
     s = np.ones(len(K)) if shares is None else np.asarray(shares, dtype=float)
     if s.shape != (len(K),) or not np.isfinite(s).all() or (s < 0).any():
-        raise ValueError(f"Shares are {len(K)} nonnegative numbers, one a query; this has shape {s.shape}.")
+        raise ValueError(f"shares are {len(K)} nonnegative numbers, one a query; this has shape {s.shape}")
     K, s = K[s > 0], s[s > 0]
     spent = _loss(K, s, neighbours) if len(K) else 0.0
     if not spent > 0:
-        raise ValueError("No query of a positive share tells neighbours apart: add one that does.")
+        raise ValueError("no query of a positive share tells neighbours apart: add one that does")
     rates = s * (privacy.check(epsilon) * SAFE / spent)
     return (
         GeometricMeasurement(K, rates, neighbours)
@@ -175,14 +175,14 @@ def geometric_noise(rates: np.ndarray, source: Source) -> np.ndarray:
 
 def _checked(queries: ArrayLike, noise: str) -> np.ndarray:
     if noise not in ("geometric", "laplace"):
-        raise ValueError(f"noise is {noise!r}; choose geometric or laplace.")
+        raise ValueError(f"noise is {noise!r}: choose geometric or laplace")
     K = np.asarray(queries)
     if K.ndim != 2 or 0 in K.shape or K.dtype.kind not in "biuf" or not np.isfinite(K).all():
-        raise ValueError(f"Queries are a finite matrix of queries x user types; this has shape {K.shape}.")
+        raise ValueError(f"queries are a finite matrix of queries x user types; this has shape {K.shape}")
     if noise == "laplace":
         return K.astype(float)
     if (K % 1 != 0).any() or np.abs(K).max() >= 2**53:
-        raise ValueError("Geometric noise needs whole-number queries: multiply and round them first.")
+        raise ValueError("geometric noise needs whole-number queries: multiply and round them first")
     return K.astype(np.int64)
 
 

@@ -108,7 +108,7 @@ def selection(epsilon: float, sensitivity: int = 1, monotone: bool = False) -> S
     unit = integer(sensitivity, "the sensitivity", 1, LARGEST, advice)
     rate = privacy.check(epsilon) * SAFE / (unit if monotone else 2 * unit)
     if rate < SLOWEST:
-        raise ValueError(f"Scores of sensitivity {unit} are too fine for epsilon {epsilon!r}: divide them.")
+        raise ValueError(f"scores of sensitivity {unit} are too fine for epsilon {epsilon!r}: divide them")
     return Selection(rate, unit, bool(monotone))
 
 
@@ -130,8 +130,8 @@ def _checked(scores: ArrayLike) -> np.ndarray:
     q = np.asarray(scores)
     if q.ndim != 1 or not len(q) or q.dtype.kind not in "biuf" or not np.isfinite(q).all() or (q % 1).any():
         raise ValueError(
-            f"Scores have shape {q.shape} and type {q.dtype}; give one whole number for each option."
+            f"scores have shape {q.shape} and type {q.dtype}: give one whole number for each option"
         )
     if np.abs(q.astype(float)).max() >= LARGEST:
-        raise ValueError("A score exceeds 62 bits; give coarser scores.")
+        raise ValueError("a score exceeds 62 bits: give coarser scores")
     return q.astype(np.int64)

@@ -82,7 +82,7 @@ def stability_histogram(epsilon: float, delta: float, neighbours: Neighbours) ->
         15
     """
     if not 0 < real(delta) < 0.5:
-        raise ValueError(f"delta is {delta!r}; give a number between 0 and 1/2, for example 1e-9.")
+        raise ValueError(f"delta is {delta!r}: give a number between 0 and 1/2, for example 1e-9")
     rate = privacy.check(epsilon) * SAFE / _cells(check(neighbours))
     threshold = 1 + max(0, math.floor(-(math.log(delta) + math.log1p(math.exp(-rate))) / rate))
     while StabilityHistogram(rate, threshold, neighbours).delta > delta * SAFE:

@@ -61,7 +61,7 @@ class ClosedForm(CountMechanism):
         """
         n, (p, q) = self.size, self.alpha.as_integer_ratio()
         if n > TABLE:
-            raise ValueError(f"whole numbers for {n} people would be huge; above {TABLE} draw directly.")
+            raise ValueError(f"whole numbers for {n} people would be huge; above {TABLE} draw directly")
         powers = np.array([p**k * q ** (n - k) for k in range(n + 1)], dtype=object)
         edge, inner = self.factors(self.alpha)
         factor = np.full(n + 1, inner.numerator * edge.denominator, dtype=object)

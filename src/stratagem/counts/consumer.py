@@ -128,7 +128,7 @@ def posterior(
         joint = np.log(weights) + mechanism.log_likelihood(output)
     if not np.isfinite(joint.max()):
         raise ValueError(
-            f"output {output} cannot come from any count that the prior allows; give weight to other counts."
+            f"output {output} cannot come from any count that the prior allows: give weight to other counts"
         )
     joint = np.exp(joint - joint.max())
     return Posterior(joint / joint.sum())

@@ -26,7 +26,7 @@ def decay(alpha: float | str | Fraction | None = None, epsilon: float | None = N
         ValueError: unless exactly one is given, alpha between 1e-131 and 1.
     """
     if (alpha is None) == (epsilon is None):
-        raise ValueError("give either alpha, for example 0.9, or epsilon, for example 0.1.")
+        raise ValueError("give either alpha, for example 0.9, or epsilon, for example 0.1")
     if epsilon is not None:
         numerator, denominator = float(check(epsilon)).as_integer_ratio()
         return Fraction(1 << SCALE, exp_below(numerator, denominator))
@@ -46,7 +46,7 @@ def proper_fraction(value: object, name: str) -> Fraction:
         found = Fraction(0)
     if not LEAST <= found < 1:
         raise ValueError(
-            f"{name} is {_short(value)}; give a number between 0 and 1 (1e-131 at least), for example 0.9 or 10/11."
+            f"{name} is {_short(value)}: give a number between 0 and 1 (1e-131 at least), for example 0.9 or 10/11"
         )
     return found
 

@@ -81,14 +81,14 @@ def estimate(
     tally = _tally(outputs, mechanism.size)
     check_confidence(confidence)
     if about not in get_args(About):
-        raise ValueError(f"about is {about!r}; choose groups or population.")
+        raise ValueError(f"about is {about!r}: choose groups or population")
     f, groups = _statistic(statistic, mechanism.size), int(tally.sum())
     g = unbiased_weights(mechanism, f)
     values = g @ tally
     if about == "groups":
         variances = (g**2 - _square_weights(mechanism, f)) @ tally
     elif groups == 1:
-        raise ValueError('one group says nothing about the spread of a population; choose about="groups".')
+        raise ValueError('one group says nothing about the spread of a population: choose about="groups"')
     else:
         variances = (g - values[..., None] / groups) ** 2 @ tally * (groups / (groups - 1))
     errors = np.sqrt(np.maximum(variances, 0))
@@ -120,7 +120,7 @@ def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.n
     if np.abs(g @ P - f).max() > BIAS * np.abs(f).max():
         raise ValueError(
             f"no unbiased estimate of this exists for the {mechanism.name} mechanism: its outputs do not "
-            "determine it; take the posterior under a prior instead."
+            "determine it: take the posterior under a prior instead"
         )
     return g
 
@@ -132,7 +132,7 @@ def _square_weights(mechanism: CountMechanism, f: np.ndarray) -> np.ndarray:
     except ValueError:
         raise ValueError(
             f"the outputs of the {mechanism.name} mechanism determine the estimate, but not its error about these "
-            'groups; choose about="population", which is on the safe side.'
+            'groups: choose about="population", which is on the safe side'
         ) from None
 
 
@@ -142,10 +142,10 @@ def _statistic(statistic: str | Sequence | np.ndarray, n: int) -> np.ndarray:
         if statistic in ("total", "mean"):
             return np.arange(n + 1, dtype=float)
         if statistic != "histogram":
-            raise ValueError(f"statistic is {statistic!r}; choose total, mean, histogram, or give values.")
+            raise ValueError(f"statistic is {statistic!r}: choose total, mean, histogram, or give values")
         if n > MATRIX:
             raise ValueError(
-                f"the histogram of counts 0 to {n} would need a huge matrix; give values instead."
+                f"the histogram of counts 0 to {n} would need a huge matrix: give values instead"
             )
         return np.eye(n + 1)
     try:
@@ -153,7 +153,7 @@ def _statistic(statistic: str | Sequence | np.ndarray, n: int) -> np.ndarray:
     except (TypeError, ValueError):
         f = np.empty(0)
     if f.ndim not in (1, 2) or f.shape[-1] != n + 1 or not f.size or not np.isfinite(f).all():
-        raise ValueError(f"the statistic must have a finite value for each of the counts 0 to {n}.")
+        raise ValueError(f"the statistic must have a finite value for each of the counts 0 to {n}")
     return f
 
 
@@ -161,5 +161,5 @@ def _tally(outputs: Sequence[int] | np.ndarray, n: int) -> np.ndarray:
     """Return how often each output occurs (n+1,)."""
     found = whole_counts(outputs, n, "outputs")
     if not len(found):
-        raise ValueError("no outputs were given; give the output of at least one group.")
+        raise ValueError("no outputs were given: give the output of at least one group")
     return np.bincount(found, minlength=n + 1)

@@ -50,7 +50,7 @@ def repaired(cells: np.ndarray, families: list[Inequalities], weakly_honest: boo
     sums = cells.sum(axis=0)
     honest = not weakly_honest or (n + 1) * min(np.diagonal(cells)) >= sums[0]
     if (sums != sums[0]).any() or not honest or not all(family.holds(cells.ravel()) for family in families):
-        raise ArithmeticError("a repaired matrix does not hold what was asked for; please report this.")
+        raise ArithmeticError("a repaired matrix does not hold what was asked for: please report this")
     return reduced(cells)
 
 

@@ -145,7 +145,7 @@ def _randomised(P: np.ndarray, loss: Loss, weights: np.ndarray) -> tuple[np.ndar
         method="highs",
     )
     if found.status != 0:
-        raise RuntimeError(f"HiGHS found no post-processing ({found.message}); try a loss of smaller range.")
+        raise RuntimeError(f"HiGHS found no post-processing ({found.message}): try a loss of smaller range")
     harshest = np.zeros(size)
     harshest[some] = np.clip(-found.ineqlin.marginals, 0, None)
     T = found.x[:-1].reshape(size, size)
@@ -188,7 +188,7 @@ def merged(
     Q = MatrixStrategy(channel).matrix
     n = Q.shape[1] - 1
     if n < 1:
-        raise ValueError("the channel has one column; a decision needs at least two user types.")
+        raise ValueError("the channel has one column; a decision needs at least two user types")
     return gathered(Q, best_answers(Q, Loss.of(loss, n), weights_of(prior, n)))
 
 
@@ -228,9 +228,7 @@ class Derivation:
             ValueError: if the tolerance is negative or not a number.
         """
         if not 0 <= tolerance < 1:
-            raise ValueError(
-                f"tolerance is {tolerance!r}; give a number from 0 to below 1, for example 1e-6."
-            )
+            raise ValueError(f"tolerance is {tolerance!r}: give a number from 0 to below 1, for example 1e-6")
         return self.least >= -Fraction(tolerance)
 
 

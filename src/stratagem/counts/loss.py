@@ -41,7 +41,7 @@ class Loss:
             cost = np.empty(0)
         if cost.shape != (n + 1, n + 1) or not (cost >= 0).all() or cost.max() > LARGEST:
             raise ValueError(
-                f"the loss matrix must be {n + 1} x {n + 1}, outputs by counts, nowhere negative or above 1e100."
+                f"the loss matrix must be {n + 1} x {n + 1}, outputs by counts, nowhere negative or above 1e100"
             )
         return cls("matrix", cost)
 
@@ -67,10 +67,10 @@ def distance_power(name: str, n: int) -> tuple[int, int, float]:
     """
     found = PATTERN.fullmatch(name.replace(" ", "").upper())
     if not found:
-        raise ValueError(f"loss {name!r} is unknown; choose L0, L1, L2, or L0,2 for errors above 2.")
+        raise ValueError(f"loss {name!r} is unknown: choose L0, L1, L2, or L0,2 for errors above 2")
     power, above = int(found[1]), int(found[2] or 0)
     if above >= n:
-        raise ValueError(f"loss {name!r} asks for errors above {above}; counts to {n} have none.")
+        raise ValueError(f"loss {name!r} asks for errors above {above}; counts to {n} have none")
     return power, above, (n + 1) / n if power == 0 else 1.0
 
 
@@ -87,9 +87,7 @@ def weights_of(prior: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.shape != (n + 1,) or not np.isfinite(found).all() or found.min() < 0 or found.max() == 0:
-        raise ValueError(
-            f"the prior must have {n + 1} weights for counts 0 to {n}, none negative, not all 0."
-        )
+        raise ValueError(f"the prior must have {n + 1} weights for counts 0 to {n}, none negative, not all 0")
     found /= found.max()  # so that the sum of large weights is no infinity, which made all of them 0
     return found / found.sum()
 
@@ -97,7 +95,7 @@ def weights_of(prior: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray
 def check_aggregate(aggregate: str) -> None:
     """Refuse what is neither "sum" nor "max" with a ValueError."""
     if aggregate not in get_args(Aggregate):
-        raise ValueError(f"aggregate is {aggregate!r}; choose sum or max.")
+        raise ValueError(f"aggregate is {aggregate!r}: choose sum or max")
 
 
 def total_cost(by_count: np.ndarray, weights: np.ndarray, aggregate: Aggregate) -> float:

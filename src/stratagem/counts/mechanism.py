@@ -72,7 +72,7 @@ class CountMechanism(ABC):
             ValueError: above n = 4096.
         """
         if self.size > MATRIX:
-            raise ValueError(f"a matrix for {self.size} people would be huge; ask for column(count) instead.")
+            raise ValueError(f"a matrix for {self.size} people would be huge: ask for column(count) instead")
         return np.column_stack([self.column(count) for count in range(self.size + 1)])
 
     @cached_property
@@ -173,5 +173,5 @@ def whole_counts(counts: Sequence[int] | np.ndarray, size: int, what: str = "cou
         or found.dtype.kind not in "iu"
         or not 0 <= int(found.min()) <= int(found.max()) <= size
     ):
-        raise ValueError(f"the {what} must be a list of whole numbers from 0 to {size}, one a group.")
+        raise ValueError(f"the {what} must be a list of whole numbers from 0 to {size}, one a group")
     return found.astype(np.int64)

@@ -231,7 +231,7 @@ def design(
     n, a, asked = whole_size(size), decay(alpha, epsilon), property_set(properties)
     check_aggregate(aggregate)
     if solver not in get_args(Engine):
-        raise ValueError(f"solver is {solver!r}; choose HIGHS or CLARABEL.")
+        raise ValueError(f"solver is {solver!r}: choose HIGHS or CLARABEL")
     reach = integer(reach, "reach", 1, n, REACHES)
     column_factor = None if column_ratio is None else proper_fraction(column_ratio, "column_ratio")
     weights = weights_of(prior, n)
@@ -246,7 +246,7 @@ def design(
             cost = form.cost("L0")
             return CountDesign(form, "L0", cost, cost, reason, asked, uniform=1.0)
     if n > MATRIX:
-        raise ValueError(f"a linear program for {n} people would be huge; {MATRIX} are the most.")
+        raise ValueError(f"a linear program for {n} people would be huge; {MATRIX} are the most")
     request = Request(n, a, Loss.of(loss, n), weights, aggregate, wanted, reach, column_factor)
     return programmed(request, asked, reason, solver)
 
@@ -259,7 +259,7 @@ def programmed(request: Request, asked: frozenset[Property], reason: str, solver
     missing = asked - mechanism.properties
     if missing or mechanism.ratio() > 1 / request.alpha:
         raise ArithmeticError(
-            f"the mechanism lacks {', '.join(names(missing)) or 'privacy'}; please report this."
+            f"the mechanism lacks {', '.join(names(missing)) or 'privacy'}: please report this"
         )
     cost = mechanism.cost(request.loss.cost, request.weights, request.aggregate)
     bound = float(min(optimum.bound, cost))

@@ -56,7 +56,7 @@ def run(problem: Any, engine: Engine) -> float:
         if problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
             return float(value)
         reason = problem.status
-    raise RuntimeError(f"{engine} failed ({reason}); try solver {other(engine)}, or a budget less extreme.")
+    raise RuntimeError(f"{engine} failed ({reason}): try solver {other(engine)}, or a budget less extreme")
 
 
 SMALLEST = 1e-3

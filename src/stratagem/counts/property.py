@@ -92,7 +92,7 @@ def property_set(asked: str | Property | Iterable[str | Property]) -> frozenset[
         elif str(name).upper() in Property.__members__:
             found.add(Property[str(name).upper()])
         else:
-            raise ValueError(f"property {name!r} is unknown; choose from {', '.join(Property.__members__)}.")
+            raise ValueError(f"property {name!r} is unknown: choose from {', '.join(Property.__members__)}")
     return frozenset(found)
 
 

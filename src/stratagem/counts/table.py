@@ -79,7 +79,7 @@ def worst_ratio(whole: Whole) -> Fraction:
     for left, right in zip(whole.cells[:, :-1].ravel(), whole.cells[:, 1:].ravel(), strict=True):
         less, more = min(left, right), max(left, right)
         if more and not less:
-            raise ValueError("a zero faces a positive probability: no epsilon is enough for that.")
+            raise ValueError("a zero faces a positive probability: no epsilon is enough for that")
         if more * low > high * less:
             high, low = more, less
     return Fraction(int(high), int(low))

@@ -55,7 +55,7 @@ class Release:
         )
 
     def standard_errors(self, *attributes: str) -> np.ndarray:
-        """Return the standard errors of the unbiased table of some attributes, in its shape (axes in the domain's order)."""
+        """Return the standard errors of the unbiased table of some attributes, in the shape of that table."""
         marginal = self.estimate.marginal(*attributes)
         sizes = [a for a, name in self._attributes if name in attributes]
         return marginal.standard_errors.reshape(sizes)

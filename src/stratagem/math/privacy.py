@@ -27,7 +27,7 @@ def check(epsilon: float) -> float:
         value = math.nan
     if not MINIMUM <= value <= MAXIMUM:
         raise ValueError(
-            f"epsilon is {epsilon!r}; give a number from {MINIMUM:g} to {MAXIMUM:g}, for example 1.0."
+            f"epsilon is {epsilon!r}: give a number from {MINIMUM:g} to {MAXIMUM:g}, for example 1.0"
         )
     return value
 
@@ -155,4 +155,4 @@ def check_delta(delta: float) -> None:
         ValueError: unless 0 < delta < 1.
     """
     if not 0 < real(delta) < 1:
-        raise ValueError(f"delta is {delta!r}; give a probability between 0 and 1, for example 1e-6.")
+        raise ValueError(f"delta is {delta!r}: give a probability between 0 and 1, for example 1e-6")

@@ -172,7 +172,7 @@ def _point(energies: np.ndarray, costs: np.ndarray, m: np.ndarray) -> _Point:
     """
     if not (m > 0).all():
         raise ValueError(
-            "no pattern tells apart some user types that the queries ask about: add patterns with energy there."
+            "no pattern tells apart some user types that the queries ask about: add patterns with energy there"
         )
     gains = np.zeros(len(energies))
     for block in _blocks(energies):

@@ -47,7 +47,7 @@ def check_whole(least: int = 1, **given: Any) -> None:
         if value is not None and not (
             isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
         ):
-            raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}.")
+            raise ValueError(f"{name} is {value!r}: give a whole number of at least {least}")
 
 
 def check_limits(max_seconds: Any, **given: Any) -> None:
@@ -58,9 +58,9 @@ def check_limits(max_seconds: Any, **given: Any) -> None:
     """
     for name, value in given.items():
         if not (isinstance(value, Real) and float(value) >= 0):
-            raise ValueError(f"{name} is {value!r}; give a number of at least 0.")
+            raise ValueError(f"{name} is {value!r}: give a number of at least 0")
     if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
-        raise ValueError(f"max_seconds is {max_seconds!r}; give a number of seconds above 0.")
+        raise ValueError(f"max_seconds is {max_seconds!r}: give a number of seconds above 0")
 
 
 class Status(StrEnum):

@@ -50,7 +50,7 @@ class AdditiveNoise(LinearProtocol):
         """Check and freeze the queries."""
         A = numbers(self.queries)
         if A.ndim != 2 or 0 in A.shape or not np.isfinite(A).all():
-            raise ValueError(f"Queries are a finite k x n matrix; this array has shape {A.shape}.")
+            raise ValueError(f"queries are a finite k x n matrix; this array has shape {A.shape}")
         A.flags.writeable = False
         object.__setattr__(self, "queries", A)
 
@@ -133,11 +133,11 @@ class AdditiveNoise(LinearProtocol):
         reports, k = np.asarray(reports), len(self.queries)
         if reports.ndim != 2 or reports.shape[1] != k or reports.dtype != float:
             raise ValueError(
-                f"Reports are rows of {k} real numbers; these have shape {reports.shape} "
-                f"and type {reports.dtype}."
+                f"reports are rows of {k} real numbers; these have shape {reports.shape} "
+                f"and type {reports.dtype}"
             )
         if not np.isfinite(reports).all():
-            raise ValueError("A report holds a number that is not finite, which no client sends.")
+            raise ValueError("a report holds a number that is not finite, which no client sends")
         return np.concatenate([[float(len(reports))], reports.sum(axis=0)])
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -158,4 +158,4 @@ class AdditiveNoise(LinearProtocol):
         Raises:
             ValueError: always.
         """
-        raise ValueError("Reports with additive noise are real numbers, too many for a matrix.")
+        raise ValueError("reports with additive noise are real numbers, too many for a matrix")

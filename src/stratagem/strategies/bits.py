@@ -76,11 +76,11 @@ def check_packed(reports: np.ndarray, n: int) -> np.ndarray:
     packed, width = np.asarray(reports), -(-n // 8)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
         raise ValueError(
-            f"Reports over {n} values are rows of {width} bytes; these have shape {packed.shape} "
-            f"and type {packed.dtype}."
+            f"reports over {n} values are rows of {width} bytes; these have shape {packed.shape} "
+            f"and type {packed.dtype}"
         )
     if n % 8 and (packed[:, -1] & ((1 << (8 - n % 8)) - 1)).any():
-        raise ValueError(f"A report sets bits behind the last of its {n} values, which no client does.")
+        raise ValueError(f"a report sets bits behind the last of its {n} values, which no client does")
     return packed
 
 

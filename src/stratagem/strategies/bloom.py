@@ -54,12 +54,12 @@ class BloomFilters(LinearProtocol):
         filters = np.array(self.filters)
         if filters.dtype != bool or filters.ndim != 3 or 0 in filters.shape:
             raise ValueError(
-                f"Bloom filters are booleans, cohorts x values x bits; these have shape {filters.shape} "
-                f"and type {filters.dtype}."
+                f"bloom filters are booleans, cohorts x values x bits; these have shape {filters.shape} "
+                f"and type {filters.dtype}"
             )
         if not 0 < self.q < self.p < 1:
             raise ValueError(
-                f"A bit is one with probabilities p = {self.p!r} and q = {self.q!r}; give 0 < q < p < 1."
+                f"a bit is one with probabilities p = {self.p!r} and q = {self.q!r}: give 0 < q < p < 1"
             )
         filters.flags.writeable = False
         object.__setattr__(self, "filters", filters)
@@ -158,11 +158,11 @@ class BloomFilters(LinearProtocol):
         width = COHORT.itemsize + -(-self.bits // 8)
         if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
             raise ValueError(
-                f"Reports are rows of {width} bytes; these have shape {reports.shape} and type {reports.dtype}."
+                f"reports are rows of {width} bytes; these have shape {reports.shape} and type {reports.dtype}"
             )
         drawn = np.ascontiguousarray(reports[:, : COHORT.itemsize]).view(COHORT)[:, 0]
         if (drawn >= self.cohorts).any():
-            raise ValueError(f"A report names cohort {drawn.max()}, but there are {self.cohorts}.")
+            raise ValueError(f"a report names cohort {drawn.max()}, but there are {self.cohorts}")
         packed = check_packed(reports[:, COHORT.itemsize :], self.bits)
         totals = [np.array([len(reports)])]
         for cohort in range(self.cohorts):
@@ -208,7 +208,7 @@ class BloomFilters(LinearProtocol):
             ValueError: always.
         """
         raise ValueError(
-            f"There are {self.cohorts} x 2^{self.bits} reports; noisy filters have no matrix here."
+            f"there are {self.cohorts} x 2^{self.bits} reports; noisy filters have no matrix here"
         )
 
     def _sums(self, totals: np.ndarray) -> np.ndarray:

@@ -58,7 +58,7 @@ class LocalHashing(SupportOracle):
         n = integer(self.n, "The number of values", 1, PRIME, "name the size of the domain")
         g = integer(self.g, "The number of hash values g", 2, MOST, "the best is near e^epsilon + 1")
         if not 1 / g < real(self.p) < 1:
-            raise ValueError(f"The hash is told truly with probability {self.p!r}; give 1/g < p < 1.")
+            raise ValueError(f"the hash is told truly with probability {self.p!r}: give 1/g < p < 1")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "g", g)
 
@@ -144,7 +144,7 @@ class LocalHashing(SupportOracle):
             ValueError: always.
         """
         raise ValueError(
-            f"Local hashing into {self.g} values has {self.g} x (2^31 - 1)^3 reports, too many for a matrix."
+            f"local hashing into {self.g} values has {self.g} x (2^31 - 1)^3 reports, too many for a matrix"
         )
 
     def _cells(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -157,12 +157,12 @@ class LocalHashing(SupportOracle):
         reports = np.asarray(reports)
         if reports.dtype != np.uint32 or reports.ndim != 2 or reports.shape[1] != 4:
             raise ValueError(
-                "Reports of local hashing are rows of four 32-bit numbers; these have shape "
-                f"{reports.shape} and type {reports.dtype}."
+                "reports of local hashing are rows of four 32-bit numbers; these have shape "
+                f"{reports.shape} and type {reports.dtype}"
             )
         if (reports[:, :3] >= PRIME).any() or (reports[:, 3] >= self.g).any():
             raise ValueError(
-                f"A report names a coefficient above {PRIME - 1} or a hash value above {self.g - 1}."
+                f"a report names a coefficient above {PRIME - 1} or a hash value above {self.g - 1}"
             )
         return reports
 

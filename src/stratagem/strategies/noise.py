@@ -197,4 +197,4 @@ def diameter(points: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> f
 
 def _check_positive(size: float) -> None:
     if not (size > 0 and math.isfinite(size)):
-        raise ValueError(f"The size of the noise is {size!r}; give a positive number.")
+        raise ValueError(f"the size of the noise is {size!r}: give a positive number")

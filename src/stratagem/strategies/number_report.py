@@ -138,7 +138,7 @@ class Hybrid(NumberLaw):
     def __post_init__(self) -> None:
         """Check the share."""
         if not 0 <= real(self.share) <= 1:
-            raise ValueError(f"The share of the piecewise law is {self.share!r}; give a number from 0 to 1.")
+            raise ValueError(f"the share of the piecewise law is {self.share!r}: give a number from 0 to 1")
 
     @property
     def epsilon(self) -> float:
@@ -157,7 +157,7 @@ class Hybrid(NumberLaw):
 
 def _check_reach(reach: float) -> None:
     if not 1 < real(reach) < math.inf:
-        raise ValueError(f"The largest report is {reach!r}; give a finite number above 1.")
+        raise ValueError(f"the largest report is {reach!r}: give a finite number above 1")
 
 
 BLOCK = 1 << 22
@@ -192,7 +192,7 @@ class NumberReport(LinearProtocol):
         t = numbers(self.numbers)
         if t.ndim != 1 or not (np.abs(t) <= 1).all() or not np.ptp(t) > 0:
             raise ValueError(
-                f"The numbers of user types have shape {t.shape}; give a list of numbers from -1 to 1 that differ."
+                f"the numbers of user types have shape {t.shape}: give a list of numbers from -1 to 1 that differ"
             )
         t.flags.writeable = False
         object.__setattr__(self, "numbers", t)
@@ -254,10 +254,10 @@ class NumberReport(LinearProtocol):
         reports = np.asarray(reports)
         if reports.ndim != 2 or reports.shape[1] != 1 or reports.dtype != float:
             raise ValueError(
-                f"Reports are rows of one real number; these have shape {reports.shape} and type {reports.dtype}."
+                f"reports are rows of one real number; these have shape {reports.shape} and type {reports.dtype}"
             )
         if not np.isfinite(reports).all():
-            raise ValueError("A report holds a number that is not finite, which no client sends.")
+            raise ValueError("a report holds a number that is not finite, which no client sends")
         return np.array([float(len(reports)), float(reports.sum())])
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -278,4 +278,4 @@ class NumberReport(LinearProtocol):
         Raises:
             ValueError: always.
         """
-        raise ValueError("Reports of a number are real numbers, too many for a matrix.")
+        raise ValueError("reports of a number are real numbers, too many for a matrix")

@@ -35,7 +35,7 @@ def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:
     array = np.asarray(values)
     inside = (array >= 0) & (array < domain_size) & (array % 1 == 0)
     if array.ndim != 1 or not inside.all():
-        raise ValueError(f"User types must be a list of integers from 0 to {domain_size - 1}.")
+        raise ValueError(f"user types must be a list of integers from 0 to {domain_size - 1}")
     return array.astype(np.int64)
 
 
@@ -48,7 +48,7 @@ def check_counts(x: np.ndarray, domain_size: int) -> np.ndarray:
     array = np.asarray(x)
     if array.shape != (domain_size,) or (array < 0).any() or (array % 1 != 0).any():
         raise ValueError(
-            f"A data vector needs {domain_size} nonnegative whole numbers, one for each user type."
+            f"a data vector needs {domain_size} nonnegative whole numbers, one for each user type"
         )
     return array.astype(np.int64)
 
@@ -195,14 +195,14 @@ class MatrixStrategy(Strategy):
         """Check and freeze the matrix."""
         Q = numbers(self.matrix)
         if Q.ndim != 2 or 0 in Q.shape:
-            raise ValueError(f"A strategy matrix needs reports x user types; this array has shape {Q.shape}.")
+            raise ValueError(f"a strategy matrix needs reports x user types; this array has shape {Q.shape}")
         if not np.isfinite(Q).all() or (Q < 0).any():
-            raise ValueError("A strategy matrix holds probabilities, but an entry is negative or non-finite.")
+            raise ValueError("a strategy matrix holds probabilities, but an entry is negative or non-finite")
         error = float(np.abs(Q.sum(axis=0) - 1).max())
         if error > 1e-9:
             raise ValueError(
-                f"Every column of a strategy matrix must sum to one; the worst is off by {error:.1e} "
-                "(rows are reports, columns user types)."
+                f"every column of a strategy matrix must sum to one; the worst is off by {error:.1e} "
+                "(rows are reports, columns user types)"
             )
         Q.flags.writeable = False
         object.__setattr__(self, "matrix", Q)
@@ -283,7 +283,7 @@ def written_out(matrix: np.ndarray) -> MatrixStrategy:
     least = math.sqrt(np.finfo(float).tiny)
     if matrix.min() < least:
         raise ValueError(
-            f"Some reports are too improbable for double precision, less than {least:.1g}, so that no matrix "
-            "holds them; give a smaller epsilon or fewer values."
+            f"some reports are too improbable for double precision, less than {least:.1g}, so that no matrix "
+            "holds them: give a smaller epsilon or fewer values"
         )
     return MatrixStrategy(matrix)

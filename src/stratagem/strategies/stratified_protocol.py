@@ -83,7 +83,7 @@ class StratifiedProtocol(LinearProtocol):
         frozen = tuple(_check(partition, np.size(self.partitions[0].groups)) for partition in self.partitions)
         total = sum(partition.probability for partition in frozen)
         if abs(total - 1) > 1e-12:
-            raise ValueError(f"The probabilities of the partitions sum to {total!r}; they must sum to one.")
+            raise ValueError(f"the probabilities of the partitions sum to {total!r}; they must sum to one")
         object.__setattr__(self, "partitions", frozen)
 
     @property
@@ -195,12 +195,12 @@ class StratifiedProtocol(LinearProtocol):
         width = NUMBER.itemsize + max(map(_width, self.partitions))
         if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
             raise ValueError(
-                f"Reports on these partitions are rows of {width} bytes; these have shape {reports.shape} "
-                f"and type {reports.dtype}."
+                f"reports on these partitions are rows of {width} bytes; these have shape {reports.shape} "
+                f"and type {reports.dtype}"
             )
         drawn = np.ascontiguousarray(reports[:, : NUMBER.itemsize]).view(NUMBER)[:, 0]
         if (drawn >= len(self.partitions)).any():
-            raise ValueError(f"A report names partition {drawn.max()}, but there are {len(self.partitions)}.")
+            raise ValueError(f"a report names partition {drawn.max()}, but there are {len(self.partitions)}")
         totals = [np.array([len(reports)])]
         for number, partition in enumerate(self.partitions):
             totals.append(
@@ -241,7 +241,7 @@ class StratifiedProtocol(LinearProtocol):
         ]
         count = sum(map(len, rows))
         if count * self.domain_size > DENSE:
-            raise ValueError(f"These partitions have {count} reports, too many for a matrix.")
+            raise ValueError(f"these partitions have {count} reports, too many for a matrix")
         return written_out(np.vstack(rows))
 
     @cached_property
@@ -261,18 +261,18 @@ def _check(partition: Partition, n: int) -> Partition:
     groups, k = np.array(partition.groups), partition.oracle.domain_size
     if groups.shape != (n,) or groups.dtype.kind not in "iu" or (groups < 0).any() or (groups >= k).any():
         raise ValueError(
-            f"The groups of a partition need {n} integers from 0 to {k - 1}, one for every user type; "
-            f"these have shape {groups.shape} and type {groups.dtype}."
+            f"the groups of a partition need {n} integers from 0 to {k - 1}, one for every user type; "
+            f"these have shape {groups.shape} and type {groups.dtype}"
         )
     if not 0 < partition.probability <= 1:
         raise ValueError(
-            f"A partition has probability {partition.probability!r}; give a positive number up to 1."
+            f"a partition has probability {partition.probability!r}: give a positive number up to 1"
         )
     if partition.weight is not None and not 0 < partition.weight < np.inf:
-        raise ValueError(f"A partition has weight {partition.weight!r}; give a positive number, or none.")
+        raise ValueError(f"a partition has weight {partition.weight!r}: give a positive number, or none")
     if partition.oracle.unseen.shape[1]:
         raise ValueError(
-            "A partition's oracle cannot tell its values apart; use one that sees every direction."
+            "a partition's oracle cannot tell its values apart: use one that sees every direction"
         )
     groups = groups.astype(np.int64)
     groups.flags.writeable = False
@@ -304,6 +304,6 @@ def _decode(partition: Partition, rows: np.ndarray) -> np.ndarray:
     """
     example, width = _example(partition), _width(partition)
     if rows[:, width:].any():
-        raise ValueError("A report is longer than those of the partition that it names.")
+        raise ValueError("a report is longer than those of the partition that it names")
     inner = np.ascontiguousarray(rows[:, :width]).reshape(-1).view(example.dtype)
     return inner.reshape(len(rows), *example.shape[1:])

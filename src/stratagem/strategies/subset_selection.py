@@ -58,7 +58,7 @@ class SubsetSelection(SupportOracle):
         n = integer(self.n, "The number of values", 2, LARGEST, "name the size of the domain")
         k = integer(self.k, "The subset size k", 1, n - 1, "the best is near n/(e^epsilon + 1)")
         if not k / n < real(self.p) < 1:
-            raise ValueError(f"The own value is in the set with probability {self.p!r}; give k/n < p < 1.")
+            raise ValueError(f"the own value is in the set with probability {self.p!r}: give k/n < p < 1")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "k", k)
 
@@ -127,7 +127,7 @@ class SubsetSelection(SupportOracle):
         """Return how many reports hold each value."""
         packed = check_packed(reports, self.n)
         if (np.bitwise_count(packed).sum(axis=1, dtype=np.int64) != self.k).any():
-            raise ValueError(f"A report does not hold {self.k} values, as all reports do.")
+            raise ValueError(f"a report does not hold {self.k} values, as all reports do")
         return column_sums(packed, self.n)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -148,7 +148,7 @@ class SubsetSelection(SupportOracle):
         n, k = self.n, self.k
         if math.comb(n, k) * n > DENSE:
             raise ValueError(
-                f"There are {math.comb(n, k):.3g} sets of {k} of {n} values, too many for a matrix."
+                f"there are {math.comb(n, k):.3g} sets of {k} of {n} values, too many for a matrix"
             )
         inside, outside = self.p / math.comb(n - 1, k - 1), (1 - self.p) / math.comb(n - 1, k)
         return MatrixStrategy(np.where(all_subsets(n, k), inside, outside))

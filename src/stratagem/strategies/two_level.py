@@ -52,18 +52,18 @@ class TwoLevelStrategy(Strategy):
         if theta.ndim != 1 or self.size < 1 or patterns.shape != (len(theta), -(-self.size // 8)):
             raise ValueError(
                 f"{len(np.atleast_1d(theta))} weights over {self.size} user types need one row of "
-                f"{-(-self.size // 8)} bytes each; the patterns have shape {patterns.shape}."
+                f"{-(-self.size // 8)} bytes each; the patterns have shape {patterns.shape}"
             )
         if not (self.ratio >= 1 and math.isfinite(self.ratio)):
-            raise ValueError(f"The ratio of the two levels is {self.ratio!r}; give exp(epsilon), at least 1.")
+            raise ValueError(f"the ratio of the two levels is {self.ratio!r}: give exp(epsilon), at least 1")
         if not np.isfinite(theta).all() or (theta < 0).any():
-            raise ValueError("Weights are probabilities; some are negative or not finite.")
+            raise ValueError("weights are probabilities; some are negative or not finite")
         for name, array in (("patterns", patterns), ("theta", theta)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         error = float(np.abs(self.backward(np.ones(len(theta))) - 1).max())
         if error > COLUMN_ERROR:
-            raise ValueError(f"Every column must sum to one; the worst is off by {error:.1e}.")
+            raise ValueError(f"every column must sum to one; the worst is off by {error:.1e}")
 
     @property
     def domain_size(self) -> int:

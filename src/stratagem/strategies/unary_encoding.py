@@ -54,7 +54,7 @@ class UnaryEncoding(SupportOracle):
         object.__setattr__(self, "n", n)
         if not 0 < real(self.q) < real(self.p) < 1:
             raise ValueError(
-                f"A bit is one with probabilities p = {self.p!r} and q = {self.q!r}; give 0 < q < p < 1."
+                f"a bit is one with probabilities p = {self.p!r} and q = {self.q!r}: give 0 < q < p < 1"
             )
 
     @property
@@ -118,7 +118,7 @@ class UnaryEncoding(SupportOracle):
         """
         n, p, q = self.n, self.p, self.q
         if n > 30 or n << n > DENSE:
-            raise ValueError(f"A unary encoding of {n} values has 2^{n} reports, too many for a matrix.")
+            raise ValueError(f"a unary encoding of {n} values has 2^{n} reports, too many for a matrix")
         bits = all_sets(n)
         ones = bits.sum(axis=1)[:, None]
         silent = q ** (ones - bits) * (1 - q) ** (n - 1 - (ones - bits))

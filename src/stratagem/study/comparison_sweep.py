@@ -51,12 +51,12 @@ def path(
         [True, True, True]
     """
     if not isinstance(epsilons, Iterable) or isinstance(epsilons, str):
-        raise ValueError(f"epsilons is {epsilons!r}; give several budgets, for example [0.5, 1, 2].")
+        raise ValueError(f"epsilons is {epsilons!r}: give several budgets, for example [0.5, 1, 2]")
     budgets = [check(epsilon) for epsilon in epsilons]
     if not budgets:
-        raise ValueError("No epsilon was given; give at least one, for example [0.5, 1, 2].")
+        raise ValueError("no epsilon was given: give at least one, for example [0.5, 1, 2]")
     if not isinstance(solver, Certified | None):
-        raise ValueError(f"{type(solver).__name__} cannot start from other budgets; use st.Certified().")
+        raise ValueError(f"{type(solver).__name__} cannot start from other budgets: use st.Certified()")
     solver, solved = solver or Certified(), dict[float, Solution]()
     for epsilon in sorted(set(budgets)):
         last = next(reversed(solved.values()), None)

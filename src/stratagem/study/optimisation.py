@@ -287,9 +287,9 @@ def certify(solution: Solution) -> None:
     """
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if measured > solution.epsilon:
-        raise ArithmeticError(f"The strategy measures epsilon {measured!r}, above {solution.epsilon!r}.")
+        raise ArithmeticError(f"the strategy measures epsilon {measured!r}, above {solution.epsilon!r}")
     room = ROUNDING * max(bounds.best, solution.workload.mean_square)
     if solution.objective < bounds.best - room:
         raise ArithmeticError(
-            f"The objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}."
+            f"the objective {solution.objective!r} is below the {bounds.name} bound {bounds.best!r}"
         )

@@ -120,7 +120,7 @@ def _checked(outputs: Sequence[int] | None, n: int) -> list[int]:
     wanted = sorted({int(m) for m in outputs}) if whole else []
     if not wanted or wanted[0] < n:
         raise ValueError(
-            f"outputs is {outputs!r}; give whole numbers of at least {n}, one for each user type."
+            f"outputs is {outputs!r}: give whole numbers of at least {n}, one for each user type"
         )
     return wanted
 

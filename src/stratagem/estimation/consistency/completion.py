@@ -108,7 +108,7 @@ def _solve(goal: Any, z: Any, constraints: list[Any], solver: str) -> np.ndarray
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         problem.solve(solver=solver)
     if z.value is None:
-        raise RuntimeError(f"{solver} found no table ({problem.status}); try method maximum-entropy.")
+        raise RuntimeError(f"{solver} found no table ({problem.status}): try method maximum-entropy")
     found = np.maximum(z.value, 0.0)
     return found / found.sum()
 

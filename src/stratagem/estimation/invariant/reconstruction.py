@@ -244,8 +244,8 @@ class InvariantReconstruction(Reconstruction):
         except UnsupportedWorkloadError:
             asked = ", ".join(names[i] for i in margin.attributes)
             raise UnsupportedWorkloadError(
-                f"The strategy cannot answer this workload: no report tells about some combination of values of "
-                f"{asked}; use a strategy made for these queries, or ask for tables of fewer attributes."
+                f"the strategy cannot answer this workload: no report tells about some combination of values of "
+                f"{asked}: use a strategy made for these queries, or ask for tables of fewer attributes"
             ) from None
 
     def _every(self) -> tuple[int, ...]:

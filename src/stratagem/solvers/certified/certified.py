@@ -125,10 +125,10 @@ class Certified(Solver):
         n, now = problem.workload.domain_size, time.perf_counter()
         if self.outputs is not None and self.outputs < n:
             raise ValueError(
-                f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type."
+                f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type"
             )
         if self.start is not None and self.start.domain_size != n:
-            raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}.")
+            raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}")
         end = now + self.max_seconds if best is None else best.end
         polishes, part = self._polishes(problem), start if self.resume is None else start + 1
         if polishes and part == 0:

@@ -93,10 +93,10 @@ class ProjectedGradient(Solver):
         check_whole(0, seed=self.seed)
         check_limits(self.max_seconds, tolerance=self.tolerance, gap=self.gap)
         if not (isinstance(self.momentum, Real) and 0 <= self.momentum < 1):
-            raise ValueError(f"momentum is {self.momentum!r}; give a number from 0 to below 1.")
+            raise ValueError(f"momentum is {self.momentum!r}: give a number from 0 to below 1")
         for name, allowed in (("projection", ("bracketed", "sorted")), ("precision", ("float64", "float32"))):
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(allowed)}.")
+                raise ValueError(f"{name} is {getattr(self, name)!r}: choose {' or '.join(allowed)}")
 
     @property
     def limits(self) -> Limits:
