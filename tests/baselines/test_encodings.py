@@ -11,10 +11,10 @@ from protocols import assert_client, assert_exact, deviation
 from stratagem.accuracy import objective
 from stratagem.baselines.haar import haar
 from stratagem.baselines.marginal_encoding import marginal_encoding
+from stratagem.baselines.partition import ENCODINGS
 from stratagem.baselines.tree import screen
 from stratagem.baselines.tree_encoding import tree_encoding
 from stratagem.baselines.unary_encoding import symmetric_unary_encoding
-from stratagem.baselines.view import ENCODINGS
 
 AVERAGES = {
     (64, 2): (7.2628, 4.4021),

@@ -7,8 +7,8 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import objective
+from stratagem.baselines.partition import ORACLES, report_view, strength
 from stratagem.baselines.tree import level_energies, level_widths, screen
-from stratagem.baselines.view import ORACLES, report_view, strength
 from tables import WORKLOADS
 
 THESIS = {

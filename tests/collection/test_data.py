@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stratagem.collection.binning import Codes, Labels, Policy
-from stratagem.collection.data import Source, read
+from stratagem.collection.columns import Source, read
 from stratagem.collection.edges import Edges
 from stratagem.workloads import Domain
 

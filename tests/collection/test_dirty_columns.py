@@ -15,7 +15,7 @@ from node import WEB
 from node import run as run_node
 from stratagem.collection import edges
 from stratagem.collection.binning import InvalidValuesError, Labels, Policy
-from stratagem.collection.data import Source, found_values, read, stream
+from stratagem.collection.columns import Source, found_values, read, stream
 from stratagem.collection.edges import Edges
 from stratagem.mechanism import client
 from stratagem.mechanism.attribute import edge_text

@@ -13,7 +13,7 @@ from mechanisms import mechanism
 from report_files import IDENTIFIER, OUTPUTS, write_csv, write_jsonl, write_parquet
 from stratagem.collection.binning import Codes
 from stratagem.collection.collection import Collection
-from stratagem.collection.data import Source, distinct, read, stream
+from stratagem.collection.columns import Source, distinct, read, stream
 from stratagem.io import literal as literal_room
 from stratagem.io.literal import EndlessFileError, literal, open_regular
 from stratagem.mechanism.export.saved import to_stored

@@ -106,7 +106,7 @@ def test_queries_that_a_block_has_no_room_for_leave_a_smaller_norm(monkeypatch):
 def test_variances_are_those_of_the_matrix(workload):
     for strategy in strategies(workload):
         found, dense = st.evaluate(workload, strategy), strategy.dense()
-        expected = dense_accuracy(workload, dense, None)
+        expected = dense_accuracy(dense, workload, None)
         assert found.objective == pytest.approx(expected.objective, rel=1e-9)
         np.testing.assert_allclose(found.per_type, expected.per_type, rtol=1e-8)
         by_query = per_query_variance(workload, dense, uniform(workload.domain_size), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
+from stratagem.accuracy.accuracy import Accuracy, UnsupportedWorkloadError, accuracy_of, objective_of
 from stratagem.math.linalg import (
     CANCELLED,
     CentredInverse,
@@ -13,8 +13,8 @@ from stratagem.math.linalg import (
     factor,
     squared_distances,
 )
-from stratagem.math.privacy import check_prior, uniform
-from stratagem.strategies import LinearProtocol, Randomiser, TranslationStrategy
+from stratagem.math.privacy import uniform
+from stratagem.strategies import LinearProtocol, Randomiser
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
@@ -27,13 +27,9 @@ PLAIN = 1 << 22
 """Largest number of entries of W for which tiny variances of queries are summed term by term."""
 
 
-def dense_accuracy(
-    workload: Workload, strategy: Strategy | LinearProtocol, prior: np.ndarray | None
-) -> Accuracy:
+@accuracy_of.register
+def dense_accuracy(strategy: Strategy, workload: Workload, prior: np.ndarray | None) -> Accuracy:
     """Return the accuracy with all n x n arrays formed, as `evaluate`."""
-    prior = None if prior is None else check_prior(prior, workload.domain_size)
-    if isinstance(strategy, LinearProtocol):
-        return _published(workload, strategy, prior)
     F = factor(workload.gram())
     B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
     inverse, own = inverse_row_sums(strategy, prior), np.square(F).sum(axis=1)
@@ -43,19 +39,18 @@ def dense_accuracy(
     return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
 
 
+@objective_of.register
 def dense_objective(
-    workload: Workload, strategy: Strategy | LinearProtocol, F: np.ndarray | None, prior: np.ndarray | None
+    strategy: Strategy, workload: Workload, F: np.ndarray | None, prior: np.ndarray | None
 ) -> float:
     """Return L(Q) with all n x n arrays formed, as `objective`."""
-    if isinstance(strategy, LinearProtocol):
-        return _published(workload, strategy, prior).objective
     F = factor(workload.gram()) if F is None else F
     inverse = supporting_inverse(F, workload, strategy, prior)
     return float(np.sum(F * apply_inverse(inverse, F, prior)))
 
 
 def per_query_variance(
-    workload: Workload, strategy: Randomiser, x: np.ndarray, prior: np.ndarray | None = None
+    workload: Workload, strategy: Strategy | LinearProtocol, x: np.ndarray, prior: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the exact variance (p,) of every answer for the data vector x (n,), R as in `evaluate`.
 
@@ -81,7 +76,8 @@ def per_query_variance(
     return np.maximum(variance, 0.0)
 
 
-def _published(workload: Workload, protocol: LinearProtocol, prior: np.ndarray | None) -> Accuracy:
+@accuracy_of.register
+def published_accuracy(protocol: LinearProtocol, workload: Workload, prior: np.ndarray | None) -> Accuracy:
     """Return the accuracy of a protocol with the estimator that it was published with, whatever the prior."""
     check_seen(workload, protocol)
     V, n = workload.gram(), workload.domain_size
@@ -173,7 +169,7 @@ def supporting_inverse(
     return inverse
 
 
-def check_domain(workload: Workload, strategy: Randomiser | TranslationStrategy) -> None:
+def check_domain(workload: Workload, strategy: Randomiser) -> None:
     """Refuse a workload and a strategy with different numbers of user types.
 
     Raises:

@@ -9,13 +9,20 @@ from typing import NoReturn
 
 import numpy as np
 
+from stratagem.accuracy.accuracy import Accuracy, UnsupportedWorkloadError, accuracy_of, refuse_prior
 from stratagem.accuracy.dense import dense_accuracy
-from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
 from stratagem.accuracy.score import Scores, Slots, placements
 from stratagem.strategies import JuntaStrategy, OrbitStrategy, TableSampling, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics
 from stratagem.workloads.spectrum import Type, common
+
+
+@accuracy_of.register(JuntaStrategy)
+@accuracy_of.register(TableSampling)
+def _(strategy: JuntaStrategy | TableSampling, workload: Workload, prior: np.ndarray | None) -> Accuracy:
+    refuse_prior(prior)
+    return junta_accuracy(workload, strategy)
 
 
 def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
@@ -120,9 +127,7 @@ def _resolved(found: Harmonics, touched: Sequence[int], shape: tuple[int, ...]) 
 
 def _written_out(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
     """Return the accuracy computed from the full matrix of the strategy."""
-    if isinstance(strategy, TableSampling):
-        _refuse_order()
-    return dense_accuracy(workload, strategy.dense(), None)
+    return dense_accuracy(strategy.dense(), workload, None)
 
 
 def _refuse_order() -> NoReturn:

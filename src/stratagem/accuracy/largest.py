@@ -8,15 +8,15 @@ from itertools import chain
 
 import numpy as np
 
+from stratagem.accuracy.accuracy import UnsupportedWorkloadError
 from stratagem.accuracy.dense import check_seen, supporting_inverse
-from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes
-from stratagem.accuracy.measure import UnsupportedWorkloadError
 from stratagem.accuracy.orbit import SMALL, asked
 from stratagem.accuracy.query import check_answered
 from stratagem.accuracy.score import Labels, Scores, placements
+from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.math.linalg import factor
-from stratagem.strategies import LinearProtocol, OrbitStrategy, Randomiser, TranslationStrategy
+from stratagem.strategies import LinearProtocol, Runnable, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload
@@ -32,9 +32,7 @@ BLOCK = 1 << 24
 """Entries of a temporary array."""
 
 
-def largest_variances(
-    workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
-) -> np.ndarray:
+def largest_variances(workload: Workload, strategy: Runnable, prior: np.ndarray | None = None) -> np.ndarray:
     """Return max_u Var(w_i R e_y | u) (p,), the variance per user of each answer at its worst user type.
 
     Var(w R e_y | u) = sum_y Q[y, u] (w R e_y)^2 - w_u^2 with R as in `evaluate`, of the prior (n,). Whatever the
@@ -49,16 +47,14 @@ def largest_variances(
     if isinstance(strategy, TranslationStrategy):
         workload, strategy = asked(workload, strategy)
         if prior is None and not _written_out(workload, strategy):
-            if not (isinstance(strategy, OrbitStrategy) and strategy.window):
+            if not (strategy.window):
                 check_answered(workload, strategy)
             return largest_by_table(workload, strategy)
         strategy = strategy.dense()
     return _of_matrix(workload, strategy, prior)
 
 
-def largest_variance(
-    workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
-) -> float | None:
+def largest_variance(workload: Workload, strategy: Runnable, prior: np.ndarray | None = None) -> float | None:
     """Return the largest entry of `largest_variances`, or None if there are too many queries for that."""
     try:
         return float(largest_variances(workload, strategy, prior).max())
@@ -70,7 +66,7 @@ def largest_variance(
 
 def _written_out(workload: Workload, strategy: TranslationStrategy) -> bool:
     """Return whether the matrix is written out: if it is cheap; on windows, if its estimator is in use."""
-    if isinstance(strategy, OrbitStrategy) and strategy.window:
+    if strategy.window:
         histogram = isinstance(workload, Identity) and len(strategy.sizes) == 1
         return strategy.domain_size <= SMALL and not histogram
     entries = strategy.outputs * strategy.domain_size
@@ -125,7 +121,7 @@ def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
         ValueError: if the domains differ, for windows of longer cycles, or tables that are too large.
     """
     check_sizes(workload, strategy)
-    window = isinstance(strategy, OrbitStrategy) and strategy.window
+    window = strategy.window
     if window and not (isinstance(_unweighted(workload)[1], Identity) and len(strategy.sizes) == 1):
         raise ValueError(
             "the domain is a window of longer cycles, where the variance of every query is known for histograms "

@@ -7,10 +7,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from stratagem.accuracy.accuracy import (
+    Accuracy,
+    UnsupportedWorkloadError,
+    accuracy_of,
+    objective_of,
+    refuse_prior,
+)
 from stratagem.accuracy.dense import SUPPORT_TOLERANCE, check_domain, check_support
-from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes
-from stratagem.accuracy.measure import Accuracy, UnsupportedWorkloadError
+from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.accuracy.window import Window
 from stratagem.math.linalg import centred_inverse, factor
 from stratagem.math.transform import fast_length, irfft, multiplicities, rfft, rfftn
@@ -123,6 +129,22 @@ def asked(workload: Workload, strategy: TranslationStrategy) -> tuple[Workload, 
         return workload, strategy
     check_sizes(workload, strategy)
     return merged(workload), on_cycles(strategy)
+
+
+@accuracy_of.register
+def _(strategy: OrbitStrategy, workload: Workload, prior: np.ndarray | None) -> Accuracy:
+    refuse_prior(prior)
+    workload, merged_strategy = asked(workload, strategy)
+    assert isinstance(merged_strategy, OrbitStrategy), "on one cycle it stays of its kind"
+    return orbit_accuracy(workload, merged_strategy)
+
+
+@objective_of.register
+def _(strategy: OrbitStrategy, workload: Workload, F: np.ndarray | None, prior: np.ndarray | None) -> float:
+    refuse_prior(prior)
+    workload, merged_strategy = asked(workload, strategy)
+    assert isinstance(merged_strategy, OrbitStrategy), "on one cycle it stays of its kind"
+    return orbit_objective(workload, merged_strategy)
 
 
 def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:

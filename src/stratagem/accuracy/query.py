@@ -9,11 +9,11 @@ from itertools import product
 import numpy as np
 
 from stratagem.accuracy.dense import SUPPORT_TOLERANCE, per_query_variance, quadratic_forms
-from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.junta import check_sizes, eigenvalues_at, refuse
 from stratagem.accuracy.orbit import NOTHING, asked
+from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.math.privacy import uniform
-from stratagem.strategies import OrbitStrategy, Randomiser, TranslationStrategy
+from stratagem.strategies import Runnable, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import translates
@@ -24,9 +24,7 @@ ENTRIES = 1 << 28
 """Largest number of queries times user types for which variances are computed."""
 
 
-def query_variances(
-    workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None = None
-) -> np.ndarray:
+def query_variances(workload: Workload, strategy: Runnable, prior: np.ndarray | None = None) -> np.ndarray:
     """Return the exact variance (p,) that one user of random type adds to every answer.
 
     The type is drawn from the prior (n,), 1/n by default. Translates without a window are treated table by
@@ -56,7 +54,7 @@ def query_variances(
 
 def _characters(strategy: TranslationStrategy) -> bool:
     """Return whether the information matrix is diagonal in the characters of the domain."""
-    return not (isinstance(strategy, OrbitStrategy) and strategy.window)
+    return not (strategy.window)
 
 
 def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:

@@ -20,7 +20,7 @@ from stratagem.auditor.plan import Chosen
 from stratagem.auditor.planning import plan
 from stratagem.auditor.reports import ID as NO_ID
 from stratagem.auditor.reports import Reports
-from stratagem.collection.data import PARQUET_SCAN
+from stratagem.collection.columns import PARQUET_SCAN
 from stratagem.collection.reports import ID
 from stratagem.io.literal import first_line, literal, open_regular
 from stratagem.mechanism.attribute import parsed

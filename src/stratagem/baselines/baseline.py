@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from stratagem.strategies import Randomiser
+from stratagem.strategies import LinearProtocol, Strategy
 
 NEEDED = 1e-12
 """Share of tr V below which the queries do not depend on a set of attributes."""
@@ -63,7 +63,7 @@ class Setting:
 
 LARGE = 1024
 """Number of user types above which an evaluation takes seconds, so that only the best few are worth a look."""
-Candidates = Iterator[tuple[str, Randomiser]]
+Candidates = Iterator[tuple[str, Strategy | LinearProtocol]]
 """Pairs of (parameters in words, mechanism)."""
 
 

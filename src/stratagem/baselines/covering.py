@@ -10,11 +10,11 @@ import numpy as np
 
 from stratagem.baselines.baseline import LARGE, NEEDED, Baseline, Candidates, Setting
 from stratagem.baselines.marginal import marginal_response, tables_of
-from stratagem.baselines.view import TUNED, strength
+from stratagem.baselines.partition import TUNED, strength
 from stratagem.math.block_design import covering_tables
-from stratagem.strategies import Randomiser
+from stratagem.strategies import LinearProtocol, Strategy
 
-Oracle = Callable[[int, float], Randomiser]
+Oracle = Callable[[int, float], Strategy | LinearProtocol]
 """Function of (number of cells, epsilon) that returns the randomiser through which a cell is reported."""
 
 

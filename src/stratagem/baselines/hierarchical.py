@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
+from stratagem.baselines.partition import TUNED, report_view
 from stratagem.baselines.tree import level_widths, screen
-from stratagem.baselines.view import TUNED, report_view
 from stratagem.math.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 

@@ -9,8 +9,8 @@ import numpy as np
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.covering import screen
 from stratagem.baselines.marginal import Tables, check_tables
+from stratagem.baselines.partition import ENCODINGS, encode_view
 from stratagem.baselines.table import table_cells
-from stratagem.baselines.view import ENCODINGS, encode_view
 from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.marginal import Tables, check_tables, tables_of
+from stratagem.baselines.partition import DESIGNED, report_view
 from stratagem.baselines.table import table_cells
-from stratagem.baselines.view import DESIGNED, report_view
-from stratagem.strategies import Randomiser
+from stratagem.strategies import LinearProtocol, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.table_sampling import shares_by_cost
@@ -78,7 +78,9 @@ def _candidates(setting: Setting, epsilon: float) -> Candidates:
             yield "shares by cost", _told(setting.sizes, epsilon, tables, shares)
 
 
-def _told(sizes: Sequence[int], epsilon: float, tables: Tables, shares: np.ndarray) -> Randomiser:
+def _told(
+    sizes: Sequence[int], epsilon: float, tables: Tables, shares: np.ndarray
+) -> Strategy | LinearProtocol:
     """Return the mechanism, with blocks of a design in place of all sets where a table has few enough cells.
 
     Designs are as accurate, and they have few enough reports for a search to return them.

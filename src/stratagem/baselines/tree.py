@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.baselines.view import strength
-from stratagem.strategies import Randomiser
+from stratagem.baselines.partition import strength
+from stratagem.strategies import LinearProtocol, Strategy
 
 STEPS = 300
 """Multiplicative updates of the level weights; on prefix and all-range they leave 1e-4 of the objective."""
@@ -39,7 +39,10 @@ def level_widths(domain_size: int, branching: int) -> list[int]:
 
 
 def screen(
-    V: np.ndarray, epsilon: float, keep: int, oracles: Mapping[str, Callable[[int, float], Randomiser]]
+    V: np.ndarray,
+    epsilon: float,
+    keep: int,
+    oracles: Mapping[str, Callable[[int, float], Strategy | LinearProtocol]],
 ) -> tuple[list[Tree], list[Tree]]:
     """Return the `keep` trees of least estimate with equal and with optimised probabilities of the levels.
 

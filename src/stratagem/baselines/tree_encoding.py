@@ -6,8 +6,8 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.hierarchical import node_views
+from stratagem.baselines.partition import ENCODINGS, encode_view
 from stratagem.baselines.tree import screen
-from stratagem.baselines.view import ENCODINGS, encode_view
 from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
 

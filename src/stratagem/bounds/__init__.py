@@ -309,7 +309,7 @@ class _Tightening:
 
     def _smooth(self, path: Line, seconds: float) -> None:
         """Compute the nonnegative bound of prefixes and ranges of many values."""
-        from stratagem.bounds.path import Search
+        from stratagem.bounds.prefixes_and_ranges import Search
 
         search = Search(path, self.epsilon)
         try:

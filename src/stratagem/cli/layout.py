@@ -45,7 +45,7 @@ def derive(
             neither stated nor few.
     """
     from stratagem.collection.binning import Labels, Policy
-    from stratagem.collection.data import found_values
+    from stratagem.collection.columns import found_values
     from stratagem.collection.edges import Edges
     from stratagem.workloads import Domain
 

@@ -76,7 +76,7 @@ def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, 
     """Randomise the rows of a file."""
     from stratagem.cli.source import read_sources
     from stratagem.collection.binning import listed
-    from stratagem.collection.data import stream
+    from stratagem.collection.columns import stream
 
     client, outside, others, sent = mechanism.client, Counter(), Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)

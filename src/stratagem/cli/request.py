@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from stratagem.cli.layout import Layout
-    from stratagem.collection.data import Data
+    from stratagem.collection.columns import Data
     from stratagem.solvers import Auto, Solver
     from stratagem.workloads import Workload
 
@@ -183,7 +183,7 @@ def _request(
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
     from stratagem.cli.layout import derive, named_columns
-    from stratagem.collection.data import read
+    from stratagem.collection.columns import read
     from stratagem.math.privacy import check
     from stratagem.solvers.problem import problem_of
     from stratagem.study.contents import solver_of

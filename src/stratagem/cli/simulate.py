@@ -14,7 +14,7 @@ from stratagem.cli.source import Values, read_policy, read_sources, read_values
 from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
-    from stratagem.collection.data import Data
+    from stratagem.collection.columns import Data
     from stratagem.estimation.simulation import Simulation
     from stratagem.mechanism.export.strategy_file import StoredStrategy
     from stratagem.mechanism.mechanism import Mechanism
@@ -39,7 +39,7 @@ def simulate(
     json: JSON = False,
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
-    from stratagem.collection.data import read
+    from stratagem.collection.columns import read
     from stratagem.estimation.invariant.trial import try_out
     from stratagem.estimation.simulation import simulate as run
     from stratagem.math.number import spread

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from stratagem.collection.binning import Binning, InvalidValuesError, Labels, Policy
-    from stratagem.collection.data import Source
+    from stratagem.collection.columns import Source
     from stratagem.workloads import Domain
 
 
@@ -142,7 +142,7 @@ def read_sources(
         ValueError: for an unknown, repeated or missing attribute.
     """
     from stratagem.collection.binning import Codes, Labels
-    from stratagem.collection.data import Source
+    from stratagem.collection.columns import Source
     from stratagem.collection.edges import Edges
     from stratagem.mechanism.attribute import binning
 

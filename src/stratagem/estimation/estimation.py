@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import check_seen
-from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.orbit import SMALL
+from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.answer import check_confidence
 from stratagem.estimation.best_linear import BestLinear
@@ -20,7 +20,7 @@ from stratagem.estimation.invariant.window import WindowReconstruction
 from stratagem.estimation.postprocessing import RECOMMENDED, Method, named, recommended
 from stratagem.estimation.reconstruction import MAX_USERS, About, Reconstruction
 from stratagem.math.privacy import uniform
-from stratagem.strategies import LinearProtocol, OrbitStrategy, Randomiser, TranslationStrategy
+from stratagem.strategies import LinearProtocol, Runnable, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.domain import Attribute
 
@@ -106,7 +106,7 @@ class Published(DenseReconstruction):
 
 
 def estimate(
-    strategy: Randomiser | TranslationStrategy,
+    strategy: Runnable,
     counts: Counts,
     workload: Workload,
     *,
@@ -172,7 +172,7 @@ def _invariant(
     if prior is not None or method.name == "ibu":
         return BestLinear.of(strategy.dense(), SparseCounts.of(counts).dense(), prior)
     tables = InvariantReconstruction.of(strategy, counts)
-    small = isinstance(strategy, OrbitStrategy) and strategy.window and strategy.domain_size <= SMALL
+    small = strategy.window and strategy.domain_size <= SMALL
     if small and not even_scores(tables.evidence.strategy):
         return WindowReconstruction(tables.evidence)
     if method.unbiased or strategy.domain_size > TABLE:

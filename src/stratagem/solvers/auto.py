@@ -12,8 +12,8 @@ from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few_queries import FewQueries
 from stratagem.solvers.junta.junta import SOLVED, Junta
-from stratagem.solvers.junta.signatures import ORDERED as TOGETHER
-from stratagem.solvers.junta.signatures import searchable
+from stratagem.solvers.junta.signature_choice import ORDERED as TOGETHER
+from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.problem import Problem

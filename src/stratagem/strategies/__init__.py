@@ -8,7 +8,7 @@ from stratagem.strategies.local_hashing import LocalHashing
 from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
 from stratagem.strategies.number_report import Hybrid, NumberLaw, NumberReport, Piecewise, TwoEnds
 from stratagem.strategies.pattern import Pattern
-from stratagem.strategies.strategy import MatrixStrategy, Strategy
+from stratagem.strategies.strategy import MatrixStrategy, Randomiser, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.subset_selection import SubsetSelection
 from stratagem.strategies.support_oracle import SupportOracle
@@ -17,9 +17,8 @@ from stratagem.strategies.translation import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.two_level import TwoLevelStrategy
 from stratagem.strategies.unary_encoding import UnaryEncoding
 
-Randomiser = Strategy | LinearProtocol
-"""A randomiser that a user can run: a strategy with finitely many reports, or a protocol with its own
-estimator."""
+Runnable = Strategy | LinearProtocol | TranslationStrategy
+"""What a user can run: all randomisers but table sampling, whose reports are too many for a client."""
 
 __all__ = [
     "AdditiveNoise",
@@ -39,6 +38,7 @@ __all__ = [
     "Pattern",
     "Piecewise",
     "Randomiser",
+    "Runnable",
     "Spherical",
     "Strategy",
     "StratifiedProtocol",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, final
+from abc import abstractmethod
+from typing import final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from stratagem.strategies.strategy import MatrixStrategy
+from stratagem.strategies.strategy import Randomiser
 
 
-class LinearProtocol(ABC):
+class LinearProtocol(Randomiser):
     """A locally private randomiser whose reports are sets, hashes or real vectors.
 
     A report y has a score s(y) in R^n with E[s(y) | user type u] = e_u up to the directions in `unseen`, so
@@ -19,35 +18,11 @@ class LinearProtocol(ABC):
     reports that the scores are linear in; entry 0 is the number of reports, and totals of two collections add.
     """
 
-    @property
-    @abstractmethod
-    def domain_size(self) -> int:
-        """Number n of user types."""
-
-    @property
-    @abstractmethod
-    def epsilon(self) -> float:
-        """Measured privacy loss: the supremum over reports and pairs of types of the log ratio of likelihoods.
-
-        Guarantee:
-            Computed from the probabilities that the client uses; no constructor stores what it was asked for.
-        """
-
-    @property
-    @abstractmethod
-    def delta(self) -> float:
-        """Delta of (epsilon, delta)-LDP; 0 if the protocol is epsilon-LDP."""
-
     @final
     @property
     def outputs(self) -> None:
         """None: the possible reports are not counted, because they are too many or real numbers."""
         return None
-
-    @property
-    @abstractmethod
-    def report(self) -> str:
-        """What one user sends, in a few words with its size."""
 
     @property
     @abstractmethod
@@ -81,11 +56,3 @@ class LinearProtocol(ABC):
     @abstractmethod
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:
         """Return the published unbiased estimate of the data vector, (k,) -> (n,)."""
-
-    @abstractmethod
-    def dense(self) -> MatrixStrategy:
-        """Return the same randomiser as a matrix.
-
-        Raises:
-            ValueError: if it has too many reports for one.
-        """

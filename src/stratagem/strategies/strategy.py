@@ -1,4 +1,4 @@
-"""The interface of a strategy, a randomiser that turns a user type into a report, and the one stored as a matrix."""
+"""The interfaces of local mechanisms, a strategy by linear maps among them, and the one stored as a matrix."""
 
 from __future__ import annotations
 
@@ -15,6 +15,52 @@ from stratagem.io.screen import brief
 from stratagem.math.linalg import CentredInverse, PseudoInverse, pseudo_inverse
 from stratagem.math.number import numbers
 from stratagem.math.privacy import uniform
+
+
+class Randomiser(ABC):
+    """A local mechanism: a user of type u in 0..n-1 sends one random report.
+
+    Three kinds are known by how their estimates are computed: a `Strategy` answers by linear maps of a matrix
+    Q (m x n), a `TranslationStrategy` by characters on domains of any size, a `LinearProtocol` by its published
+    scores. Functions that depend on the kind are registered for it, such as `stratagem.accuracy.evaluate`.
+    """
+
+    @property
+    @abstractmethod
+    def domain_size(self) -> int:
+        """Number n of user types."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int | None:
+        """Number m of possible reports; None if they are too many to count, or real numbers."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Measured privacy loss: the supremum over reports and pairs of types of the log ratio of likelihoods.
+
+        Guarantee:
+            Computed from the probabilities alone; no constructor stores the epsilon that it was asked for.
+        """
+
+    @property
+    def delta(self) -> float:
+        """Delta of (epsilon, delta)-LDP; 0 where epsilon holds for every report."""
+        return 0.0
+
+    @property
+    def report(self) -> str:
+        """What one user sends, in a few words."""
+        return f"1 of {self.outputs}"
+
+    @abstractmethod
+    def dense(self) -> MatrixStrategy:
+        """Return the same randomiser as a matrix Q (m x n).
+
+        Raises:
+            ValueError: if it has too many reports for one.
+        """
 
 
 def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -57,7 +103,7 @@ BLOCK = 1 << 22
 """Entries of a temporary array in simulation."""
 
 
-class Strategy(ABC):
+class Strategy(Randomiser):
     """A locally private randomiser Q (m x n): Q[y, u] = Pr(report y | user type u), columns sum to one.
 
     Only linear maps by Q are asked for, so that a strategy may be stored as a matrix, as bits or as a rule.
@@ -67,35 +113,13 @@ class Strategy(ABC):
 
     @property
     @abstractmethod
-    def domain_size(self) -> int:
-        """Number n of user types."""
-
-    @property
-    @abstractmethod
     def outputs(self) -> int:
         """Number m of possible reports."""
 
     @property
     @abstractmethod
-    def epsilon(self) -> float:
-        """Measured privacy loss max_y log(max_u Q[y, u] / min_u Q[y, u]); infinite if only the minimum is 0.
-
-        Guarantee:
-            Computed from the probabilities alone; no constructor stores the epsilon that it was asked for.
-        """
-
-    @property
-    @abstractmethod
     def row_sums(self) -> np.ndarray:
         """Row sums d = Q 1 (m,)."""
-
-    @abstractmethod
-    def dense(self) -> MatrixStrategy:
-        """Return the same strategy as a matrix.
-
-        Raises:
-            ValueError: if it is too large for one.
-        """
 
     @abstractmethod
     def forward(self, X: np.ndarray) -> np.ndarray:
@@ -119,18 +143,6 @@ class Strategy(ABC):
     @abstractmethod
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the counts of reports (m,) when x[u] users have type u: a sum of n multinomials."""
-
-    @final
-    @property
-    def delta(self) -> float:
-        """Zero: epsilon holds for every report."""
-        return 0.0
-
-    @final
-    @property
-    def report(self) -> str:
-        """What one user sends, in a few words."""
-        return f"1 of {self.outputs}"
 
     @final
     def information(self) -> np.ndarray:

@@ -8,12 +8,13 @@ from typing import final
 
 import numpy as np
 
+from stratagem.strategies.strategy import MatrixStrategy, Randomiser
 from stratagem.strategies.subset_selection import SubsetSelection
 
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TableSampling:
+class TableSampling(Randomiser):
     """A mechanism that draws a table at random and reports the user's cell of it by subset selection.
 
     Permutations of the values of an attribute do not change it. So the information matrix M has one
@@ -46,11 +47,6 @@ class TableSampling:
         return max(oracle.epsilon for oracle in self.oracles)
 
     @property
-    def delta(self) -> float:
-        """Zero: epsilon holds for every report."""
-        return 0.0
-
-    @property
     def outputs(self) -> None:
         """None: the possible reports are not counted, because there are too many sets of cells."""
         return None
@@ -61,6 +57,14 @@ class TableSampling:
         largest = max(self.oracles, key=lambda oracle: oracle.n)
         many = sum(prod(map(comb, map(len, self.groups), table)) for table in self.tables)
         return f"1 of {many} tables, at most {largest.report}"
+
+    def dense(self) -> MatrixStrategy:
+        """Refuse to be written out.
+
+        Raises:
+            ValueError: always: there are too many sets of cells.
+        """
+        raise ValueError("table sampling has too many reports for a matrix: use a JuntaStrategy")
 
     def eigenvalues(self, kind: tuple[int, ...]) -> np.ndarray:
         """Return the eigenvalue of M that all characters of a type share, (1,); 1 at the trivial one."""

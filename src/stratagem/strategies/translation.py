@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.strategies.pattern import Pattern
-from stratagem.strategies.strategy import MatrixStrategy
+from stratagem.strategies.strategy import MatrixStrategy, Randomiser
 
 OUTPUTS = 1 << 53
 """Largest number of reports: whole numbers up to 2^53 are exact in every language."""
@@ -23,7 +22,7 @@ WEIGHT_ERROR = 1e-12
 """Largest distance of the sum of weights from one."""
 
 
-class TranslationStrategy(ABC):
+class TranslationStrategy(Randomiser):
     """Reports (b, placement, shift g) with Pr[. | u] = w_b/placements_b x_b(u_placed - g), x_b = s_b/(1^T s_b).
 
     A pattern b is a set T_b of cells of a few axes, s_b = 1 + (E - 1) 1_(T_b). Every axis is placed on an
@@ -73,17 +72,10 @@ class TranslationStrategy(ABC):
         """
         return math.log(self.ratio) if (self.weights > 0).any() else 0.0
 
-    @final
     @property
-    def delta(self) -> float:
-        """Zero: epsilon holds for every report."""
-        return 0.0
-
-    @final
-    @property
-    def report(self) -> str:
-        """What one user sends, in a few words."""
-        return f"1 of {self.outputs}"
+    def window(self) -> bool:
+        """Whether the domain is a part of longer cycles, so that M is not diagonal in its characters."""
+        return False
 
     @final
     @cached_property

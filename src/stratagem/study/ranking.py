@@ -18,9 +18,9 @@ from stratagem.accuracy import (
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
-from stratagem.solvers.junta.signatures import searchable
+from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.problem import Problem
-from stratagem.strategies import JuntaStrategy, Randomiser, TableSampling, TranslationStrategy
+from stratagem.strategies import JuntaStrategy, Runnable, TableSampling
 
 OPTIMISED = "optimised"
 """Name of the strategy found by the search in a list of mechanisms; no baseline may have it."""
@@ -37,7 +37,7 @@ class Contender:
     mechanism: str
     parameters: str
     """The tuned parameters in words, empty where there are none."""
-    strategy: Randomiser | TranslationStrategy | TableSampling
+    strategy: Runnable | TableSampling
     objective: float
     problem: Problem
     """The problem for which it is tuned; its prior is that of the reconstruction."""

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.accuracy.even import EvenScores
 from stratagem.accuracy.score import Scores
+from stratagem.accuracy.two_valued_scores import EvenScores
 from stratagem.accuracy.window import Window
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.reconstruction import check_number, impossible_report, whole_counts

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import check_support
-from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.score import SEEN, Labels, Scores
+from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.invariant.evidence import Evidence, Placed, even_products, even_sums
 from stratagem.math.linalg import PseudoInverse, factor

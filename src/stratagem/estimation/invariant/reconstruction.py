@@ -11,15 +11,15 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import UnsupportedWorkloadError
-from stratagem.accuracy.even import even_scores
 from stratagem.accuracy.score import SEEN, Labels, Scores
+from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.collection.tally import Counts
 from stratagem.estimation.invariant.evidence import Evidence, Gap, even_sums
 from stratagem.estimation.invariant.interaction import Interactions, Line
 from stratagem.estimation.invariant.margin import TableReconstruction
 from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
 from stratagem.math.number import count_text, entries
-from stratagem.strategies import OrbitStrategy, TranslationStrategy
+from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
@@ -156,7 +156,7 @@ class InvariantReconstruction(Reconstruction):
     def _gap(self) -> Gap | None:
         """The estimator of prefixes where a single attribute is a window of a longer cycle; None otherwise."""
         strategy = self.evidence.strategy
-        single = isinstance(strategy, OrbitStrategy) and strategy.window and len(strategy.sizes) == 1
+        single = strategy.window and len(strategy.sizes) == 1
         return Gap(self.evidence, self.scores) if single else None
 
     def _variances(self, margin: Margin, table: np.ndarray, squares: np.ndarray, about: About) -> np.ndarray:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-    from stratagem.strategies import Randomiser, TranslationStrategy
+    from stratagem.strategies import Runnable
     from stratagem.workloads import Workload
     from stratagem.workloads.domain import Attribute
     from stratagem.workloads.naming import Naming
@@ -144,7 +144,7 @@ RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 def draw_errors(
     figure: FigureBase,
     naming: Naming,
-    strategy: Randomiser | TranslationStrategy,
+    strategy: Runnable,
     prior: np.ndarray | None,
     bound: float | None,
 ) -> None:
@@ -223,9 +223,7 @@ def _draw_kinds(axes: Axes, errors: np.ndarray, kinds: dict[str, np.ndarray]) ->
     axes.set_title("error of every query, by table")
 
 
-def _draw_types(
-    axes: Axes, workload: Workload, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
-) -> np.ndarray:
+def _draw_types(axes: Axes, workload: Workload, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
     """Draw and return the root mean square over queries for users of each type."""
     errors = np.sqrt(evaluate(workload, strategy, prior).per_type / workload.queries)
     if len(errors) > 1:

@@ -21,7 +21,7 @@ from stratagem.workloads.naming import Naming
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
-    from stratagem.strategies import Pattern, Randomiser
+    from stratagem.strategies import Pattern, Runnable
     from stratagem.workloads import Workload
     from stratagem.workloads.domain import Attribute
 
@@ -113,7 +113,7 @@ BESIDE = 4.5
 @presents
 def plot_strategy(
     workload: Workload,
-    strategy: Randomiser | TranslationStrategy,
+    strategy: Runnable,
     path: str | Path | None = None,
     width: float | None = None,
     *,
@@ -142,9 +142,7 @@ def plot_strategy(
     return figure
 
 
-def draw_strategy(
-    figure: FigureBase, strategy: Randomiser | TranslationStrategy, attributes: Sequence[Attribute]
-) -> None:
+def draw_strategy(figure: FigureBase, strategy: Runnable, attributes: Sequence[Attribute]) -> None:
     """Draw a strategy alone: the table of its probabilities, its patterns, or a sentence for a protocol."""
     if isinstance(strategy, TranslationStrategy):
         draw_patterns(figure, strategy)

@@ -17,11 +17,11 @@ from stratagem.solvers.junta.equalisation import equalised
 from stratagem.solvers.junta.junta_pattern import balanced, exhaustive, published, tables, undervalued
 from stratagem.solvers.junta.published_junta import axes_of, maximal
 from stratagem.solvers.junta.signature import Pool, Signature, joined, pooled
-from stratagem.solvers.junta.signatures import check_tables, checked_harmonics, divided, signatures
+from stratagem.solvers.junta.signature_choice import check_tables, checked_harmonics, divided, signatures
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.orbit import LARGEST
+from stratagem.solvers.pattern_weights import simplex_weights
 from stratagem.solvers.problem import Problem
-from stratagem.solvers.simplex_weight import simplex_weights
 from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
 from stratagem.strategies import JuntaStrategy, Pattern, TranslationStrategy
 from stratagem.strategies.translation import OUTPUTS

@@ -21,7 +21,7 @@ from stratagem.solvers.problem.least_favourable import (
     pairwise_types,
 )
 from stratagem.solvers.problem.problem import Average, Problem, WarmStart
-from stratagem.strategies import Randomiser, TranslationStrategy
+from stratagem.strategies import Runnable, TranslationStrategy
 from stratagem.workloads import Workload, explicit
 from stratagem.workloads.explicit import differences
 
@@ -58,7 +58,7 @@ class Minimax(Problem):
         """Number k of variances."""
 
     @abstractmethod
-    def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
         """Return the k variances per user (k,), with the reconstruction that is optimal for `prior`."""
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Minimax(Problem):
         return self.mixed(uniform(self.size))
 
     @final
-    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return the largest variance."""
         return self.largest(self.variances(strategy, prior))
 
@@ -135,13 +135,11 @@ class WorstCase(Minimax):
         """Number n of user types."""
         return self.workload.domain_size
 
-    def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
         """Return t_u (n,), the total variance per user if all users are of type u."""
         return evaluate(self.rest, strategy, prior).per_type
 
-    def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
-    ) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return max_u t_u."""
         known = self.rest is self.workload
         return self.largest(accuracy.per_type) if known else self.value(strategy, prior)
@@ -186,14 +184,12 @@ class WorstQuery(Minimax):
         """Number p of queries."""
         return len(self.rows)
 
-    def variances(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> np.ndarray:
+    def variances(self, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
         """Return Var_i (p,), the variance of each query per user, whose type is drawn from the prior."""
         matrix = strategy.dense() if isinstance(strategy, TranslationStrategy) else strategy
         return per_query_variance(self.rest, matrix, self.shares, prior)
 
-    def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
-    ) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return max_i Var_i."""
         return self.value(strategy, prior)
 

@@ -15,7 +15,7 @@ from stratagem.bounds import Bounds, Duals, lower_bounds, noiseless, tighten
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
 from stratagem.math.linalg import factor
 from stratagem.math.privacy import uniform
-from stratagem.strategies import Randomiser, Strategy, TranslationStrategy
+from stratagem.strategies import Runnable, Strategy
 from stratagem.workloads import Workload
 
 AVERAGE = "average"
@@ -50,7 +50,7 @@ class Problem(ABC):
     """Probabilities of the user types (n,); None for 1/n."""
 
     @abstractmethod
-    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return the objective of `strategy` with the reconstruction of `prior`.
 
         Raises:
@@ -58,9 +58,7 @@ class Problem(ABC):
         """
 
     @abstractmethod
-    def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
-    ) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return the objective of `strategy` as `value` does, making use of its known `accuracy`."""
 
     @abstractmethod
@@ -153,14 +151,12 @@ class Average(Problem):
         """Return (L - offset)/n for L = `value`: the variance that one user contributes, at least zero."""
         return max(0.0, value - self.offset) / self.workload.scale
 
-    def value(self, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None) -> float:
+    def value(self, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return L(Q)."""
         F = self.factor if isinstance(strategy, Strategy) else None
         return objective(self.workload, strategy, F, prior)
 
-    def measure(
-        self, accuracy: Accuracy, strategy: Randomiser | TranslationStrategy, prior: np.ndarray | None
-    ) -> float:
+    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return L(Q), as `accuracy` already holds it."""
         return accuracy.objective
 

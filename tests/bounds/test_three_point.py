@@ -9,9 +9,9 @@ from scipy.linalg import hadamard
 
 import stratagem as st
 from stratagem.bounds import exact, spectral_bounds
-from stratagem.bounds.cube import LARGEST, Search, beyond, cube, joined, squares, triples
 from stratagem.bounds.delsarte import Dual
-from stratagem.solvers.simplex_weight import simplex_weights
+from stratagem.bounds.three_point import LARGEST, Search, beyond, cube, joined, squares, triples
+from stratagem.solvers.pattern_weights import simplex_weights
 from tables import EPSILONS
 
 NUMBERS = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stratagem.solvers.simplex_weight import simplex_weights
+from stratagem.solvers.pattern_weights import simplex_weights
 
 
 def problem(patterns, characters, seed):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import exact, lower_bounds, path, tighten
+from stratagem.bounds import exact, lower_bounds, prefixes_and_ranges, tighten
 from stratagem.bounds.formulas import total_term
-from stratagem.bounds.path import Arrays, PathProof, Search
+from stratagem.bounds.prefixes_and_ranges import Arrays, PathProof, Search
 from stratagem.bounds.proof import Proof
 from stratagem.math.linalg import centred_factor
 from stratagem.workloads.explicit import centred
@@ -37,20 +37,20 @@ def test_others_have_no_such_structure(workload):
 
 def arbitrary(n, seed, size):
     """Arrays that nobody optimised."""
-    rng, P = np.random.default_rng(seed), path.CELLS
+    rng, P = np.random.default_rng(seed), prefixes_and_ranges.CELLS
     cells = rng.random((P, P)) * (rng.random((P, P)) < 0.2)
-    far = rng.random(len(path.nodes(n))) * size
+    far = rng.random(len(prefixes_and_ranges.nodes(n))) * size
     prices = np.array([rng.uniform(0, 5), rng.uniform(0, 2)])
     return Arrays(prices, far, size * (cells + cells.T + cells[::-1, ::-1] + cells.T[::-1, ::-1]))
 
 
 def written_out(n, arrays):
     """N (n x n), entry by entry from the docstring."""
-    P, m = path.CELLS, path.LOW
+    P, m = prefixes_and_ranges.CELLS, prefixes_and_ranges.LOW
     x, y = (np.arange(n) + 0.5) / n, (np.arange(P) + 0.5) / P
     K = 1 + 2 * sum((1 - j / m) * np.outer(np.cos(np.pi * j * x), np.cos(np.pi * j * y)) for j in range(1, m))
     u = np.arange(n)
-    nodes, values = np.append(0, path.nodes(n)), np.append(0, arrays.far)
+    nodes, values = np.append(0, prefixes_and_ranges.nodes(n)), np.append(0, arrays.far)
     near, over = np.abs(u[:, None] - u), u[:, None] + u + 1
     w = np.interp(near, nodes, values) + np.interp(np.minimum(over, 2 * n - over), nodes, values)
     return (w + K @ arrays.cells @ K.T / P**2) / n
@@ -89,11 +89,11 @@ def test_the_same_proof_with_dense_matrices(monkeypatch, make, size, epsilon):
 @pytest.fixture
 def coarse(monkeypatch):
     """The same code with so few cosines that the optimum of its smallest domains is known."""
-    monkeypatch.setattr(path, "LOW", 6)
-    monkeypatch.setattr(path, "CELLS", 6)
-    path.mirrored.cache_clear()
+    monkeypatch.setattr(prefixes_and_ranges, "LOW", 6)
+    monkeypatch.setattr(prefixes_and_ranges, "CELLS", 6)
+    prefixes_and_ranges.mirrored.cache_clear()
     yield
-    path.mirrored.cache_clear()
+    prefixes_and_ranges.mirrored.cache_clear()
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import real, users_text
+from stratagem.math.privacy import check_prior
+from stratagem.strategies import Randomiser
+from stratagem.workloads import Workload
 
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""
@@ -132,3 +136,77 @@ class Accuracy:
     def total_variance(self, x: np.ndarray) -> float:
         """Return Var(x) = sum_u x_u t_u, the exact total variance for the data vector x (n,)."""
         return float((np.asarray(x, dtype=float) * self.per_type).sum())
+
+
+def evaluate(
+    workload: Workload,
+    strategy: Randomiser,
+    prior: np.ndarray | None = None,
+) -> Accuracy:
+    """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
+
+    `prior` (n,), probabilities, chooses the reconstruction: the one of least variance if the types are so
+    distributed; 1/n by default. The variances are exact for every data vector either way.
+    Only directions of the row space of W are inverted: with V = F F^T, L = ||M^(+1/2) F||_F^2 and
+    ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2, so that directions nobody asks for cannot add noise.
+
+    Raises:
+        UnsupportedWorkloadError: if a query is not a combination of rows of Q, naming what is missing.
+        ValueError: if the domains differ.
+
+    Example:
+        >>> import stratagem as st
+        >>> accuracy = evaluate(st.histogram(8), st.randomised_response(8, 1.0))
+        >>> round(accuracy.objective, 4)
+        224.9176
+    """
+    prior = None if prior is None else check_prior(prior, workload.domain_size)
+    return accuracy_of(strategy, workload, prior)
+
+
+def objective(
+    workload: Workload,
+    strategy: Randomiser,
+    F: np.ndarray | None = None,
+    prior: np.ndarray | None = None,
+) -> float:
+    """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
+
+    Whoever compares many strategies on one workload passes F = factor(V) to compute it once.
+
+    Raises:
+        UnsupportedWorkloadError: as `evaluate`.
+    """
+    return objective_of(strategy, workload, F, prior)
+
+
+@singledispatch
+def accuracy_of(strategy: Randomiser, workload: Workload, prior: np.ndarray | None) -> Accuracy:
+    """Return the exact accuracy of a strategy on a workload; each kind of strategy registers its formula.
+
+    Raises:
+        UnsupportedWorkloadError: if a query is not a combination of rows of Q, naming what is missing.
+        ValueError: if the domains differ.
+    """
+    raise TypeError(f"{strategy!r} was given as a strategy, but no formula of its variance is registered")
+
+
+@singledispatch
+def objective_of(
+    strategy: Randomiser, workload: Workload, F: np.ndarray | None, prior: np.ndarray | None
+) -> float:
+    """Return L(Q) alone, where a kind of strategy knows it faster than its accuracy; F = factor(V) if known."""
+    return accuracy_of(strategy, workload, prior).objective
+
+
+def refuse_prior(prior: np.ndarray | None) -> None:
+    """Refuse a prior, which breaks the symmetry of an estimator that treats all user types alike.
+
+    Raises:
+        ValueError: for a prior.
+    """
+    if prior is not None:
+        raise ValueError(
+            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
+            "prior out, or evaluate strategy.dense()"
+        )
