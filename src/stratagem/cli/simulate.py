@@ -40,8 +40,8 @@ def simulate(
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
     from stratagem.collection.columns import read
-    from stratagem.estimation.invariant.trial import try_out
     from stratagem.estimation.simulation import simulate as run
+    from stratagem.estimation.simulation import simulate_users
     from stratagem.math.number import spread
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import Mechanism
@@ -56,7 +56,7 @@ def simulate(
         users = read(data, domain, read_sources(domain, column, values, stated), policy)
         runs = {"repetitions": repetitions, "seed": seed, "attributes": _attributes(stored, values)}
         if isinstance(stored.strategy, TranslationStrategy):
-            result = try_out(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
+            result = simulate_users(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
         else:
             result = run(stored.workload, stored.strategy, users.x, **runs, prior=stored.prior)
     shown = spread(len(result.truth), queries)

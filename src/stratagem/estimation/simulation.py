@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
+from stratagem.accuracy.accuracy import refuse_prior
+from stratagem.collection.tally import counted
+from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.math.linalg import factor
 from stratagem.math.number import user_counts
 from stratagem.math.privacy import check_prior
-from stratagem.strategies import Strategy
+from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 from stratagem.workloads.domain import Attribute
@@ -101,7 +104,7 @@ class Simulation:
 
 def simulate(
     workload: Workload,
-    strategy: Strategy,
+    strategy: Strategy | TranslationStrategy,
     x: np.ndarray,
     *,
     repetitions: int = 100,
@@ -113,7 +116,7 @@ def simulate(
 
     All users report `repetitions` times. `prior` (n,) chooses the reconstruction, as in `evaluate`; `attributes`
     hold the names of the values, as in `estimate`. Reports are drawn as counts, which have the same distribution as
-    those of one report a user.
+    those of one report a user; those of translates are drawn one by one.
 
     Raises:
         ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
@@ -125,6 +128,12 @@ def simulate(
         True
     """
     x = _check(repetitions, seed, x, workload.domain_size)
+    if isinstance(strategy, TranslationStrategy):
+        refuse_prior(prior)
+        cells, runs = np.flatnonzero(x), {"repetitions": repetitions, "seed": seed}
+        return simulate_users(
+            workload, strategy, strategy.coordinates(cells), x[cells], **runs, attributes=attributes
+        )
     prior = None if prior is None else check_prior(prior, workload.domain_size)
     accuracy = evaluate(workload, strategy, prior)
     counts = draw(strategy, x, repetitions, seed)
@@ -198,3 +207,67 @@ def _check(repetitions: int, seed: int, x: np.ndarray, n: int) -> np.ndarray:
             "divide the counts"
         )
     return x
+
+
+def simulate_users(
+    workload: Workload,
+    strategy: TranslationStrategy,
+    coordinates: np.ndarray,
+    users: np.ndarray,
+    *,
+    repetitions: int = 100,
+    seed: int = 0,
+    attributes: tuple[Attribute, ...] = (),
+) -> Simulation:
+    """Return the errors of estimates from `repetitions` simulated collections of reports, as `simulate`.
+
+    Args:
+        workload: The queries.
+        strategy: The strategy with which users randomise their types.
+        coordinates: User types (k, d), one value an attribute.
+        users: Number of users of each of these types (k,), whole numbers.
+        repetitions: Number of times that all users report; repetition r depends on (seed, r) alone.
+        seed: Makes the run repeatable.
+        attributes: The attributes with the names of their values.
+
+    Raises:
+        ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
+    """
+    check_runs(repetitions, seed)
+    if not len(users) or users.sum() <= 0:
+        raise ValueError("no users were given to report, but at least one is needed: give data")
+    values = np.repeat(strategy.coordinates(coordinates), users, axis=0)
+    truth = workload.answer_users(values)
+    predicted = _predicted(workload, strategy, values)
+    estimates, observed, squares = np.empty(0), np.empty(repetitions), np.zeros(workload.queries)
+    for r in range(repetitions):
+        outputs = strategy.randomise(values, np.random.default_rng([seed, r]))
+        reconstruction = InvariantReconstruction.of(strategy, counted(outputs, strategy.outputs))
+        reconstruction.check(workload)
+        found = reconstruction.answers(workload)
+        estimates = estimates if r else found
+        errors = np.square(found - truth)
+        observed[r] = errors.sum()
+        squares += errors
+    return Simulation(
+        naming=Naming.of(workload, attributes),
+        users=len(values),
+        truth=truth,
+        estimates=estimates,
+        standard_errors=None,
+        predicted=predicted,
+        observed=observed,
+        errors=np.sqrt(squares / repetitions),
+    )
+
+
+def _predicted(workload: Workload, strategy: TranslationStrategy, values: np.ndarray) -> float:
+    """Return the exact total variance of the answers, sum_u x_u t_u."""
+    accuracy = evaluate(workload, strategy)
+    per_type, chosen = accuracy.per_type, list(accuracy.attributes or range(len(strategy.sizes)))
+    if len(per_type) == 1:
+        total = len(values) * float(per_type[0])
+    else:
+        cells = np.ravel_multi_index(tuple(values.T[chosen]), [strategy.sizes[i] for i in chosen])
+        total = float(per_type[cells].sum())
+    return total if total > ROUNDING * len(values) * workload.mean_square else 0.0

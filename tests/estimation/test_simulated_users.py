@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.estimation.invariant.trial import try_out
+from stratagem.estimation.simulation import simulate_users
 
 
 def junta(d, epsilon=1.0):
@@ -18,7 +18,7 @@ def ratio(d, wrong=None):
     """Observed over predicted squared error and its standard error, from 60 repetitions of 4,000 users."""
     workload, strategy = st.marginals(f"2^{d}", 2), junta(d)
     values = (np.random.default_rng(1).random((50, d)) < 0.3).astype(int)
-    found = try_out(workload, strategy, values, np.full(50, 80), repetitions=60)
+    found = simulate_users(workload, strategy, values, np.full(50, 80), repetitions=60)
     stated = found.predicted if wrong is None else wrong * found.predicted
     return found.observed.mean() / stated, found.observed.std(ddof=1) / 60**0.5 / stated
 
@@ -35,7 +35,9 @@ def test_errors_are_those_predicted(d):
 def test_windows_of_prefixes_are_predicted_by_user_type():
     solution = st.optimise(st.prefix(1500), 1.0, st.Orbit(patterns=4))
     values = np.array([[3], [700], [1499]])
-    found = try_out(st.prefix(1500), solution.strategy, values, np.array([900, 50, 50]), repetitions=20)
+    found = simulate_users(
+        st.prefix(1500), solution.strategy, values, np.array([900, 50, 50]), repetitions=20
+    )
     per_type = st.evaluate(st.prefix(1500), solution.strategy).per_type
     assert found.predicted == pytest.approx(per_type[[3, 700, 1499]] @ [900, 50, 50])
     assert 0.5 < found.ratio < 2
@@ -50,10 +52,26 @@ def test_bad_input_is_refused():
         ({"seed": 0.5}, "whole"),
     ):
         with pytest.raises(ValueError, match=words):
-            try_out(workload, junta(10), values, np.ones(1, int), **change)
+            simulate_users(workload, junta(10), values, np.ones(1, int), **change)
     with pytest.raises(ValueError, match="at least one"):
-        try_out(workload, junta(10), values, np.zeros(1, int))
+        simulate_users(workload, junta(10), values, np.zeros(1, int))
     with pytest.raises(ValueError, match="whole numbers"):
-        try_out(workload, junta(10), np.full((1, 10), 2), np.ones(1, int))
+        simulate_users(workload, junta(10), np.full((1, 10), 2), np.ones(1, int))
     with pytest.raises(st.UnsupportedWorkloadError):
-        try_out(st.marginals("2^10", 4), junta(10), values, np.ones(1, int))
+        simulate_users(st.marginals("2^10", 4), junta(10), values, np.ones(1, int))
+
+
+def test_simulate_takes_strategies_of_every_kind():
+    """By the data vector where the domain can be counted; a prior would break the symmetry of the estimates."""
+    workload, strategy, x = st.marginals("2^4", 2), junta(4), np.arange(16)
+    found = st.simulate(workload, strategy, x, repetitions=3, seed=5)
+    cells = strategy.coordinates(np.arange(1, 16))
+    same = simulate_users(workload, strategy, cells, x[1:], repetitions=3, seed=5)
+    np.testing.assert_array_equal(found.estimates, same.estimates)
+    assert (
+        found.predicted
+        == same.predicted
+        == pytest.approx(st.evaluate(workload, strategy).total_variance(x.sum()))
+    )
+    with pytest.raises(ValueError, match="leave the prior out"):
+        st.simulate(workload, strategy, x, repetitions=3, prior=np.full(16, 1 / 16))
