@@ -89,8 +89,8 @@ from .study.comparison_sweep import Sweep as Sweep
 from .study.comparison_sweep import path as path
 from .study.comparison_sweep import sweep as sweep
 from .study.contents import bibtex as bibtex
-from .study.contents import load_solver as load_solver
 from .study.optimisation import optimise as optimise
+from .study.preset import load_solver as load_solver
 from .study.rectangular import LocalComparison as LocalComparison
 from .study.rectangular import rectangular as rectangular
 from .study.report_size import TradeOff as TradeOff

@@ -38,7 +38,7 @@ def test_bloom_filters_agree_with_their_matrix(oracle, rng):
     Q, n = strategy.matrix, oracle.domain_size
     assert strategy.epsilon == pytest.approx(oracle.epsilon)
     S = np.array([oracle.reconstruct(oracle.collect(report[None])) for report in reports])
-    seen = np.eye(n) - oracle.unseen @ oracle.unseen.T
+    seen = np.eye(n) - oracle.null_space @ oracle.null_space.T
     assert S.T @ Q == pytest.approx(seen, abs=1e-9)
     A = rng.normal(size=(n, n))
     B = A + A.T
@@ -62,7 +62,7 @@ def test_rappor_estimates_with_the_stated_covariance(rng):
     """False alarm 4e-6; the control, users who moved to another value, must fail."""
     oracle, x = rappor(24, 2.0, 16, 2, 6), rng.integers(0, 400, 24)
     values = np.repeat(np.arange(24), x)
-    assert oracle.unseen.shape == (24, 0)
+    assert oracle.null_space.shape == (24, 0)
     assert deviation(oracle, lambda: oracle.histogram(x, rng), x, 200) == (True, True)
     reports = lambda: oracle.collect(oracle.randomise(values, rng))  # noqa: E731
     assert deviation(oracle, reports, x, 60) == (True, True)

@@ -95,7 +95,7 @@ def test_types_that_nobody_can_tell_apart_get_the_larger_variance():
     Q, x = sparse_parities(3.0), np.random.default_rng(3).integers(0, 300, 16)
     given = BestLinear.of(Q, Q.histogram(x, np.random.default_rng(0)))
     expected = BestLinear(Q, Q.forward(x), None, given.inverse)
-    assert expected.unseen == 5
+    assert expected.nullity == 5
     tables = st.marginals("2^4", 2)
     assert expected.variances(tables) == pytest.approx(st.per_query_variance(tables, Q, x), rel=1e-8)
     # the square of a character is 1, which is seen; that of the sum holds a character of three bits

@@ -34,9 +34,9 @@ def assert_exact(protocol: LinearProtocol, rng: np.random.Generator) -> None:
     Q = strategy.matrix
     assert np.isclose(strategy.epsilon, protocol.epsilon, rtol=0, atol=1e-9)
     S = np.array([protocol.reconstruct(protocol.collect(report[None])) for report in every_report(protocol)])
-    seen = np.eye(n) - protocol.unseen @ protocol.unseen.T
+    seen = np.eye(n) - protocol.null_space @ protocol.null_space.T
     assert np.allclose(seen @ (S.T @ Q), seen, atol=1e-9)
-    assert np.allclose(protocol.unseen.T @ S.T, 0, atol=1e-9)
+    assert np.allclose(protocol.null_space.T @ S.T, 0, atol=1e-9)
     A = rng.normal(size=(n, n))
     B = A + A.T
     assert np.allclose(protocol.second_moments(B), Q.T @ np.einsum("yi,ij,yj->y", S, B, S), rtol=1e-9)
@@ -73,7 +73,7 @@ def deviation(
     Along the principal axes of the covariance: every mean against a normal quantile, the sum of all squared
     deviations, each over its variance, against a chi-squared one.
     """
-    seen = np.eye(len(x)) - protocol.unseen @ protocol.unseen.T
+    seen = np.eye(len(x)) - protocol.null_space @ protocol.null_space.T
     variances, axes = np.linalg.eigh(protocol.spread(x) - seen @ np.diag(x) @ seen)
     random = variances > 1e-9 * variances.max()
     estimates = np.array([protocol.reconstruct(draw()) for _ in range(rounds)])

@@ -102,8 +102,8 @@ def test_the_fano_plane_has_seven_lines():
 def test_multipliers_are_automorphisms(n):
     """Blocks that are orbits have the same differences all along each orbit."""
     some = groups(n, n)
-    assert [len(g.apart) for g in some] == sorted(len(g.apart) for g in some)
-    assert len(some[-1].apart) == n // 2
+    assert [len(g.representatives) for g in some] == sorted(len(g.representatives) for g in some)
+    assert len(some[-1].representatives) == n // 2
     for group in some:
         assert (np.sort(group.minus, axis=1) == np.arange(n)).all()
         for label in range(group.orbit.max() + 1):
@@ -114,7 +114,7 @@ def test_multipliers_are_automorphisms(n):
 
 
 def test_the_limit_of_orbits_holds():
-    assert max(len(group.apart) for group in groups(37, 6)) <= 6
+    assert max(len(group.representatives) for group in groups(37, 6)) <= 6
     assert difference_family(22, 7, most=1) is None
 
 

@@ -60,7 +60,7 @@ def test_second_moments_are_those_of_the_score(name, rng):
     assert protocol.second_moments(B) == pytest.approx(np.array(single))
     k = len(protocol.queries)
     noiseless = np.column_stack([protocol.reconstruct(np.append(1, a)) for a in protocol.queries.T])
-    seen = np.eye(n) - protocol.unseen @ protocol.unseen.T
+    seen = np.eye(n) - protocol.null_space @ protocol.null_space.T
     assert noiseless == pytest.approx(seen, abs=1e-9)
     R = np.column_stack([protocol.reconstruct(np.append(0, e)) for e in np.eye(k)])
     x = np.arange(1.0, n + 1)
@@ -115,7 +115,7 @@ def test_spherical_noise_lives_where_columns_differ():
     protocol = local_spherical(PAIRS, 2.0)
     assert len(protocol.queries) == 2
     assert protocol.variance == pytest.approx(3 * 5 / 4)  # columns (1, 0, 0) and (0, 0, 2)
-    assert protocol.unseen.shape == (5, 2)
+    assert protocol.null_space.shape == (5, 2)
 
 
 def test_optimised_queries_are_better_than_known_ones():

@@ -12,7 +12,7 @@ from stratagem import counts
 from stratagem.catalogue.catalogue import names
 from stratagem.mechanism.export.saved import read_saved
 from stratagem.mechanism.matrix_input import read_probabilities
-from stratagem.study.contents import load_solver, solver_of
+from stratagem.study.preset import load_solver, solver_of
 
 RUNS = {"solver": "certified", "gap": 0.02}
 STAND_INS = {

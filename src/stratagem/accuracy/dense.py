@@ -94,11 +94,11 @@ def check_seen(workload: Workload, protocol: LinearProtocol) -> None:
         ValueError: if the domains differ in size.
     """
     check_domain(workload, protocol)
-    blind, V = protocol.unseen, workload.gram()
-    lost = float(np.sum(blind * (V @ blind)))
+    directions, V = protocol.null_space, workload.gram()
+    lost = float(np.sum(directions * (V @ directions)))
     if lost > SUPPORT_TOLERANCE * float(np.trace(V)):
         raise UnsupportedWorkloadError(
-            f"the protocol cannot answer this workload: {blind.shape[1]} dimensions of the data vector leave its "
+            f"the protocol cannot answer this workload: {directions.shape[1]} dimensions of the data vector leave its "
             "reports unchanged, and the queries need some of them: use a mechanism made for these queries"
         )
 

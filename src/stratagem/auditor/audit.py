@@ -29,7 +29,7 @@ favour their user type."""
 def audit(
     mechanism: Mechanism,
     draw: Draw | None = None,
-    apart: Draw | None = None,
+    new_processes: Draw | None = None,
     *,
     samples: int | None = None,
     types: int = TYPES,
@@ -39,7 +39,7 @@ def audit(
     """Ask a client for reports of many user types in random order, and test them against the table.
 
     The client is the mechanism's own, in Python, unless `draw` makes the reports of another: a new client
-    answers every row of user types that it is given. `apart` does so in a new process for every row; processes
+    answers every row of user types that it is given. `new_processes` does so in a new process for every row; processes
     are left out where it is not given for another client.
 
     All user types are tested where there are no more than `types`, otherwise random ones, the first, the last,
@@ -72,7 +72,7 @@ def audit(
         distribution of the number of successes in independent trials", for both where probabilities differ.
     """
     if draw is None:
-        draw, apart = python_client(mechanism), python_processes(mechanism)
+        draw, new_processes = python_client(mechanism), python_processes(mechanism)
     seed = secrets.randbits(48) if seed is None else seed
     samples = default_samples(mechanism, types) if samples is None else samples
     check_options(samples, types, false_alarm, seed)
@@ -83,8 +83,8 @@ def audit(
     asked = Asked(order, draw([[chosen.user_types[place] for place in order.tolist()]]))
     clients = min(max(CLIENTS[0], BYTES // len(mechanism.text)), CLIENTS[1])
     firsts = {"new clients": _first(draw, clients, chosen, rng)}
-    if apart is not None:
-        firsts["new processes"] = _first(apart, _processes(planned, false_alarm), chosen, rng)
+    if new_processes is not None:
+        firsts["new processes"] = _first(new_processes, _processes(planned, false_alarm), chosen, rng)
     return outcome(mechanism, chosen, planned, asked, firsts, false_alarm, seed=seed)
 
 

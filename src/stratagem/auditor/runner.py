@@ -50,7 +50,7 @@ def python_processes(mechanism: Mechanism, bundle: Path | None = None, client: P
         with tempfile.TemporaryDirectory() as folder:
             file = mechanism.save(Path(folder, "mechanism.ldp.json")) if bundle is None else bundle
             command = [sys.executable, "-I", driver.__file__, str(code), str(file)]
-            return apart(command, mechanism)(rows)
+            return in_new_processes(command, mechanism)(rows)
 
     return draw
 
@@ -62,7 +62,7 @@ def web_client(mechanism: Mechanism, bundle: Path) -> Draw:
 
 def web_processes(mechanism: Mechanism, bundle: Path) -> Draw:
     """Return the draws of web clients, every row in a new process of node."""
-    return apart(_node(bundle), mechanism)
+    return in_new_processes(_node(bundle), mechanism)
 
 
 def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
@@ -91,7 +91,7 @@ def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
     return draw
 
 
-def apart(command: Sequence[str], mechanism: Mechanism) -> Draw:
+def in_new_processes(command: Sequence[str], mechanism: Mechanism) -> Draw:
     """Return the draws of a program that is started for every row anew."""
     one = together(command, mechanism)
 

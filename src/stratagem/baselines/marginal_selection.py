@@ -72,13 +72,13 @@ def _by_cost(setting: Setting, epsilon: float, tables: Tables) -> np.ndarray:
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
     tables = [table for table in tables_of(setting) if prod(setting.sizes[i] for i in table) > 1]
     if tables and setting.domain_size <= LARGE:
-        yield "equal shares", _told(setting.sizes, epsilon, tables, np.full(len(tables), 1 / len(tables)))
+        yield "equal shares", _sampled(setting.sizes, epsilon, tables, np.full(len(tables), 1 / len(tables)))
         shares = _by_cost(setting, epsilon, tables)
         if (shares > 0).all() and not np.allclose(shares, shares[0]):
-            yield "shares by cost", _told(setting.sizes, epsilon, tables, shares)
+            yield "shares by cost", _sampled(setting.sizes, epsilon, tables, shares)
 
 
-def _told(
+def _sampled(
     sizes: Sequence[int], epsilon: float, tables: Tables, shares: np.ndarray
 ) -> Strategy | LinearProtocol:
     """Return the mechanism, with blocks of a design in place of all sets where a table has few enough cells.

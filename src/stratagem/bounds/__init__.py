@@ -19,7 +19,7 @@ from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, html_table
-from stratagem.math.precision import attempted
+from stratagem.math.linalg import attempted
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import Line, line

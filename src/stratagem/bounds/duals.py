@@ -11,8 +11,7 @@ from scipy.optimize import minimize
 
 from stratagem.bounds.formulas import root_trace, safe, total_term, ulps
 from stratagem.math.answer_programme import programme
-from stratagem.math.linalg import centred_factor, grouped, low_rank_factor
-from stratagem.math.precision import attempted
+from stratagem.math.linalg import attempted, centred_factor, grouped, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import centred

@@ -152,9 +152,9 @@ class Triples:
         for (p, i), (s, j) in product(enumerate(levels), repeat=2):
             norm = math.sqrt(comb(d - 2 * r, i - r) * comb(d - 2 * r, j - r))
             for t in range(max(0, i + j - d), min(i, j) + 1):
-                share, apart = _share(d, i, j, r, t) / norm, i + j - 2 * t
-                inside[p, s] += share * self.chance(i, j, apart)
-                both[p, s] += share * self.chance(0, apart, apart)
+                share, distance = _share(d, i, j, r, t) / norm, i + j - 2 * t
+                inside[p, s] += share * self.chance(i, j, distance)
+                both[p, s] += share * self.chance(0, distance, distance)
         return inside, both - inside
 
     @cached_property

@@ -129,7 +129,7 @@ class _Cube:
         return codes & ~codes[:, None] == 0
 
     @cached_property
-    def told(self) -> np.ndarray:
+    def information(self) -> np.ndarray:
         """Information of table C (row) on functions of exactly the set S (column): n/c_C if S lies inside C, else 0."""
         cells = reduce(np.kron, (np.array([1, size]) for size in self.setting.sizes))
         return self.inside * (self.setting.domain_size / cells)[:, None]
@@ -140,7 +140,7 @@ class _Cube:
 
     def variance(self, tables: list[int]) -> float:
         """Return the total variance when these tables are measured with equal noise."""
-        return float(self._variances(self.told[tables].sum(axis=0)[None], np.array([len(tables)]))[0])
+        return float(self._variances(self.information[tables].sum(axis=0)[None], np.array([len(tables)]))[0])
 
     def descended(self, tables: Iterable[int]) -> list[int]:
         """Return the tables after greedy steps, each the one that lowers the total variance most."""
@@ -153,24 +153,26 @@ class _Cube:
             now, value = step, reached
 
     def _best_step(self, now: list[int]) -> tuple[list[int], float]:
-        told, absorbed = self.told[now].sum(axis=0), self.inside[:, now]
-        put = told + self.told - absorbed.astype(float) @ self.told[now]
-        dropped = told - self.told[now]
+        information, absorbed = self.information[now].sum(axis=0), self.inside[:, now]
+        put = information + self.information - absorbed.astype(float) @ self.information[now]
+        dropped = information - self.information[now]
         counts = np.concatenate([len(now) + 1 - absorbed.sum(axis=1), np.full(len(now), len(now) - 1)])
         values = self._variances(np.vstack([put, dropped]), counts)
         values[0] = np.inf  # the total alone
         best = int(values.argmin())
-        if best < len(self.told):
+        if best < len(self.information):
             step = [one for one, gone in zip(now, absorbed[best], strict=True) if not gone] + [best]
         else:
-            step = [one for place, one in enumerate(now) if place != best - len(self.told)]
+            step = [one for place, one in enumerate(now) if place != best - len(self.information)]
         return step, float(values[best])
 
-    def _variances(self, told: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return the total variances (k,) from informations `told` (k x 2^d) and numbers of tables `counts` (k,)."""
+    def _variances(self, information: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return the total variances (k,) from `information` (k x 2^d) and numbers of tables `counts` (k,)."""
         asked = self.needed > 0
         with np.errstate(divide="ignore"):
-            shares = np.where(told[:, asked] > KNOWN, self.needed[asked] / told[:, asked], np.inf)
+            shares = np.where(
+                information[:, asked] > KNOWN, self.needed[asked] / information[:, asked], np.inf
+            )
         return np.where(counts > 0, self.noise(np.maximum(counts, 1)) * shares.sum(axis=1), np.inf)
 
 

@@ -108,9 +108,9 @@ def _of_clients(
     from stratagem.auditor.audit import audit as run
 
     draws, found = _draws(file, mechanism, names), {}
-    for name, (draw, apart) in draws.items():
+    for name, (draw, new_processes) in draws.items():
         with progress(f"auditing the {name} client"):
-            found[name] = run(mechanism, draw, apart, false_alarm=false_alarm / len(draws), **options)
+            found[name] = run(mechanism, draw, new_processes, false_alarm=false_alarm / len(draws), **options)
         options["seed"] = found[name].seed  # one seed repeats the audits of all
     return found
 

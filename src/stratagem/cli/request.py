@@ -186,7 +186,7 @@ def _request(
     from stratagem.collection.columns import read
     from stratagem.math.privacy import check
     from stratagem.solvers.problem import problem_of
-    from stratagem.study.contents import solver_of
+    from stratagem.study.preset import solver_of
 
     check(epsilon)
     if (data is None) != (not column):

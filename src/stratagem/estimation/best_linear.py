@@ -63,18 +63,20 @@ class BestLinear(DenseReconstruction):
         return apply_inverse(self.inverse, weighted, self.prior)
 
     @property
-    def unseen(self) -> int:
+    def nullity(self) -> int:
         """Number of dimensions of the data vector that no report depends on; 0 if Q has rank n."""
         return self.inverse.null.shape[1] - 1
 
     @property
-    def blind(self) -> np.ndarray:
+    def null_vector(self) -> np.ndarray:
         """A random vector (n,) among the data vectors that no report depends on; zeros if there is none."""
         null = self.inverse.null
-        if not self.unseen:
+        if not self.nullity:
             return np.zeros(len(null))
-        blind = null @ np.random.default_rng(0).standard_normal(null.shape[1])
-        return blind - self.shares * blind.sum()  # p is in the null space of M - 11^T/n, but M sees it
+        null_vector = null @ np.random.default_rng(0).standard_normal(null.shape[1])
+        return (
+            null_vector - self.shares * null_vector.sum()
+        )  # p is in the null space of M - 11^T/n, but M sees it
 
     @property
     def shares(self) -> np.ndarray:

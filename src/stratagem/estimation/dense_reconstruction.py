@@ -32,7 +32,7 @@ class DenseReconstruction(Reconstruction):
 
     @property
     @abstractmethod
-    def blind(self) -> np.ndarray:
+    def null_vector(self) -> np.ndarray:
         """A random vector (n,) among the data vectors that no report depends on; zeros if there is none."""
 
     @property
@@ -74,7 +74,7 @@ class DenseReconstruction(Reconstruction):
     def total_variance(self, workload: Workload) -> float:
         """Return the estimated total variance of the answers about the users, tr(W C W^T) = tr(V C).
 
-        The estimate is unbiased where no dimension of the data vector is `unseen`, apart from the floor of
+        The estimate is unbiased where no dimension of the data vector lies in the null space, apart from the floor of
         `variances`. Otherwise the term diag(V) x_hat knows only the part of x that reports depend on.
         """
         V = workload.gram()
@@ -86,17 +86,16 @@ class DenseReconstruction(Reconstruction):
         """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat.
 
         Raises:
-            ValueError: for more than 2^27 entries, or about the users if some dimension of the data vector is
-                `unseen`.
+            ValueError: for more than 2^27 entries, or about the users if `nullity` is not 0.
         """
         if workload.queries**2 > COVARIANCE_LIMIT:
             raise ValueError(
                 f"the covariance of {workload.queries} answers was asked for, but at most "
                 f"{math.isqrt(COVARIANCE_LIMIT)} have one that fits in memory: ask for fewer queries"
             )
-        if about == "users" and self.unseen:
+        if about == "users" and self.nullity:
             raise ValueError(
-                f"the covariance about the users was asked for, but the strategy leaves {self.unseen} dimensions "
+                f"the covariance about the users was asked for, but the strategy leaves {self.nullity} dimensions "
                 "of the data vector unseen: ask about='population'"
             )
         if about == "users":
@@ -117,9 +116,9 @@ class DenseReconstruction(Reconstruction):
         The vector w^2 is in the row space if it is orthogonal to every direction that no report depends on.
         One random combination of these directions decides that with probability one.
         """
-        n, unseen, step = len(self.data), self.blind, max(1, BLOCK // workload.queries)
+        n, null, step = len(self.data), self.null_vector, max(1, BLOCK // workload.queries)
         sums = np.zeros((workload.queries, 3))
-        columns = np.column_stack([self.data, unseen, np.abs(unseen)])
+        columns = np.column_stack([self.data, null, np.abs(null)])
         for first in range(0, n, step):
             block = slice(first, min(first + step, n))
             units = np.eye(n, block.stop - first, -first)

@@ -71,14 +71,14 @@ class Published(DenseReconstruction):
         return self.protocol.reconstruct(self.totals)
 
     @property
-    def unseen(self) -> int:
+    def nullity(self) -> int:
         """Number of dimensions of the data vector that no score depends on."""
-        return self.protocol.unseen.shape[1]
+        return self.protocol.null_space.shape[1]
 
     @property
-    def blind(self) -> np.ndarray:
+    def null_vector(self) -> np.ndarray:
         """A random vector (n,) among the data vectors that no score depends on; zeros if there is none."""
-        directions = self.protocol.unseen
+        directions = self.protocol.null_space
         return directions @ np.random.default_rng(0).standard_normal(directions.shape[1])
 
     @property

@@ -38,7 +38,7 @@ class Reconstruction(ABC):
 
     @property
     @abstractmethod
-    def unseen(self) -> int:
+    def nullity(self) -> int:
         """Number of dimensions of the data vector that no report depends on; 0 if reports determine all of x."""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class Reconstruction(ABC):
 
         Raises:
             ValueError: where it does not fit in memory, or about the users if some dimension of the
-                data vector is `unseen`, because then W diag(x) W^T has no estimate.
+                data vector is unseen (see `nullity`), because then W diag(x) W^T has no estimate.
         """
 
 

@@ -154,7 +154,7 @@ def _first(columns: np.ndarray, epsilon: float, E: float) -> tuple[np.ndarray, n
     n, r = columns.shape
     low, high = columns.min(axis=0), columns.max(axis=0)
     middle, reach = (low + high) / 2, (high - low) / 2 / math.tanh(epsilon / 4)
-    told = ((E + n - 1) * columns - columns.sum(axis=0)) / (E - 1)
+    answers = ((E + n - 1) * columns - columns.sum(axis=0)) / (E - 1)
     if r == 1:
         tail = np.geomspace(1.0, 2.0, TAIL + 1)[1:]
         shape = np.concatenate([-tail[::-1], np.linspace(-1, 1, GRID), tail])[:, None]
@@ -163,7 +163,7 @@ def _first(columns: np.ndarray, epsilon: float, E: float) -> tuple[np.ndarray, n
         shape = np.array(list(itertools.product(np.linspace(-1, 1, SIDE[r]), repeat=r)))
         ends = 1.5 * r * np.concatenate([np.eye(r), -np.eye(r)])
     outer = middle + reach * ends
-    points = np.concatenate([middle + reach * shape, outer, told[: n if n <= FEW else 0]])
+    points = np.concatenate([middle + reach * shape, outer, answers[: n if n <= FEW else 0]])
     return np.unique(points, axis=0), outer
 
 

@@ -24,14 +24,16 @@ class Group:
     """Number of the orbit of each element (n,)."""
 
     @cached_property
-    def apart(self) -> np.ndarray:
+    def representatives(self) -> np.ndarray:
         """One nonzero d of each orbit, d and -d taken together."""
         pairs = np.minimum(self.orbit, self.orbit[self.minus[:, 0]])
         return 1 + np.unique(pairs[1:], return_index=True)[1]
 
     def differences(self, blocks: np.ndarray) -> np.ndarray:
-        """Return |{x, y in T: x - y = d}| for blocks T (s x n) and each d in `apart`."""
-        return np.column_stack([(blocks & blocks[:, self.minus[d]]).sum(axis=1) for d in self.apart])
+        """Return |{x, y in T: x - y = d}| for blocks T (s x n) and each d in `representatives`."""
+        return np.column_stack(
+            [(blocks & blocks[:, self.minus[d]]).sum(axis=1) for d in self.representatives]
+        )
 
     def translates(self, block: np.ndarray) -> np.ndarray:
         """Return the distinct translates of a block (n,): n, or fewer if some of them leave it as it is."""
@@ -50,8 +52,8 @@ def groups(n: int, most: float) -> tuple[Group, ...]:
     fields, cyclic = subtraction(digits), subtraction([n])
     found = [Group(fields, orbit) for orbit in _field_orbits(n)] if len(digits) > 1 or n < 4 else []
     found += [Group(cyclic, orbit) for orbit in _cyclic_orbits(n)]
-    useful = (group for group in found if len(group.apart) <= min(most, n // 2))
-    return tuple(sorted(useful, key=lambda group: (len(group.apart), group.orbit.max())))
+    useful = (group for group in found if len(group.representatives) <= min(most, n // 2))
+    return tuple(sorted(useful, key=lambda group: (len(group.representatives), group.orbit.max())))
 
 
 def subtraction(radices: list[int]) -> np.ndarray:
@@ -181,13 +183,13 @@ def difference_family(
     rng, mean = np.random.default_rng(0), size * (size - 1) / (points - 1)
     ordered = groups(points, most)
     pools = [8] * len(ordered)
-    if ordered and len(ordered[-1].apart) == points // 2:
+    if ordered and len(ordered[-1].representatives) == points // 2:
         ordered, pools = (*ordered, ordered[-1]), [*pools, 32]
     for group, pool in zip(ordered, pools, strict=True):
         few = _random_unions(group, size, PROBE, rng)
         if len(few) == 0 or (group.differences(few) > mean * (1 + EXACT)).all(axis=0).any():
             continue  # no union has this size, or the multipliers favour some differences
-        blocks = _random_unions(group, size, pool * len(group.apart) + SPARE, rng)
+        blocks = _random_unions(group, size, pool * len(group.representatives) + SPARE, rng)
         weights = _balance(group.differences(blocks) / mean)
         if weights is not None:
             return group, blocks[weights > 0], weights[weights > 0]

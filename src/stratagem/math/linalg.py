@@ -1,13 +1,51 @@
-"""Symmetric positive semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero."""
+"""Symmetric positive semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero, and failures."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, solve_triangular
+from threadpoolctl import ThreadpoolController
+
+
+def on_one_core() -> AbstractContextManager[object]:
+    """Return a context in which the BLAS of NumPy and SciPy take one core.
+
+    Each has threads of its own, which wait for work without a pause. Where small matrices go from one to the other,
+    or another process takes a core, they wait for each other: factors of 30 in time were seen.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the controller of the thread pools of all loaded libraries."""
+    return ThreadpoolController()
+
+
+T = TypeVar("T")
+FAILURES = (np.linalg.LinAlgError, FloatingPointError, ZeroDivisionError, OverflowError)
+"""Exceptions that numerical work raises where double precision does not suffice."""
+
+
+def attempted(work: Callable[[], T]) -> T | None:
+    """Return what some work finds, None where it fails numerically or finds a number that is not finite.
+
+    Any lower bound may be left out without making the others wrong, so that none ends a run.
+    """
+    try:
+        found = work()
+    except FAILURES:
+        return None
+    return None if isinstance(found, float) and not math.isfinite(found) else found
+
 
 REGULAR = 1e-10
 """Reciprocal condition number from which a Cholesky factor is as good as an eigendecomposition."""

@@ -267,5 +267,5 @@ def _strategy(found: LinearDual, E: float) -> tuple[MatrixStrategy, np.ndarray]:
         return served_strategy(found.answers, found.theta, found.queries, E)
     except np.linalg.LinAlgError:
         F, n = found.queries, len(found.queries)
-        told = ((E + n - 1) * F - F.sum(axis=0)) / (E - 1)
-        return MatrixStrategy((np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)), told
+        answers = ((E + n - 1) * F - F.sum(axis=0)) / (E - 1)
+        return MatrixStrategy((np.ones((n, n)) + (E - 1) * np.eye(n)) / (E + n - 1)), answers

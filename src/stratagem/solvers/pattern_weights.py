@@ -107,8 +107,10 @@ def _covering(energies: np.ndarray, w: np.ndarray, chosen: np.ndarray) -> np.nda
 
     Where no chosen pattern has energy, the pattern with the largest w_b e_bc is added.
     """
-    blind = np.concatenate([(energies[chosen, block] == 0).all(axis=0) for block in _blocks(energies)])
-    return np.union1d(chosen, (w[:, None] * energies[:, blind]).argmax(axis=0))
+    unrepresented = np.concatenate(
+        [(energies[chosen, block] == 0).all(axis=0) for block in _blocks(energies)]
+    )
+    return np.union1d(chosen, (w[:, None] * energies[:, unrepresented]).argmax(axis=0))
 
 
 def _barrier(energies: np.ndarray, costs: np.ndarray, start: np.ndarray, tolerance: float) -> np.ndarray:

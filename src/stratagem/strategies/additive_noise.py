@@ -85,7 +85,7 @@ class AdditiveNoise(LinearProtocol):
         return "1 real number" if len(self.queries) == 1 else f"{len(self.queries)} real numbers"
 
     @property
-    def unseen(self) -> np.ndarray:
+    def null_space(self) -> np.ndarray:
         """Orthonormal directions that neither A nor a known total determines, shape (n, r)."""
         return self._inverse.null
 

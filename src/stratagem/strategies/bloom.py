@@ -99,7 +99,7 @@ class BloomFilters(LinearProtocol):
         return f"1 of {self.cohorts} cohorts and {self.bits} bits"
 
     @property
-    def unseen(self) -> np.ndarray:
+    def null_space(self) -> np.ndarray:
         """Orthonormal directions of the data vector that the filters do not determine, shape (n, r)."""
         return self._inverse.null
 

@@ -13,7 +13,7 @@ from stratagem.strategies.strategy import Randomiser
 class LinearProtocol(Randomiser):
     """A locally private randomiser whose reports are sets, hashes or real vectors.
 
-    A report y has a score s(y) in R^n with E[s(y) | user type u] = e_u up to the directions in `unseen`, so
+    A report y has a score s(y) in R^n with E[s(y) | user type u] = e_u up to the directions in `null_space`, so
     that the sum of scores estimates the data vector without bias. Aggregators add up totals, a few sums over
     reports that the scores are linear in; entry 0 is the number of reports, and totals of two collections add.
     """
@@ -26,7 +26,7 @@ class LinearProtocol(Randomiser):
 
     @property
     @abstractmethod
-    def unseen(self) -> np.ndarray:
+    def null_space(self) -> np.ndarray:
         """Orthonormal directions (n x r) of the data vector that no score depends on; r = 0 for an oracle."""
 
     @abstractmethod

@@ -224,7 +224,7 @@ class NumberReport(LinearProtocol):
         return f / (f @ f)
 
     @property
-    def unseen(self) -> np.ndarray:
+    def null_space(self) -> np.ndarray:
         """Orthonormal directions that are orthogonal to 1 and f, shape (n, n - 2)."""
         seen = np.column_stack([np.ones(self.domain_size), self.numbers])
         return np.linalg.qr(seen, mode="complete")[0][:, 2:]

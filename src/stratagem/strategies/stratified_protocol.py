@@ -55,7 +55,7 @@ class StratifiedProtocol(LinearProtocol):
     Raises:
         ValueError: if there is no partition, groups are no integers below their oracle's domain size or their
             number differs between partitions, probabilities are not positive or do not sum to one within 1e-12,
-            weights are not positive, or an oracle has `unseen` directions.
+            weights are not positive, or an oracle has `null_space` directions.
 
     Reference:
         Cormode, Kulkarni, Srivastava, SIGMOD 2018 and PVLDB 2019; Hay et al., PVLDB 2010 (consistency).
@@ -113,7 +113,7 @@ class StratifiedProtocol(LinearProtocol):
         return f"1 of {len(self.partitions)} views, then at most {largest.oracle.report}"
 
     @property
-    def unseen(self) -> np.ndarray:
+    def null_space(self) -> np.ndarray:
         """Orthonormal directions of the data vector that the partitions do not determine, (n x r)."""
         return self._inverse.null
 
@@ -270,7 +270,7 @@ def _check(partition: Partition, n: int) -> Partition:
         )
     if partition.weight is not None and not 0 < partition.weight < np.inf:
         raise ValueError(f"a partition has weight {partition.weight!r}: give a positive number, or none")
-    if partition.oracle.unseen.shape[1]:
+    if partition.oracle.null_space.shape[1]:
         raise ValueError(
             "a partition's oracle cannot tell its values apart: use one that sees every direction"
         )

@@ -76,7 +76,7 @@ class SupportOracle(LinearProtocol):
 
     @property
     @final
-    def unseen(self) -> np.ndarray:
+    def null_space(self) -> np.ndarray:
         """Empty basis (n x 0): every direction of the data vector is estimated."""
         return np.zeros((self.domain_size, 0))
 

@@ -25,8 +25,8 @@ from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.problem import Average, Problem, problem_of
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import TranslationStrategy
-from stratagem.study.contents import solver_of
 from stratagem.study.optimisation import optimise
+from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
     OPTIMISED,
     RANKED,

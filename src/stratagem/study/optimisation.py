@@ -34,7 +34,7 @@ from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.solvers.problem import Average, Minimax, WarmStart, problem_of
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
-from stratagem.study.contents import solver_of
+from stratagem.study.preset import solver_of
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike

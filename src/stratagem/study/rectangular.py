@@ -16,6 +16,7 @@ import numpy as np
 from stratagem import counts
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.counts.decay import log_decay
+from stratagem.io.screen import brief
 from stratagem.solvers import Auto, Solver
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.optimisation import optimise
@@ -26,6 +27,8 @@ from stratagem.workloads import Workload, histogram
 @dataclass(frozen=True, eq=False)
 class LocalComparison:
     """The square program and the optimised rectangular channel on one workload, both eps-LDP."""
+
+    __repr__ = brief
 
     square: counts.CountDesign
     """The channel with as many outputs as user types that has the least expected loss."""

@@ -47,12 +47,12 @@ class TableReconstruction(DenseReconstruction):
         return self.evidence.users
 
     @property
-    def unseen(self) -> int:
+    def nullity(self) -> int:
         """Number of the table's characters at which the information matrix is zero."""
         return int(np.count_nonzero(self._information <= SEEN))
 
     @property
-    def blind(self) -> np.ndarray:
+    def null_vector(self) -> np.ndarray:
         """A random combination (n,) of the characters at which the information matrix is zero."""
         noise = np.fft.fftn(np.random.default_rng(0).standard_normal(self._cycles))
         return self._cut(np.fft.ifftn(np.where(self._information <= SEEN, noise, 0)).real)
@@ -97,7 +97,7 @@ class TableReconstruction(DenseReconstruction):
         Raises:
             UnsupportedWorkloadError: naming what is missing.
         """
-        if self.unseen:
+        if self.nullity:
             check_support(factor(workload.gram()), self._null())
 
     def _null(self) -> PseudoInverse:

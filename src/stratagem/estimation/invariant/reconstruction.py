@@ -63,7 +63,7 @@ class InvariantReconstruction(Reconstruction):
         return self.evidence.users
 
     @property
-    def unseen(self) -> int:
+    def nullity(self) -> int:
         """Number of the domain's characters at which the information matrix is zero.
 
         Raises:

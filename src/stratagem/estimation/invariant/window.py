@@ -54,16 +54,16 @@ class WindowReconstruction(DenseReconstruction):
         return centred_inverse(centre(M))
 
     @property
-    def unseen(self) -> int:
+    def nullity(self) -> int:
         """Number of dimensions of the data vector that no report depends on."""
         return self.inverse.null.shape[1] - 1
 
     @property
-    def blind(self) -> np.ndarray:
+    def null_vector(self) -> np.ndarray:
         """A random vector (n,) among the data vectors that no report depends on; zeros if there is none."""
         null = self.inverse.null
-        blind = null @ np.random.default_rng(0).standard_normal(null.shape[1])
-        return blind - blind.mean() if self.unseen else np.zeros(len(null))
+        null_vector = null @ np.random.default_rng(0).standard_normal(null.shape[1])
+        return null_vector - null_vector.mean() if self.nullity else np.zeros(len(null))
 
     @property
     def shares(self) -> np.ndarray:

@@ -84,10 +84,10 @@ def balanced_sets(n: int, size: int) -> tuple[tuple[Pattern, ...], np.ndarray] |
     root, orbit_of = found
     counts, rng, order = np.bincount(orbit_of), np.random.default_rng(0), largest_order(n)
     level = size * (n - size) / (n - 1)
-    apart = np.unique(orbit_of, return_index=True)[1] + 1 if size**2 < n * RARE else ()
+    distance = np.unique(orbit_of, return_index=True)[1] + 1 if size**2 < n * RARE else ()
     for attempt in range(TRIES):
         many = round(SETS * len(counts) + SPARE) << attempt
-        sets = [_cells(n, size, rng) for _ in range(many)] + [_cells(n, size, rng, int(d)) for d in apart]
+        sets = [_cells(n, size, rng) for _ in range(many)] + [_cells(n, size, rng, int(d)) for d in distance]
         equations = np.ones((len(counts) + 1, len(sets)))
         for column, cells in zip(equations.T, sets, strict=True):
             power = np.square(np.abs(rfft(cells.astype(float))[1:]))
@@ -100,10 +100,10 @@ def balanced_sets(n: int, size: int) -> tuple[tuple[Pattern, ...], np.ndarray] |
     return None
 
 
-def _cells(n: int, size: int, rng: np.random.Generator, apart: int = 0) -> np.ndarray:
-    """Return a random set of `size` cells (n,), boolean; if `apart` is not 0 it contains the cells 0 and `apart`."""
+def _cells(n: int, size: int, rng: np.random.Generator, distance: int = 0) -> np.ndarray:
+    """Return a random set of `size` cells (n,), boolean; where `distance` > 0 the cells 0 and `distance` among them."""
     others = rng.permutation(n)
-    first = [0, apart] if apart else []
+    first = [0, distance] if distance else []
     inside = np.zeros(n, dtype=bool)
     inside[np.concatenate([first, others[~np.isin(others, first)]])[:size].astype(int)] = True
     return inside

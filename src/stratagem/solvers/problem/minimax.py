@@ -12,7 +12,7 @@ import numpy as np
 from stratagem.accuracy import Accuracy, evaluate, per_query_variance
 from stratagem.bounds import Bounds
 from stratagem.bounds.formulas import ulps
-from stratagem.math.precision import attempted
+from stratagem.math.linalg import attempted
 from stratagem.math.privacy import uniform
 from stratagem.solvers.problem.least_favourable import (
     least_favourable_prior,
