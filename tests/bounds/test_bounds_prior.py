@@ -8,9 +8,10 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import sdp, tighten
-from stratagem.bounds.exact import all_patterns, exact, solve
+from stratagem.bounds.exact import exact, solve
 from stratagem.bounds.generation import covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
+from stratagem.bounds.proof import all_patterns
 from stratagem.math.linalg import factor
 from stratagem.math.privacy import check_prior
 from stratagem.solvers.problem import WorstCase, WorstQuery

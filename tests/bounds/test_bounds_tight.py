@@ -8,10 +8,10 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import exact, lower_bounds, sdp
-from stratagem.bounds.exact import Relaxed, all_patterns, lacking
+from stratagem.bounds.exact import Relaxed, lacking
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.nonnegative import nonnegative
-from stratagem.bounds.proof import AllPatterns
+from stratagem.bounds.proof import AllPatterns, all_patterns
 
 # {workload: {n: optimum over all epsilon-LDP strategies at eps = 0.5, 1, 2, 4}}, from an independent
 # semidefinite program over all 2^n patterns (Clarabel)

@@ -22,7 +22,7 @@ from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import Product, translates
-from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.weighted import unweighted
 
 WORK = 1 << 34
 """Largest number of multiplications spent on all queries: some seconds."""
@@ -122,7 +122,7 @@ def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
     """
     check_sizes(workload, strategy)
     window = strategy.window
-    if window and not (isinstance(_unweighted(workload)[1], Identity) and len(strategy.sizes) == 1):
+    if window and not (isinstance(unweighted(workload)[1], Identity) and len(strategy.sizes) == 1):
         raise ValueError(
             "the domain is a window of longer cycles, where the variance of every query is known for histograms "
             "alone: use evaluate for their sum"
@@ -134,7 +134,7 @@ def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
         _check_ways(moments, labels)
     largest = np.empty(workload.queries)
     for labels, margin in placed:
-        weight, queries = _unweighted(margin.workload)
+        weight, queries = unweighted(margin.workload)
         if not isinstance(queries, Identity):
             shape, rows = _rows(queries)
             found = _variances(moments, labels, rows).reshape(len(rows), -1).max(axis=1)
@@ -153,13 +153,6 @@ def _check_ways(moments: _Moments, labels: Labels) -> None:
                 f"patterns of {len(axes)} axes lie on a table of {len(labels)} attributes in too many ways for the "
                 "variance of every query: use evaluate for their sum"
             )
-
-
-def _unweighted(workload: Workload) -> tuple[float, Workload]:
-    weight = 1.0
-    while isinstance(workload, Weighted):
-        weight, workload = weight * workload.weight, workload.workload
-    return weight, workload
 
 
 def _rows(queries: Workload) -> tuple[tuple[int, ...], np.ndarray]:

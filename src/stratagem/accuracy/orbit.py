@@ -30,7 +30,7 @@ from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.merged import merged
 from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.stack import Stack
-from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.weighted import Weighted, unweighted
 
 
 def answer_energies(workload: Workload, r: np.ndarray) -> np.ndarray:
@@ -265,7 +265,7 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
             "known for queries that translations change: ask for the objective alone"
         )
     n, cycle = workload.domain_size, math.prod(strategy.cycles)
-    weight, inner = _weight(workload)
+    weight, inner = unweighted(workload)
     even = even_scores(strategy) if isinstance(inner, Identity) else None
     if even:
         return np.full(n, weight**2 * even.variance(n))
@@ -300,18 +300,10 @@ def _scored(
 ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
     """Return the function from x_b^ to ||a_b(g)||^2 (N,), and the term (n,) subtracted from its mean."""
     n, cycle = workload.domain_size, math.prod(strategy.cycles)
-    weight, inner = _weight(workload)
+    weight, inner = unweighted(workload)
     if strategy.window and isinstance(inner, Prefix):
         window = Window(n, cycle, m)
         return lambda x: weight**2 * window.energies(x), weight**2 * window.squares
     unit = np.zeros(cycle)
     unit[0] = 1
     return lambda x: answer_energies(workload, irfft(x / m, cycle)), answer_energies(workload, unit)[:n]
-
-
-def _weight(workload: Workload) -> tuple[float, Workload]:
-    """Return the product of all weights around a workload, and the workload inside them."""
-    weight = 1.0
-    while isinstance(workload, Weighted):
-        weight, workload = weight * workload.weight, workload.workload
-    return weight, workload

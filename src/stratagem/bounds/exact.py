@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from stratagem.bounds.formulas import ULP, root_trace, safe, total_term, ulps
-from stratagem.bounds.proof import Proof, sets
+from stratagem.bounds.proof import Proof, all_patterns
 from stratagem.math.linalg import centred_factor, factor
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
@@ -164,11 +164,6 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
     S, h = 1 + (E - 1) * X, n * (uniform(n) if prior is None else prior)
     lacking = proof.excess(X.astype(float), proof.gamma) * (S @ h) / S.sum(axis=1)
     return replace(proof, prices=proof.prices + max(0.0, float(lacking.max()))).value
-
-
-def all_patterns(n: int) -> np.ndarray:
-    """Return all 2^n patterns (2^n, n) bool, the empty one first and the full one last."""
-    return sets(np.arange(2**n), n).astype(bool)
 
 
 RELAXED_LIMIT = 32

@@ -36,6 +36,11 @@ def sets(numbers: np.ndarray, n: int) -> np.ndarray:
     return (numbers[:, None] >> np.arange(n)) & 1
 
 
+def all_patterns(n: int) -> np.ndarray:
+    """Return all 2^n patterns (2^n, n) bool, the empty one first and the full one last."""
+    return sets(np.arange(2**n), n).astype(bool)
+
+
 class AllPatterns:
     """All 2^n patterns, each a pattern of the first half of the types and one of the others.
 

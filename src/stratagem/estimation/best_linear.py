@@ -13,7 +13,7 @@ from stratagem.estimation.reconstruction import impossible_report, whole_counts
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
 from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import Strategy
-from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
+from stratagem.strategies.strategy import apply_inverse, reconstructed
 from stratagem.workloads import Workload
 
 
@@ -59,8 +59,7 @@ class BestLinear(DenseReconstruction):
 
     def estimated_data(self) -> np.ndarray:
         """Return R c (n,); meaningful on the row space of Q."""
-        weighted = self.strategy.backward(inverse_row_sums(self.strategy, self.prior) * self.counts)
-        return apply_inverse(self.inverse, weighted, self.prior)
+        return reconstructed(self.strategy, self.inverse, self.counts, self.prior)
 
     @property
     def nullity(self) -> int:

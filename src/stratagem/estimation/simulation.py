@@ -20,7 +20,7 @@ from stratagem.math.linalg import factor
 from stratagem.math.number import user_counts
 from stratagem.math.privacy import check_prior
 from stratagem.strategies import Strategy, TranslationStrategy
-from stratagem.strategies.strategy import apply_inverse, inverse_row_sums
+from stratagem.strategies.strategy import reconstructed
 from stratagem.workloads import Workload
 from stratagem.workloads.domain import Attribute
 from stratagem.workloads.naming import Naming
@@ -163,8 +163,7 @@ def estimate_data(
 ) -> np.ndarray:
     """Return the estimates M^+ Q^T D^-1 counts of the data vector (n x k), one factorisation for all k."""
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
-    weighted = strategy.backward(inverse_row_sums(strategy, prior)[:, None] * counts)
-    return apply_inverse(inverse, weighted, prior)
+    return reconstructed(strategy, inverse, counts, prior)
 
 
 def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:

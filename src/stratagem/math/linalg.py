@@ -1,4 +1,4 @@
-"""Symmetric positive semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero, and failures."""
+"""Symmetric positive semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero."""
 
 from __future__ import annotations
 

@@ -18,11 +18,10 @@ from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Solver, check_limits, check_whole
-from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.merged import is_table_of_all
 from stratagem.workloads.prefix import Prefix
-from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.weighted import unweighted
 from stratagem.workloads.workload import GRAM_LIMIT
 
 ALIKE, ORDERED = 256, 1024
@@ -123,7 +122,9 @@ class Auto:
                 f"ranges and prefixes that know an order of at most {TOGETHER} cells of a table, without a prior and "
                 "a limit of outputs, or use coarser values"
             )
-        translated = n >= ORDERED and problem.prior is None and _is(problem.workload, Prefix)
+        translated = (
+            n >= ORDERED and problem.prior is None and isinstance(unweighted(problem.workload)[1], Prefix)
+        )
         certified = Certified(seed=self.seed, max_seconds=seconds, gap=self.gap, translated=translated)
         if translated:
             certified = replace(certified, tolerance=SLOW)
@@ -190,18 +191,11 @@ class Auto:
                 f"the queries are about tables of a few of {len(sizes)} attributes, so patterns on a few serve all, "
                 "translated at random along ordered values too",
             )
-        ordered = spectrum is not None or _is(workload, AllRange)
-        ordered = ordered or (_is(workload, Prefix) and not self._patient(n))
+        ordered = spectrum is not None or isinstance(unweighted(workload)[1], AllRange)
+        ordered = ordered or (isinstance(unweighted(workload)[1], Prefix) and not self._patient(n))
         if len(sizes) == 1 and n >= ORDERED and ordered:
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
         return None
-
-
-def _is(workload: Workload, kind: type[Workload]) -> bool:
-    """Return whether a workload is of the class `kind`, whatever weights it is wrapped in."""
-    while isinstance(workload, Weighted):
-        workload = workload.workload
-    return isinstance(workload, kind)
 
 
 def _affordable(solver: Certified, n: int, seconds: float) -> int:

@@ -156,8 +156,18 @@ class Strategy(Randomiser):
         Unbiased on the row space of Q whatever the prior (n,), and of least variance where it is right
         (Theorem 3.10 of McKenna et al., VLDB 2020, has p = 1/n).
         """
-        weighted = self.backward(inverse_row_sums(self, prior) * counts)
-        return apply_inverse(pseudo_inverse(self.centred_information(prior)), weighted, prior)
+        return reconstructed(self, pseudo_inverse(self.centred_information(prior)), counts, prior)
+
+
+def reconstructed(
+    strategy: Strategy,
+    inverse: CentredInverse | PseudoInverse,
+    counts: np.ndarray,
+    prior: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return M^+ Q^T D^-1 counts, (m,) -> (n,) or (m, k) -> (n, k), with `inverse` C^+ as in `apply_inverse`."""
+    scale = inverse_row_sums(strategy, prior).reshape(-1, *[1] * (counts.ndim - 1))
+    return apply_inverse(inverse, strategy.backward(scale * counts), prior)
 
 
 def apply_inverse(

@@ -9,7 +9,7 @@ import numpy as np
 
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.prefix import Prefix
-from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.weighted import unweighted
 from stratagem.workloads.workload import Array, Workload
 
 
@@ -46,9 +46,9 @@ class Line:
 
 def line(workload: Workload) -> Line | None:
     """Return the structure of all prefixes or all ranges of at least two values, weighted or not; None for others."""
-    square, n, norms = 1.0, workload.domain_size, workload.norms
-    while isinstance(workload, Weighted):
-        square, workload = square * workload.weight**2, workload.workload
+    n, norms = workload.domain_size, workload.norms
+    weight, workload = unweighted(workload)
+    square = weight**2
     total = 0.0 if norms is None else n * norms.total
     match workload:
         case Prefix() if n > 1:

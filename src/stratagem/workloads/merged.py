@@ -13,16 +13,15 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.query import Query
-from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.weighted import Weighted, unweighted
 from stratagem.workloads.workload import Array, Margin, Workload, whole
 
 
 def is_table_of_all(workload: Workload) -> bool:
     """Return whether the queries are those of one table of all attributes, however weighted."""
-    while isinstance(workload, Weighted):
-        workload = workload.workload
-    whole_table = isinstance(workload, Marginals) and workload.orders == (len(workload.domain.sizes),)
-    return isinstance(workload, Identity) or whole_table
+    _, inner = unweighted(workload)
+    whole_table = isinstance(inner, Marginals) and inner.orders == (len(inner.domain.sizes),)
+    return isinstance(inner, Identity) or whole_table
 
 
 def merged(workload: Workload) -> Workload:

@@ -86,6 +86,14 @@ class Weighted(Workload):
         return self.weight * self.workload.adjoint(y)
 
 
+def unweighted(workload: Workload) -> tuple[float, Workload]:
+    """Return the product of all weights around a workload, and the workload inside them."""
+    weight = 1.0
+    while isinstance(workload, Weighted):
+        weight, workload = weight * workload.weight, workload.workload
+    return weight, workload
+
+
 def _weight(value: object) -> float:
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not SMALLEST <= abs(number) <= LARGEST:

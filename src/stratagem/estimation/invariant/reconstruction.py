@@ -25,7 +25,7 @@ from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.prefix import Prefix
-from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.weighted import unweighted
 from stratagem.workloads.workload import ANSWER_LIMIT, Margin
 
 DATA = 1 << 27
@@ -120,7 +120,7 @@ class InvariantReconstruction(Reconstruction):
         """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
         workload = self.evidence.asked(workload)
         variances, margins = np.empty(workload.queries), list(workload.margins())
-        cells = any(isinstance(_unweighted(one.workload)[0], Identity) for one in margins)
+        cells = any(isinstance(unweighted(one.workload)[1], Identity) for one in margins)
         tables = self._tables([one.attributes for one in margins], cells)
         for margin, found in zip(margins, tables, strict=True):
             variances[margin.places] = self._variances(margin, found[0].ravel(), found[-1].ravel(), about)
@@ -145,7 +145,7 @@ class InvariantReconstruction(Reconstruction):
         return dense.covariance(Explicit(flat, workload.domain.part(touched)), about)
 
     def _answers(self, margin: Margin, table: np.ndarray) -> np.ndarray:
-        workload, weight = _unweighted(margin.workload)
+        weight, workload = unweighted(margin.workload)
         if self._gap is not None and isinstance(workload, Prefix):
             labels, _ = self._inner(margin.attributes)
             scores = self._source({0}, [labels], False).tables(labels, np.zeros((1, 1), dtype=int))
@@ -160,7 +160,7 @@ class InvariantReconstruction(Reconstruction):
         return Gap(self.evidence, self.scores) if single else None
 
     def _variances(self, margin: Margin, table: np.ndarray, squares: np.ndarray, about: About) -> np.ndarray:
-        workload, weight = _unweighted(margin.workload)
+        weight, workload = unweighted(margin.workload)
         if isinstance(workload, Identity):
             labels, _ = self._inner(margin.attributes)
             cells = math.prod(self.scores.sizes(labels))
@@ -253,11 +253,3 @@ class InvariantReconstruction(Reconstruction):
         strategy = self.evidence.strategy
         entries(strategy.domain_size, DATA, "the data vector", "ask for marginals, not for all cells")
         return tuple(range(len(strategy.sizes)))
-
-
-def _unweighted(workload: Workload) -> tuple[Workload, float]:
-    """Return the workload inside all weights around it, and the product of the weights."""
-    weight = 1.0
-    while isinstance(workload, Weighted):
-        workload, weight = workload.workload, weight * workload.weight
-    return workload, weight

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.bounds.formulas import total_term
+from stratagem.bounds.proof import all_patterns
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
 from stratagem.solvers.certified.design import (
@@ -22,7 +23,6 @@ from stratagem.solvers.certified.design import (
 from stratagem.solvers.certified.patterns import (
     EXHAUSTIVE,
     SPREAD,
-    all_patterns,
     distinct,
     field_factor,
     high_sets,
@@ -258,7 +258,7 @@ class Certified(Solver):
         """Return the first patterns (m x n): all patterns on small domains, else random and published ones."""
         domain, n = problem.workload.domain, problem.workload.domain_size
         if n <= EXHAUSTIVE:
-            return all_patterns(n)
+            return all_patterns(n)[1:-1]
         count = max(self.rows(n), 8 * n)
         families = [np.eye(n, dtype=bool), published_patterns(n)]
         if len(domain.sizes) > 1:

@@ -50,12 +50,6 @@ SPREAD = 8.0
 """Mean pattern size below which sizes are drawn from a range, because rounding them to integers matters there."""
 
 
-def all_patterns(n: int) -> np.ndarray:
-    """Return every pattern but the empty and the full one, (2^n - 2) x n, boolean."""
-    codes = np.arange(1, 2**n - 1)[:, None]
-    return (codes >> np.arange(n)) & 1 == 1
-
-
 def field_factor(information: np.ndarray) -> np.ndarray:
     """Return L (n x r), L L^T = sin(pi/2 R) with R the correlations of Y (n x n), negative eigenvalues cut.
 

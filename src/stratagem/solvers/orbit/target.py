@@ -12,7 +12,7 @@ from stratagem.accuracy.window import Window
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload
 from stratagem.workloads.prefix import Prefix
-from stratagem.workloads.weighted import Weighted
+from stratagem.workloads.weighted import unweighted
 
 ROUNDS = 10
 """Transforms to the spectrum and back for one pattern."""
@@ -138,10 +138,7 @@ class CycleTarget:
     @cached_property
     def windowed(self) -> bool:
         """Whether the domain is a window of a longer cycle, as for prefixes, whose two ends must not be neighbours."""
-        inner = self.workload
-        while isinstance(inner, Weighted):
-            inner = inner.workload
-        return isinstance(inner, Prefix)
+        return isinstance(unweighted(self.workload)[1], Prefix)
 
     @cached_property
     def cycles(self) -> tuple[int, ...]:
