@@ -86,7 +86,8 @@ class Junta(Solver):
 
     Example:
         >>> import stratagem as st
-        >>> problem, solver = Average(workload=st.marginals("2^100", 2), epsilon=1.0), Junta()
+        >>> from stratagem.solvers.problem import problem_of
+        >>> problem, solver = problem_of(st.marginals("2^100", 2), 1.0), Junta()
         >>> solver.finish(problem, solver.begin(problem, 0, None)).epsilon <= 1.0
         True
     """
