@@ -11,7 +11,6 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import real, users_text
-from stratagem.math.privacy import check_prior
 from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
 
@@ -160,7 +159,6 @@ def evaluate(
         >>> round(accuracy.objective, 4)
         224.9176
     """
-    prior = None if prior is None else check_prior(prior, workload.domain_size)
     return accuracy_of(strategy, workload, prior)
 
 

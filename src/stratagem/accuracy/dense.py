@@ -13,7 +13,7 @@ from stratagem.math.linalg import (
     factor,
     squared_distances,
 )
-from stratagem.math.privacy import uniform
+from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import LinearProtocol, Randomiser
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
@@ -30,6 +30,7 @@ PLAIN = 1 << 22
 @accuracy_of.register
 def dense_accuracy(strategy: Strategy, workload: Workload, prior: np.ndarray | None) -> Accuracy:
     """Return the accuracy with all n x n arrays formed, as `evaluate`."""
+    prior = None if prior is None else check_prior(prior, workload.domain_size)
     F = factor(workload.gram())
     B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
     inverse, own = inverse_row_sums(strategy, prior), np.square(F).sum(axis=1)
@@ -79,6 +80,7 @@ def per_query_variance(
 @accuracy_of.register
 def published_accuracy(protocol: LinearProtocol, workload: Workload, prior: np.ndarray | None) -> Accuracy:
     """Return the accuracy of a protocol with the estimator that it was published with, whatever the prior."""
+    prior = None if prior is None else check_prior(prior, workload.domain_size)
     check_seen(workload, protocol)
     V, n = workload.gram(), workload.domain_size
     moments = protocol.second_moments(V)

@@ -133,18 +133,22 @@ def asked(workload: Workload, strategy: TranslationStrategy) -> tuple[Workload, 
 
 @accuracy_of.register
 def _(strategy: OrbitStrategy, workload: Workload, prior: np.ndarray | None) -> Accuracy:
-    refuse_prior(prior)
-    workload, merged_strategy = asked(workload, strategy)
-    assert isinstance(merged_strategy, OrbitStrategy), "on one cycle it stays of its kind"
-    return orbit_accuracy(workload, merged_strategy)
+    return orbit_accuracy(*_asked_of_orbits(workload, strategy, prior))
 
 
 @objective_of.register
 def _(strategy: OrbitStrategy, workload: Workload, F: np.ndarray | None, prior: np.ndarray | None) -> float:
+    return orbit_objective(*_asked_of_orbits(workload, strategy, prior))
+
+
+def _asked_of_orbits(
+    workload: Workload, strategy: OrbitStrategy, prior: np.ndarray | None
+) -> tuple[Workload, OrbitStrategy]:
+    """Return what `asked` does, refusing a prior."""
     refuse_prior(prior)
-    workload, merged_strategy = asked(workload, strategy)
-    assert isinstance(merged_strategy, OrbitStrategy), "on one cycle it stays of its kind"
-    return orbit_objective(workload, merged_strategy)
+    workload, same = asked(workload, strategy)
+    assert isinstance(same, OrbitStrategy), "on one cycle it stays of its kind"
+    return workload, same
 
 
 def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
