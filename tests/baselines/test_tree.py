@@ -7,7 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import objective
-from stratagem.baselines.partition import ORACLES, report_view, strength
+from stratagem.baselines.partition import ORACLES, partition_strategy, strength
 from stratagem.baselines.tree import level_energies, level_widths, screen
 from tables import WORKLOADS
 
@@ -26,7 +26,7 @@ THESIS = {
 
 def built(n: int, epsilon: float, tree) -> st.Strategy:
     views = [np.arange(n) // width for width in level_widths(n, tree.branching)]
-    return report_view(views, tree.shares, epsilon, tree.oracle)
+    return partition_strategy(views, tree.shares, epsilon, tree.oracle)
 
 
 @pytest.mark.parametrize(("n", "branching"), THESIS)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
-from stratagem.baselines.partition import TUNED, report_view
+from stratagem.baselines.partition import TUNED, partition_strategy
 from stratagem.baselines.tree import level_widths, screen
 from stratagem.math.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
@@ -43,11 +43,11 @@ def hierarchical(
     Reference:
         Cormode, Kulkarni, Srivastava, "Answering range queries under local differential privacy", PVLDB 2019.
     """
-    views, shares = node_views(domain_size, branching, levels)
-    return report_view(views, shares, epsilon, oracle)
+    partitions, shares = node_partitions(domain_size, branching, levels)
+    return partition_strategy(partitions, shares, epsilon, oracle)
 
 
-def node_views(
+def node_partitions(
     domain_size: int, branching: int, levels: ArrayLike | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the node of every type (n,) on each level of positive probability, and the probabilities.

@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.baselines.fourier import fourier
 from stratagem.baselines.frequency import touching, widths
-from stratagem.baselines.partition import report_view
+from stratagem.baselines.partition import partition_strategy
 from stratagem.baselines.table import attribute_sizes, table_cells
 from stratagem.strategies.two_level import TwoLevelStrategy
 
@@ -32,7 +32,7 @@ def marginal_response(
         oracle: "randomised", "hadamard", "one-bit" or "design".
 
     Guarantee:
-        epsilon-LDP: that of `report_view`.
+        epsilon-LDP: that of `partition_strategy`.
 
     Raises:
         ValueError: for no tables, a table with a repeated or unknown attribute, or an unknown oracle.
@@ -46,8 +46,8 @@ def marginal_response(
         10
     """
     check_tables(sizes, tables)
-    views = [table_cells(sizes, attributes) for attributes in tables]
-    return report_view(views, np.full(len(views), 1 / len(views)), epsilon, oracle)
+    partitions = [table_cells(sizes, attributes) for attributes in tables]
+    return partition_strategy(partitions, np.full(len(partitions), 1 / len(partitions)), epsilon, oracle)
 
 
 def marginal_hadamard(sizes: Sequence[int], epsilon: float, tables: Tables) -> TwoLevelStrategy:

@@ -9,7 +9,7 @@ import numpy as np
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.covering import screen
 from stratagem.baselines.marginal import Tables, check_tables
-from stratagem.baselines.partition import ENCODINGS, encode_view
+from stratagem.baselines.partition import ENCODINGS, partition_protocol
 from stratagem.baselines.table import table_cells
 from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
@@ -29,7 +29,7 @@ def marginal_encoding(
         encoding: "symmetric" (SUE), "optimised" (OUE) or "hashing" (OLH).
 
     Guarantee:
-        epsilon-LDP: that of `encode_view`.
+        epsilon-LDP: that of `partition_protocol`.
 
     Raises:
         ValueError: for no tables, a table with a repeated or unknown attribute, or an unknown encoding.
@@ -38,8 +38,8 @@ def marginal_encoding(
         MargRR of Cormode, Kulkarni, Srivastava, SIGMOD 2018, section 4.3; Zhang et al., CCS 2018 (CALM).
     """
     check_tables(sizes, tables)
-    views = [table_cells(sizes, attributes) for attributes in tables]
-    return encode_view(views, np.full(len(views), 1 / len(views)), epsilon, encoding)
+    partitions = [table_cells(sizes, attributes) for attributes in tables]
+    return partition_protocol(partitions, np.full(len(partitions), 1 / len(partitions)), epsilon, encoding)
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
 from stratagem.baselines.marginal import Tables, check_tables, tables_of
-from stratagem.baselines.partition import DESIGNED, report_view
+from stratagem.baselines.partition import DESIGNED, partition_strategy
 from stratagem.baselines.table import table_cells
 from stratagem.strategies import LinearProtocol, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
@@ -87,7 +87,7 @@ def _sampled(
     """
     partitions = [table_cells(sizes, attributes) for attributes in tables]
     if max(int(view.max()) + 1 for view in partitions) <= DESIGNED:
-        return report_view(partitions, shares, epsilon, "design")
+        return partition_strategy(partitions, shares, epsilon, "design")
     return marginal_selection(sizes, epsilon, tables, shares.tolist())
 
 

@@ -71,13 +71,13 @@ def named_oracle(name: str) -> Oracle:
     return ORACLES[name]
 
 
-def report_view(
-    views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, oracle: str
+def partition_strategy(
+    partitions: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, oracle: str
 ) -> TwoLevelStrategy:
     """Draw a partition, report the user's group through an oracle over the groups.
 
     Args:
-        views: partitions of the user types, each an array (n,) of groups 0..k-1.
+        partitions: partitions of the user types, each an array (n,) of groups 0..k-1.
         shares: probabilities of the partitions, summing to one.
         epsilon: the budget.
         oracle: a name from ORACLES.
@@ -90,11 +90,13 @@ def report_view(
         ValueError: for an unknown oracle or shares that do not sum to one.
     """
     patterns, theta = [], []
-    for view, share in zip(views, shares, strict=True):
-        rows, lower = two_valued(named_oracle(oracle)(int(view.max()) + 1, epsilon))
-        patterns.append(pack(rows[:, view]))
+    for groups, share in zip(partitions, shares, strict=True):
+        rows, lower = two_valued(named_oracle(oracle)(int(groups.max()) + 1, epsilon))
+        patterns.append(pack(rows[:, groups]))
         theta.append(share * lower)
-    return TwoLevelStrategy(np.concatenate(patterns), np.concatenate(theta), len(views[0]), ratio(epsilon))
+    return TwoLevelStrategy(
+        np.concatenate(patterns), np.concatenate(theta), len(partitions[0]), ratio(epsilon)
+    )
 
 
 def two_valued(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
@@ -135,13 +137,13 @@ ENCODINGS: Mapping[str, Callable[[int, float], LinearProtocol]] = {
 """Oracles by name: one bit for every cell, of least variance (OUE) or flipped alike (SUE), or a hash (OLH)."""
 
 
-def encode_view(
-    views: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str
+def partition_protocol(
+    partitions: Sequence[np.ndarray], shares: np.ndarray, epsilon: float, encoding: str
 ) -> StratifiedProtocol:
     """Draw a partition, report the user's group through an encoding; least squares combines the groups.
 
     Args:
-        views: partitions of the user types, each an array (n,) of groups 0..k-1.
+        partitions: partitions of the user types, each an array (n,) of groups 0..k-1.
         shares: probabilities of the partitions, summing to one.
         epsilon: the budget.
         encoding: a name from ENCODINGS.
@@ -156,7 +158,7 @@ def encode_view(
         raise ValueError(f"encoding is {encoding!r}: choose one of {', '.join(ENCODINGS)}")
     oracle = ENCODINGS[encoding]
     drawn = (
-        Partition(view, oracle(int(view.max()) + 1, epsilon), float(share))
-        for view, share in zip(views, shares, strict=True)
+        Partition(groups, oracle(int(groups.max()) + 1, epsilon), float(share))
+        for groups, share in zip(partitions, shares, strict=True)
     )
     return StratifiedProtocol(tuple(drawn))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import LARGE, Baseline, Candidates, Setting
-from stratagem.baselines.hierarchical import node_views
-from stratagem.baselines.partition import ENCODINGS, encode_view
+from stratagem.baselines.hierarchical import node_partitions
+from stratagem.baselines.partition import ENCODINGS, partition_protocol
 from stratagem.baselines.tree import screen
 from stratagem.strategies.stratified_protocol import StratifiedProtocol
 
@@ -31,7 +31,7 @@ def tree_encoding(
         levels: probabilities of the levels, leaves first, with sum 1; all equal by default.
 
     Guarantee:
-        epsilon-LDP: that of `encode_view`.
+        epsilon-LDP: that of `partition_protocol`.
 
     Raises:
         ValueError: as `hierarchical`.
@@ -40,8 +40,8 @@ def tree_encoding(
         Cormode, Kulkarni, Srivastava, "Answering range queries under local differential privacy", PVLDB
         2019, sections 4.4 and 4.5; Hay et al., PVLDB 2010, for the least squares.
     """
-    views, shares = node_views(domain_size, branching, levels)
-    return encode_view(views, shares, epsilon, encoding)
+    partitions, shares = node_partitions(domain_size, branching, levels)
+    return partition_protocol(partitions, shares, epsilon, encoding)
 
 
 def _candidates(setting: Setting, epsilon: float) -> Candidates:
