@@ -13,14 +13,25 @@ from stratagem.baselines.subset_design import (
     SUBSET_DESIGN,
     best_sizes,
     subset_design,
-    subset_selection_objective,
 )
-from stratagem.bounds.formulas import pattern_size
+from stratagem.bounds.formulas import pattern_information, pattern_size, total_term
+from stratagem.math.linalg import centre
 from stratagem.math.privacy import ratio
+from stratagem.workloads import Workload
 from tables import assert_private, setting
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 CASES = [(n, e) for n in (2, 3, 16, 37, 64, 100) for e in EPSILONS] + [(256, 1.0), (256, 2.0)]
+
+
+def subset_selection_objective(workload: Workload, epsilon: float, size: int) -> float:
+    """Return L = 1^T V 1/n + (n - 1) tr(P V P)/(n g(k) - 1), the exact objective of subset selection of size k.
+
+    g(k) = (k E^2 + n - k)/(k E + n - k)^2 and M = 11^T/n + mu P, P = I - 11^T/n, with (n - 1) mu = n g(k) - 1,
+    from all k-subsets as from every 2-design with blocks of k; 1 <= k < n.
+    """
+    n, V = workload.domain_size, workload.gram()
+    return total_term(workload) + (n - 1) * float(np.trace(centre(V))) / pattern_information(n, epsilon, size)
 
 
 @pytest.mark.parametrize(("n", "epsilon"), CASES)

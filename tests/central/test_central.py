@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from central_formulas import direct_error, flat_error, fourier_error
 from stratagem import central
-from stratagem.central.cube import direct_error, flat_error, fourier_error
 from tables import WORKLOADS
 
 UNIT = 2.0

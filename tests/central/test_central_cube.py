@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from central_formulas import direct_error, view_error
 from stratagem import central
 from stratagem.baselines.baseline import Setting
-from stratagem.central.cube import direct_error, view_error
 from stratagem.math.block_design import covering_tables
 
 ASKED = {

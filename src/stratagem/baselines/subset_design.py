@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
-from stratagem.bounds.formulas import pattern_information, total_term
+from stratagem.bounds.formulas import pattern_information
 from stratagem.math.block_design import BlockDesign, block_design
-from stratagem.math.linalg import centre
 from stratagem.math.number import integer
 from stratagem.math.privacy import check, ratio
 from stratagem.strategies.two_level import DENSE, TwoLevelStrategy
-from stratagem.workloads import Workload
 
 LARGEST = 1 << 11
 """Largest number of values."""
@@ -61,16 +59,6 @@ def subset_design(domain_size: int, epsilon: float, size: int | None = None) -> 
             "name another size, or use projective_geometry_response"
         )
     return _strategy(n, epsilon, *found)
-
-
-def subset_selection_objective(workload: Workload, epsilon: float, size: int) -> float:
-    """Return L = 1^T V 1/n + (n - 1) tr(P V P)/(n g(k) - 1), the exact objective of subset selection of size k.
-
-    g(k) = (k E^2 + n - k)/(k E + n - k)^2 and M = 11^T/n + mu P, P = I - 11^T/n, with (n - 1) mu = n g(k) - 1,
-    from all k-subsets as from every 2-design with blocks of k; 1 <= k < n.
-    """
-    n, V = workload.domain_size, workload.gram()
-    return total_term(workload) + (n - 1) * float(np.trace(centre(V))) / pattern_information(n, epsilon, size)
 
 
 def best_sizes(n: int, epsilon: float) -> list[int]:
