@@ -9,7 +9,7 @@ import stratagem as st
 from commands import assert_refused, run_json
 from protocols import deviation
 from stratagem.baselines import MEANS
-from stratagem.solvers.problem import problem_of
+from stratagem.problem import problem_of
 from stratagem.strategies import Hybrid, NumberReport, Piecewise, TwoEnds
 from stratagem.study.ranking import rank_baselines
 

@@ -12,6 +12,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.catalogue.catalogue import names
+from stratagem.collection.tally import tally_data
 from stratagem.mechanism.export.strategy_file import load
 
 SMALL = ["prefix", "--domain", "8", "--epsilon", "1"]
@@ -27,6 +28,25 @@ def test_help_comes_from_the_installed_command_without_heavy_imports():
     )
     code = "import sys, stratagem.cli; assert not {'jax', 'numpy', 'duckdb', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_counting_and_estimating_load_no_compiler(tmp_path):
+    """Neither designing a count mechanism nor estimating searches for a strategy."""
+    mechanism = st.Mechanism.of(st.randomised_response(3, 1.0), st.histogram(3), 1.0)
+    mechanism.save(tmp_path / "one.ldp.json")
+    aggregator = mechanism.aggregator()
+    for value in (0, 1, 2, 0, 1, 0):
+        aggregator.add(mechanism.client.randomise(value))
+    counted = tally_data(aggregator.tally(), mechanism.identifier)
+    (tmp_path / "counts.json").write_text(json.dumps(counted), "utf-8")
+    code = "import sys; from stratagem.cli import main\ntry:\n    main()\nfinally:\n    assert 'jax' not in sys.modules"
+    for arguments in (
+        ["count", "--size", "4", "--alpha", "0.9"],
+        ["estimate", tmp_path / "one.ldp.json", tmp_path / "counts.json"],
+    ):
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["--help"], ["optimise", "--help"], ["estimate", "--help"]])
@@ -144,7 +164,7 @@ def test_ctrl_c_before_there_is_anything_exits_quietly(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stratagem.solvers.problem.problem.lower_bounds", interrupted)
+    monkeypatch.setattr("stratagem.problem.problem.lower_bounds", interrupted)
     status, out, err = run(capsys, "bound", *SMALL)
     assert (status, out) == (130, "")
     assert err.count("\n") == 1

@@ -73,5 +73,11 @@ def test_simulate_takes_strategies_of_every_kind():
         == same.predicted
         == pytest.approx(st.evaluate(workload, strategy).total_variance(x.sum()))
     )
+    floats = st.simulate(workload, strategy, x.astype(float), repetitions=3, seed=5)
+    np.testing.assert_array_equal(floats.estimates, found.estimates)
+    with pytest.raises(ValueError, match="one by one"):
+        st.simulate(workload, strategy, np.full(16, 1e9), repetitions=3)
+    with pytest.raises(ValueError, match="attributes"):
+        st.simulate(st.marginals("2^3", 2), strategy, np.ones(8), repetitions=3)
     with pytest.raises(ValueError, match="leave the prior out"):
         st.simulate(workload, strategy, x, repetitions=3, prior=np.full(16, 1 / 16))

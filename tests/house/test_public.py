@@ -108,6 +108,7 @@ LAYERS = [
     "strategies",
     "accuracy",
     "bounds",
+    "problem",
     "solvers",
     "baselines",
     "study.comparison_sweep",

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import stratagem as st
-from stratagem.solvers.problem import Average
+from stratagem.problem import Average
 from tables import WORKLOADS, assert_certified, assert_private
 
 

@@ -12,12 +12,12 @@ from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.proof import all_patterns
 from stratagem.math.privacy import ratio, uniform
+from stratagem.problem import Average
 from stratagem.solvers import Certified, ProjectedGradient, search
 from stratagem.solvers.certified.design import Design, columns, filled, project_to_feasible
 from stratagem.solvers.certified.patterns import distinct, gaussian_patterns, juntas, translates
 from stratagem.solvers.certified.polish import Polish
 from stratagem.solvers.gradient.projected_gradient import regularised_factor
-from stratagem.solvers.problem import Average
 from tables import assert_private
 
 MAKE = {

@@ -12,8 +12,8 @@ from stratagem.accuracy.dense import dense_accuracy, per_query_variance
 from stratagem.bounds.formulas import block_norms
 from stratagem.collection.tally import counted
 from stratagem.math.privacy import uniform
+from stratagem.problem import Average
 from stratagem.solvers.junta.published_junta import sampled_tables
-from stratagem.solvers.problem import Average
 from stratagem.strategies import JuntaStrategy, Pattern
 from stratagem.workloads.harmonics import harmonics
 

@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.solvers.problem import problem_of
+from stratagem.problem import problem_of
 from stratagem.study.comparison import DETAILED
 from stratagem.study.ranking import rank_baselines, ten_digits
 

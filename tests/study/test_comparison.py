@@ -8,7 +8,7 @@ import pytest
 import stratagem as st
 from stratagem.baselines import BASELINES, Baseline
 from stratagem.io.screen import ROWS
-from stratagem.solvers.problem import problem_of
+from stratagem.problem import problem_of
 from stratagem.study.comparison import NEEDED
 from stratagem.study.ranking import rank_baselines, ten_digits
 from tables import setting

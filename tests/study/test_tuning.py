@@ -6,7 +6,7 @@ import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import cited
-from stratagem.solvers.problem import problem_of
+from stratagem.problem import problem_of
 from stratagem.study.ranking import rank_baselines
 from tables import assert_private
 

@@ -185,7 +185,7 @@ def _request(
     from stratagem.cli.layout import derive, named_columns
     from stratagem.collection.columns import read
     from stratagem.math.privacy import check
-    from stratagem.solvers.problem import problem_of
+    from stratagem.problem import problem_of
     from stratagem.study.preset import solver_of
 
     check(epsilon)

@@ -119,7 +119,7 @@ def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.n
     g = np.linalg.lstsq(scale * P.T, f.T, rcond=SINGULAR)[0].T * scale
     if np.abs(g @ P - f).max() > BIAS * np.abs(f).max():
         raise ValueError(
-            f"no unbiased estimate of this exists for the {mechanism.name} mechanism: its outputs do not "
+            f"no unbiased estimate of this exists for the {mechanism.name} mechanism, whose outputs do not "
             "determine it: take the posterior under a prior instead"
         )
     return g

@@ -12,6 +12,7 @@ import numpy as np
 
 from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
 from stratagem.accuracy.accuracy import refuse_prior
+from stratagem.accuracy.junta import check_sizes
 from stratagem.collection.tally import counted
 from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
 from stratagem.io.presentation import show
@@ -32,6 +33,8 @@ ROUNDING = 1e-12
 """Share of sum_u x_u V_uu below which a predicted variance is rounding."""
 USERS = float(1 << 53)
 """Largest number of users: whole numbers up to here are exact in double precision."""
+ONE_BY_ONE = 1 << 28
+"""Largest number of users times attributes of which reports are drawn one by one."""
 PER_QUERY_LIMIT = 1 << 30
 """Queries x user types up to which every query's own standard error is computed."""
 
@@ -130,9 +133,15 @@ def simulate(
     x = _check(repetitions, seed, x, workload.domain_size)
     if isinstance(strategy, TranslationStrategy):
         refuse_prior(prior)
+        check_sizes(workload, strategy)
         cells, runs = np.flatnonzero(x), {"repetitions": repetitions, "seed": seed}
         return simulate_users(
-            workload, strategy, strategy.coordinates(cells), x[cells], **runs, attributes=attributes
+            workload,
+            strategy,
+            strategy.coordinates(cells),
+            x[cells].astype(np.int64),
+            **runs,
+            attributes=attributes,
         )
     prior = None if prior is None else check_prior(prior, workload.domain_size)
     accuracy = evaluate(workload, strategy, prior)
@@ -230,11 +239,17 @@ def simulate_users(
         attributes: The attributes with the names of their values.
 
     Raises:
-        ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
+        ValueError: for fewer than 2 repetitions, no users or too many, or a strategy that cannot answer the workload.
     """
     check_runs(repetitions, seed)
+    check_sizes(workload, strategy)
     if not len(users) or users.sum() <= 0:
         raise ValueError("no users were given to report, but at least one is needed: give data")
+    if (numbers := float(users.sum()) * len(strategy.sizes)) > ONE_BY_ONE:
+        raise ValueError(
+            f"the reports of {numbers / len(strategy.sizes):.3g} users were asked for, which are drawn one by one: "
+            f"give at most {ONE_BY_ONE // len(strategy.sizes):,} users, for example a share of them"
+        )
     values = np.repeat(strategy.coordinates(coordinates), users, axis=0)
     truth = workload.answer_users(values)
     predicted = _predicted(workload, strategy, values)

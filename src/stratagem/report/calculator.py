@@ -113,7 +113,7 @@ def _caption(subject: ReportContent) -> list[str]:
         sentences.append(
             "This mechanism was computed at one ε; at others there are published mechanisms and bounds. "
         )
-    return sentences + [f"ε = {epsilon:g} is left out: {why} " for epsilon, why in missing]
+    return sentences + [f"ε = {epsilon:g} is left out: {why}. " for epsilon, why in missing]
 
 
 def _table(subject: ReportContent, *, least_accurate: bool = False) -> Markup:

@@ -11,9 +11,9 @@ from stratagem.accuracy import evaluate
 from stratagem.math.privacy import MAXIMUM, MINIMUM, check
 from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.problem import Average, WarmStart, WorstCase, problem_of
 from stratagem.solvers import Status
 from stratagem.solvers.certified.patterns import high_sets
-from stratagem.solvers.problem import Average, WarmStart, WorstCase, problem_of
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep

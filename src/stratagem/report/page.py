@@ -15,6 +15,7 @@ from stratagem.io.target import check_target, written_atomically
 from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import shipped
+from stratagem.problem import Average
 from stratagem.report.answer import answers, domain, summary, title
 from stratagem.report.calculator import calculator, numbers
 from stratagem.report.comparison_section import comparison_section
@@ -22,7 +23,6 @@ from stratagem.report.content import Provenance, ReportContent, along, rated
 from stratagem.report.drawing import drawing
 from stratagem.report.plots import check_matplotlib
 from stratagem.report.reproduction import privacy_section, reproduction, threats
-from stratagem.solvers.problem import Average
 from stratagem.study.solution import Solution
 from stratagem.workloads.serial import to_data
 

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
+from stratagem.problem import Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few_queries import FewQueries
@@ -16,7 +17,6 @@ from stratagem.solvers.junta.signature_choice import ORDERED as TOGETHER
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
-from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Solver, check_limits, check_whole
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.merged import is_table_of_all

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDual
 from stratagem.math.privacy import ratio
-from stratagem.solvers.problem import Problem
+from stratagem.problem import Problem
 from stratagem.solvers.solver import Limits, Solver, check_limits
 from stratagem.strategies import MatrixStrategy, Strategy
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 import jax
 
-from stratagem.solvers.problem import Problem
+from stratagem.problem import Problem
 from stratagem.strategies import Strategy, TranslationStrategy
 
 MAPS = Path("/proc/self/maps")
@@ -181,8 +181,8 @@ def search(
     Gaps are measured against `lower_bound`, by default that of the problem.
     """
     release_compiled_code()
-    found, began = Search(), time.perf_counter()
     bound = problem.lower_bound if lower_bound is None else lower_bound
+    found, began = Search(), time.perf_counter()
     try:
         for start in range(solver.limits.restarts):
             found.status = _descend(solver, problem, bound, start, found, began, on_step)

@@ -26,6 +26,16 @@ class LinearProtocol(Randomiser):
 
     @property
     @abstractmethod
+    def delta(self) -> float:
+        """Delta of (epsilon, delta)-LDP; 0 if the protocol is epsilon-LDP."""
+
+    @property
+    @abstractmethod
+    def report(self) -> str:
+        """What one user sends, in a few words with its size."""
+
+    @property
+    @abstractmethod
     def null_space(self) -> np.ndarray:
         """Orthonormal directions (n x r) of the data vector that no score depends on; r = 0 for an oracle."""
 

@@ -21,8 +21,8 @@ from stratagem.io.presentation import show
 from stratagem.io.screen import WIDTH, aligned, brief, html_table
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text, user_counts, users_text
+from stratagem.problem import Average, Problem, problem_of
 from stratagem.solvers import Auto, Callback, Solver
-from stratagem.solvers.problem import Average, Problem, problem_of
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import TranslationStrategy
 from stratagem.study.optimisation import optimise

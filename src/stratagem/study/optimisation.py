@@ -14,6 +14,7 @@ from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.math.privacy import uniform
+from stratagem.problem import Average, Minimax, WarmStart, problem_of
 from stratagem.solvers import (
     Auto,
     Callback,
@@ -31,7 +32,6 @@ from stratagem.solvers import (
 )
 from stratagem.solvers.certified.patterns import high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
-from stratagem.solvers.problem import Average, Minimax, WarmStart, problem_of
 from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
 from stratagem.study.preset import solver_of

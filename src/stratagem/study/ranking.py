@@ -17,9 +17,9 @@ from stratagem.accuracy import (
 )
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
+from stratagem.problem import Problem
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
-from stratagem.solvers.problem import Problem
 from stratagem.strategies import JuntaStrategy, Runnable, TableSampling
 
 OPTIMISED = "optimised"
@@ -71,7 +71,7 @@ def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) 
 
     Example:
         >>> import stratagem as st
-        >>> from stratagem.solvers.problem import problem_of
+        >>> from stratagem.problem import problem_of
         >>> rank_baselines(problem_of(st.prefix(64), 1.0))[0].mechanism
         'hierarchical'
     """

@@ -14,8 +14,8 @@ from stratagem.accuracy import objective
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.math.linalg import factor
+from stratagem.problem import Average
 from stratagem.solvers import Certified, Problem, search
-from stratagem.solvers.problem import Average
 from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.workloads import Workload

@@ -16,7 +16,7 @@ from stratagem.bounds import Bounds
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief, html_table
 from stratagem.math.number import count_text
-from stratagem.solvers.problem import Average, Problem
+from stratagem.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Contender

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines import BASELINES
 from stratagem.io.toml import nearest
+from stratagem.problem import Average, Problem, problem_of
 from stratagem.solvers import Status
-from stratagem.solvers.problem import Average, Problem, problem_of
 from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.optimisation import certify
 from stratagem.study.ranking import Contender, setting_of, tuned

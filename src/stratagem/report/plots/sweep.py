@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stratagem.io.presentation import presents
 from stratagem.report.plots.figure import GREY, PALE, PALETTE, VERMILION, Line, draw_lines, page
-from stratagem.study.bound_table import EPSILON
+from stratagem.study.axis import EPSILON
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,6 +13,7 @@ from stratagem.bounds.formulas import total_term
 from stratagem.bounds.proof import all_patterns
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
+from stratagem.problem import Problem
 from stratagem.solvers.certified.design import (
     Arithmetic,
     ColumnGenerationState,
@@ -32,7 +33,6 @@ from stratagem.solvers.certified.patterns import (
 )
 from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
 from stratagem.solvers.orbit.orbit import Orbit
-from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack

@@ -11,9 +11,9 @@ import numpy as np
 from stratagem.math.linalg import centred_factor
 from stratagem.math.precision import working_in
 from stratagem.math.privacy import ratio
+from stratagem.problem import Problem
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.gradient.projected_gradient import Point, ProjectedGradient
-from stratagem.solvers.problem import Problem
 from stratagem.strategies import Strategy, TwoLevelStrategy
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.math.privacy import uniform
+from stratagem.problem import Average, Minimax, Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.design import ColumnGenerationState
 from stratagem.solvers.certified.polish import Polish
-from stratagem.solvers.problem import Average, Minimax, Problem
 from stratagem.solvers.solver import Limits, Solver, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture

@@ -15,6 +15,7 @@ import optax
 
 from stratagem.math.precision import Precision, working_in
 from stratagem.math.privacy import ratio
+from stratagem.problem import Problem
 from stratagem.solvers.gradient.loss import (
     Evaluation,
     as_strategy,
@@ -25,7 +26,6 @@ from stratagem.solvers.gradient.loss import (
     spread_rows,
 )
 from stratagem.solvers.gradient.projection import Method, feasible_thresholds, force, project_with_multiplier
-from stratagem.solvers.problem import Problem
 from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
 from stratagem.strategies import MatrixStrategy
 

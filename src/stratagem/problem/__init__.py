@@ -5,8 +5,8 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from stratagem.math.privacy import check, check_prior
-from stratagem.solvers.problem.minimax import Minimax, WorstCase, WorstQuery
-from stratagem.solvers.problem.problem import Average, Problem, WarmStart
+from stratagem.problem.minimax import Minimax, WorstCase, WorstQuery
+from stratagem.problem.problem import Average, Problem, WarmStart
 from stratagem.workloads import Workload
 
 __all__ = [

@@ -97,7 +97,7 @@ class Problem(ABC):
         return self.kind == AVERAGE and self.prior is None
 
     @final
-    @cached_property
+    @property
     def gram(self) -> np.ndarray:
         """V = W^T W (n x n)."""
         return self.workload.gram()

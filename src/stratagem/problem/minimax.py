@@ -14,13 +14,13 @@ from stratagem.bounds import Bounds
 from stratagem.bounds.formulas import ulps
 from stratagem.math.linalg import attempted
 from stratagem.math.privacy import uniform
-from stratagem.solvers.problem.least_favourable import (
+from stratagem.problem.least_favourable import (
     least_favourable_prior,
     least_favourable_queries,
     pairwise_queries,
     pairwise_types,
 )
-from stratagem.solvers.problem.problem import Average, Problem, WarmStart
+from stratagem.problem.problem import Average, Problem, WarmStart
 from stratagem.strategies import Runnable, TranslationStrategy
 from stratagem.workloads import Workload, explicit
 from stratagem.workloads.explicit import differences
