@@ -113,3 +113,9 @@ def test_domains_must_agree():
 def test_alpha_must_be_positive(alpha):
     with pytest.raises(ValueError, match="alpha"):
         st.evaluate(st.histogram(3), st.randomised_response(3, 1.0)).samples_for(alpha)
+
+
+def test_what_is_no_strategy_is_refused():
+    for verb in (st.evaluate, objective):
+        with pytest.raises(TypeError, match="no formula of its variance"):
+            verb(st.histogram(3), np.eye(3))

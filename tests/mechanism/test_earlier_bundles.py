@@ -7,6 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.auditor.independent_check import recheck
+from stratagem.mechanism.client import exp_below, fingerprint
 
 BUNDLES = {
     "two-level": "6f10aa86a398d62dcd080fa76b015866b9d48f72ab03dd519d38994aac0f97f8",
@@ -33,11 +34,14 @@ def test_an_earlier_bundle_loads_verifies_and_has_the_same_accuracy(name, tmp_pa
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_an_earlier_bundle_whose_budget_was_lowered_is_refused(name, tmp_path):
-    """Negative control: the table stays, a smaller epsilon is promised."""
+    """Negative control: a smaller epsilon is promised, fingerprint and all; only the table itself can tell."""
     stored = json.loads(path(name).read_text("utf-8"))
     high, low = stored["epsilon"]
     lowered = stored | {"epsilon": [str(99 * int(high)), str(100 * int(low))]}
+    allowed = exp_below(99 * int(high), 100 * int(low))
+    lowered["certificate"] = stored["certificate"] | {"exp_epsilon": str(allowed)}
+    lowered["sha256"] = fingerprint(lowered)
     assert not recheck(lowered).holds
     (tmp_path / "lowered.ldp.json").write_text(json.dumps(lowered), "utf-8")
-    with pytest.raises(ValueError, match="lowered"):
+    with pytest.raises(ValueError, match="the table breaks its epsilon"):
         st.load_mechanism(tmp_path / "lowered.ldp.json")

@@ -186,7 +186,10 @@ def accuracy_of(strategy: Randomiser, workload: Workload, prior: np.ndarray | No
         UnsupportedWorkloadError: if a query is not a combination of rows of Q, naming what is missing.
         ValueError: if the domains differ.
     """
-    raise TypeError(f"{strategy!r} was given as a strategy, but no formula of its variance is registered")
+    raise TypeError(
+        f"{strategy!r} was given as a strategy, but no formula of its variance is registered: give a Randomiser, or "
+        "register one with accuracy_of.register"
+    )
 
 
 @singledispatch

@@ -1,4 +1,4 @@
-"""The variance of every answer if all users had the least favourable type for that answer."""
+"""The variance of every answer if all users had the least favourable type for it, by matrices and table by table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of the cells of a table, as functions of the distance of a user type from the shift of a report."""
+"""The places of a pattern on a table, and the scores of its cells by their distance from the shift of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A published mechanism that every optimised strategy is measured against."""
+"""A published mechanism that strategies are measured against, and the problem to which it is tuned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions of the domain: one is drawn, and the user's group is reported through an oracle."""
+"""Partitions of the domain: one is drawn, and the user's group is reported through an oracle or an encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The literature: one file of BibTeX entries, cited as @key wherever a reference is printed."""
+"""The literature: one file of BibTeX entries, cited as @key, and the meaning of every bound in a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hierarchies over one ordered attribute: their nodes, and answers without inference."""
+"""Trees of ranges with a budget for every level, and hierarchies over one ordered attribute."""
 
 from __future__ import annotations
 

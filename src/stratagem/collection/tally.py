@@ -1,4 +1,4 @@
-"""The tally of reports: counts by output, and the number of lines and rows that were not counted."""
+"""The tally of reports: counts by output, what was not counted, and the file that holds both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer of an estimate, and a quantile, with the labels of the data."""
+"""One answer of an estimate, and a quantile, with their intervals and the labels of the data."""
 
 from __future__ import annotations
 

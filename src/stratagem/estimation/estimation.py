@@ -1,4 +1,4 @@
-"""Estimates of the answers to a workload from counts of reports, with standard errors and intervals."""
+"""Estimates of the answers to a workload from counts of reports; protocols answer with their published scores."""
 
 from __future__ import annotations
 

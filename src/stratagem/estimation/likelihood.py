@@ -1,4 +1,4 @@
-"""The data vector that makes the counts of reports most likely."""
+"""The data vector that fits the counts of reports best: by least squares, or the one that makes them most likely."""
 
 from __future__ import annotations
 

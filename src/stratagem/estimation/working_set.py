@@ -1,4 +1,4 @@
-"""The minimum of a quadratic function on the simplex, where most cells of it are empty."""
+"""Projection onto the simplex, and the minimum of a quadratic function there, where most cells are empty."""
 
 from __future__ import annotations
 

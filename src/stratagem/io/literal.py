@@ -1,4 +1,4 @@
-"""Files opened by their literal names, whatever special meaning DuckDB gives to characters of a name."""
+"""Files opened by their literal names, whatever DuckDB takes them for; a bare matrix is refused by its suffix."""
 
 from __future__ import annotations
 

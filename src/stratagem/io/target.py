@@ -1,4 +1,4 @@
-"""Files to write: the path is checked before the work, and the file is complete or absent afterwards."""
+"""Files to write: checked before the work, complete or absent afterwards; temporary folders and Parquet too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Balanced block designs with few blocks."""
+"""Balanced block designs with few blocks, and coverings of pairs by blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Difference families: few base blocks whose translates make a balanced design."""
+"""Groups with multipliers, and difference families: few base blocks whose translates make a balanced design."""
 
 from __future__ import annotations
 

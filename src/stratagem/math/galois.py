@@ -1,4 +1,4 @@
-"""Finite fields, by the powers of a primitive element."""
+"""Finite fields, by the powers of a primitive element, and the hyperplanes of their geometries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symmetric positive semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero."""
+"""Semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero; work that may fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The privacy budget and priors (how common the user types are believed to be), checked where they enter."""
+"""The privacy budget, priors over user types, and the normal noise of (epsilon, delta): checked where they enter."""
 
 from __future__ import annotations
 

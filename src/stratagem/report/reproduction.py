@@ -1,4 +1,4 @@
-"""How to compute everything again, and how to check the privacy of a strategy without this package."""
+"""The sections on privacy and on reproduction: what is protected, and how to check it without this package."""
 
 from __future__ import annotations
 

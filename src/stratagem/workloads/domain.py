@@ -1,4 +1,4 @@
-"""The domain of a user's value: named attributes and their sizes."""
+"""The domain of a user's value: named attributes, their sizes, and what their values are."""
 
 from __future__ import annotations
 

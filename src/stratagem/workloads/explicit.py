@@ -1,4 +1,4 @@
-"""A workload given as its matrix."""
+"""A workload given as its matrix; powers of a number, and workloads less their totals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The histogram: one query for each cell."""
+"""The histogram, one query for each cell, and the total, one query for all."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
