@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+os.environ.setdefault("STRATAGEM_COMPILATION_CACHE", "off")  # tests leave the user's folder alone
+
 import stratagem
 from stratagem.solvers.solver import release_compiled_code
 from tools import need

@@ -28,6 +28,7 @@ from stratagem.cli import (
     source,
     tune,
 )
+from stratagem.cli.compilation_cache import keep_compiled_code
 from stratagem.cli.interruption import ended, interrupted, interruptions
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
@@ -84,6 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
     0 done, 1 an audit failed or something given was left out, 2 wrong usage, 130 interrupted, whether or not there
     was a result to keep.
     """
+    keep_compiled_code()
     status: str | int | None = 0
     with interruptions():
         try:

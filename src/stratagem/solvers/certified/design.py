@@ -20,8 +20,8 @@ from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 
 LEAST = 512
 """Least number of rows in compiled code; padding to fewer rows would save nothing."""
-LARGE = 1 << 21
-"""Entries of a padded array above which padding costs more than compiling code for another size."""
+LARGE = 1 << 19
+"""Entries of an array above which padding to a power of two costs more than compiling code for another size."""
 CHUNK = 1 << 21
 """Entries of a batch of patterns that one call of the local search works on."""
 WORK = 1 << 34
@@ -130,11 +130,11 @@ class Arithmetic:
 def padding(m: int, n: int) -> int:
     """Return the number of rows, at least m, to which arrays of n columns are padded.
 
-    Every size is compiled anew, so the sizes are powers of two. Where these would waste much memory, they are
-    multiples of an eighth of the power of two below.
+    Every size is compiled anew, so the sizes are powers of two. Where these would waste much time, they are
+    multiples of a quarter of the power of two below: 10,240 rows of 64 types in place of 16,384 took .60 of the time.
     """
     power = max(LEAST, 1 << (m - 1).bit_length())
-    part = power // 16 if power * n > LARGE else power
+    part = power // 8 if power * n > LARGE else power
     return -(-m // part) * part
 
 
