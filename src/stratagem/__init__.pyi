@@ -90,6 +90,8 @@ from .study.comparison_sweep import path as path
 from .study.comparison_sweep import sweep as sweep
 from .study.contents import bibtex as bibtex
 from .study.optimisation import optimise as optimise
+from .study.plan import Plan as Plan
+from .study.plan import plan as plan
 from .study.preset import load_solver as load_solver
 from .study.rectangular import LocalComparison as LocalComparison
 from .study.rectangular import rectangular as rectangular

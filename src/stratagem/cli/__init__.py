@@ -22,6 +22,7 @@ from stratagem.cli import (
     import_matrix,
     listing,
     optimise,
+    plan,
     randomise,
     report,
     simulate,
@@ -63,6 +64,7 @@ def _shared(
 
 
 app.command("list")(listing.listing)
+app.command()(plan.plan)
 app.command()(optimise.optimise)
 app.command()(tune.tune)
 app.command()(bound.bound)

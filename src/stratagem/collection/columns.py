@@ -22,7 +22,7 @@ from stratagem.collection.binning import (
     listed,
     read_number,
 )
-from stratagem.collection.edges import Edges
+from stratagem.collection.edges import Edges, round_steps
 from stratagem.io.literal import compression, first_line, literal, open_regular
 from stratagem.io.toml import nearest
 from stratagem.math.number import entries
@@ -345,8 +345,5 @@ def _labels(texts: list[str], column: str) -> list[str]:
 
 def _groups(low: float, high: float) -> str:
     """Return LOW:HIGH:STEP with a round step that makes about twenty bins."""
-    width = max(high - low, abs(high) * 1e-9) / GROUPS
-    power = 10.0 ** math.floor(math.log10(width))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width)
-    first, last = math.floor(low / step), math.floor(high / step) + 1
+    first, last, step = round_steps(low, high, GROUPS)
     return ":".join(f"{value:.10g}" for value in (first * step, last * step, step))

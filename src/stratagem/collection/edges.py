@@ -235,5 +235,19 @@ def _spaced(start: float, stop: float, step: float) -> tuple[float, ...]:
     return tuple(start + k * step for k in range(round(count) + 1))
 
 
+def round_steps(low: float, high: float, most: float, least: float = 0.0) -> tuple[int, int, float]:
+    """Return (a, b, step) so that a step <= low and high < b step, with at most about `most` steps between them.
+
+    The step is 1, 2 or 5 times a power of ten, the smallest that is at least `least` and (high - low)/most.
+
+    >>> round_steps(0, 97, 20)
+    (0, 20, 5.0)
+    """
+    width = max((high - low) / most, least, abs(high) * 1e-9, 1e-300)
+    power = 10.0 ** math.floor(math.log10(width) + 1e-12)
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width * (1 - 1e-12))
+    return math.floor(low / step), math.floor(high / step) + 1, step
+
+
 def _text(edge: float | str) -> str:
     return edge if isinstance(edge, str) else f"{edge:g}"

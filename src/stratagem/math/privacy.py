@@ -53,6 +53,30 @@ def probability(odds: float) -> float:
     return p
 
 
+def posterior(prior: float, epsilon: float) -> float:
+    """Return the probability of an event of probability `prior` once its odds are multiplied by e^epsilon.
+
+    One report of an epsilon-LDP mechanism multiplies the odds of any two user types by at most e^epsilon, and by at
+    least e^-epsilon (Kasiviswanathan and Smith, Journal of Privacy and Confidentiality, 2014).
+
+    >>> round(posterior(0.5, 1.0), 4)
+    0.7311
+    """
+    return prior / (prior + (1 - prior) * math.exp(-epsilon))
+
+
+def best_guess(Q: np.ndarray) -> float:
+    """Return sum_y max_u Q[y, u]/n, the probability with which the best guess from one report is the user's type.
+
+    Q (m x n) holds the probabilities of the reports by user type. All n types are equally likely before the report,
+    so that a guess without it is right with probability 1/n (the Bayes vulnerability of quantitative information flow).
+
+    >>> float(best_guess(np.eye(4))), float(best_guess(np.full((1, 4), 1.0)))
+    (1.0, 0.25)
+    """
+    return float(Q.max(axis=1).sum() / Q.shape[1])
+
+
 def uniform(n: int) -> np.ndarray:
     """Return the uniform prior 1/n, an array of shape (n,), which the average case uses."""
     return np.full(n, 1 / n)

@@ -12,6 +12,7 @@ from stratagem.auditor.independent_check import recheck
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import publications, readable
 from stratagem.io.markup import Markup, details, element, joined, table
+from stratagem.math.privacy import posterior
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import above, below, odds, percent
@@ -28,10 +29,11 @@ def privacy_section(subject: ReportContent) -> Markup:
     text = (
         "Whoever sees your report, knowing everything else there is to know, can change the odds between any two "
         f"of your possible answers by a factor of at most e^ε = {odds(epsilon)}. Who thought a fact about your answer "
-        f"as likely as not (1/2) can become at most {above(_after(0.5, epsilon))} sure of it, or of its opposite."
+        f"as likely as not (1/2) can become at most {above(posterior(0.5, epsilon))} sure of it, or of its opposite."
     )
     rows = [
-        (percent(prior), below(_after(prior, -epsilon)), above(_after(prior, epsilon))) for prior in PRIORS
+        (percent(prior), below(posterior(prior, -epsilon)), above(posterior(prior, epsilon)))
+        for prior in PRIORS
     ]
     headings = ("believed before", "at least, after the report", "at most, after the report")
     return joined(
@@ -40,11 +42,6 @@ def privacy_section(subject: ReportContent) -> Markup:
         element("h3", "How ε was measured"),
         element("p", measured(subject)),
     )
-
-
-def _after(prior: float, epsilon: float) -> float:
-    """Return the posterior probability of prior probability `prior` when the odds are multiplied by e^epsilon."""
-    return prior / (prior + (1 - prior) * math.exp(-epsilon))
 
 
 def measured(subject: ReportContent) -> str:

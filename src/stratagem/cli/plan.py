@@ -1,0 +1,158 @@
+"""The command `plan`: from a file of answers to bins, a mechanism, the errors to expect, a bundle and a page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stratagem.cli.interruption import keeping, progress
+from stratagem.cli.option import FORCE, JSON, MISSING, check_free
+from stratagem.cli.output import write, write_json
+
+if TYPE_CHECKING:
+    from stratagem.study.plan import Plan
+
+WIDTH = 96
+"""Largest number of characters of a line of text."""
+
+
+def plan(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A CSV (with a header) or Parquet file of answers.")
+    ],
+    column: Annotated[str, typer.Option(help="The column of the question.")],
+    users: Annotated[
+        int | None,
+        typer.Option(
+            help="People who will take part, by default as many as the file has rows.", show_default=False
+        ),
+    ] = None,
+    error: Annotated[
+        float | None,
+        typer.Option(
+            help="Standard error to reach, 0.01 for 1 % of the people: asks for the smallest epsilon, or with "
+            "--epsilon for the people needed.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy budget of one person, 1 by default.", show_default=False)
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            help="The statistics: prefix (shares below every edge, the default for numbers), histogram (share of every "
+            "value, the default for texts), all-range or another name of `stratagem list`.",
+            show_default=False,
+        ),
+    ] = None,
+    edges: Annotated[
+        str | None,
+        typer.Option(help="State the bins: START:STOP:STEP or e0,e1,...", show_default=False),
+    ] = None,
+    labels: Annotated[str | None, typer.Option(help="State the labels: a,b,...", show_default=False)] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="What numbers are measured in, such as years.", show_default=False)
+    ] = None,
+    missing: MISSING = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="The bundle to write, DATA-COLUMN.ldp.json by default.", show_default=False
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", help="The page to write, DATA-COLUMN.html by default.", show_default=False),
+    ] = None,
+    force: FORCE = False,
+    json: JSON = False,
+) -> None:
+    """Plan a survey of one question from a file of answers: bins, privacy, errors, a bundle and a report page."""
+    from stratagem.io.target import check_target
+    from stratagem.mechanism.mechanism import SUFFIX
+    from stratagem.report.page import check_page
+    from stratagem.study.plan import plan as run
+
+    stem = re.sub(r"[^\w.-]+", "-", f"{data.name.split('.')[0]}-{column}")
+    out, page = out or Path(f"{stem}{SUFFIX}"), page or Path(f"{stem}.html")
+    check_target(out, (SUFFIX,))
+    check_page(page)
+    for path in (out, page):
+        check_free(path, force=force)
+    options = {"epsilon": epsilon, "users": users, "error": error, "workload": workload}
+    with progress("planning") as on_step:
+        values = {"edges": edges, "labels": labels, "unit": unit, "missing": missing or ()}
+        found = run(data, column, on_step=on_step, **options, **values)
+    with keeping():
+        found.save(out, overwrite=True)
+        with progress("writing the report"):
+            found.mechanism().report(page)
+        commands = _commands(found, data, out)
+        if json:
+            write_json(_data(found) | {"file": str(out), "report": str(page), "commands": commands})
+        else:
+            _describe(found, out, page, commands)
+
+
+def _commands(found: Plan, data: Path, out: Path) -> list[str]:
+    """Return the commands that try the mechanism on the file, as it will run on people."""
+    column, attribute = found.column, found.solution.workload.domain.attributes[0]
+    named = column if column == attribute else f"{attribute}={column}"
+    median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
+    bundle, source = shlex.quote(str(out)), shlex.quote(str(data))
+    return [
+        f"stratagem randomise {bundle} --data {source} --column {shlex.quote(named)} --invalid other -o reports.jsonl",
+        f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
+        f"stratagem estimate {bundle} counts.json{median} -o answers.csv",
+    ]
+
+
+def _describe(found: Plan, out: Path, page: Path, commands: list[str]) -> None:
+    """Say what to expect, what epsilon means, which values there are, and what to type next."""
+    warning = found.warning()
+    values = found.values() if warning is None else (*found.values(), warning)
+    for sentences in (found.answer(), found.meaning(), values):
+        for sentence in sentences:
+            write("\n".join(wrap(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False)))
+        write()
+    write(f"saved:  {out} (the bundle: the mechanism for clients and the aggregator)")
+    write(f"        {page} (the report: open it in a browser)")
+    write("next:   try it on this file, as it will run on people's devices:")
+    for command in commands:
+        write(
+            f"  {command}"
+            if len(command) < WIDTH
+            else f"  {command}".replace(" --column", " \\\n    --column")
+        )
+
+
+def _data(found: Plan) -> dict[str, object]:
+    """Return the plan as named values."""
+    published, key = found.best_published, "edges" if found.proposal.ordered else "labels"
+    return {
+        "column": found.column,
+        key: found.proposal.option,
+        "rule": found.proposal.rule,
+        "rows": int(found.x.sum()),
+        "others": found.others,
+        "workload": found.name,
+        "epsilon": found.epsilon,
+        "users": found.users,
+        "error": found.error,
+        "users_needed": found.users_needed,
+        "standard_error": found.errors._asdict(),
+        "best_published": {
+            "mechanism": published.mechanism,
+            "standard_error": found.published_errors._asdict(),
+        },
+        "least_standard_error": found.least_error,
+        "gap": found.solution.gap,
+        "belief_after_one_half": found.believed,
+        "best_guess": found.best_guess,
+    }

@@ -1,0 +1,381 @@
+"""Plans: from a column of data to bins, a mechanism, the errors to expect and what epsilon means for one person."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stratagem.accuracy import users_needed
+from stratagem.catalogue.catalogue import load
+from stratagem.collection.columns import distinct
+from stratagem.collection.proposal import Proposal, propose, stated
+from stratagem.io.screen import brief
+from stratagem.math.number import real, users_text
+from stratagem.math.privacy import best_guess, check, posterior
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.problem import problem_of
+from stratagem.solvers import Auto, Callback
+from stratagem.study.optimisation import optimise
+from stratagem.study.ranking import Contender
+from stratagem.study.solution import Solution
+from stratagem.workloads import Domain, Workload
+from stratagem.workloads.domain import OTHER
+
+EPSILON = 1.0
+"""The budget of a plan that neither states one nor an error to reach."""
+LEAST, MOST = 0.01, 10.0
+"""The budgets among which one is sought for an error to reach; above the largest, little is protected."""
+CLOSE = 0.01
+"""Relative accuracy of a budget that is sought, and the gap at which the search for a strategy ends."""
+SECONDS = 10.0
+"""Seconds after which the search for a strategy ends."""
+NOTHING = ("nan", "NaT", "<NA>")
+"""What missing values of NumPy and pandas are as texts."""
+ALONE = "value"
+"""Name of the attribute where the column's own name cannot be one."""
+
+
+class Errors(NamedTuple):
+    """Standard errors of estimated shares, as shares of the users, if all users have the least favourable type."""
+
+    root_mean_square: float
+    """Root mean square over the queries."""
+    least_accurate: float | None
+    """That of the least accurate answer; None where the queries are too many to be looked at one by one."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan:
+    """A mechanism for one column: the values to ask for, the strategy, and the errors to expect of its estimates."""
+
+    __repr__ = brief
+
+    column: str
+    """Name of the column."""
+    proposal: Proposal
+    """The bins or labels, the last of them "other"."""
+    x: np.ndarray
+    """Rows of each value (n,), integers."""
+    others: dict[str, int]
+    """Rows that count as other, by reason."""
+    name: str
+    """Name of the workload."""
+    solution: Solution
+    """The strategy with its accuracy and its bounds."""
+    users: int
+    """People who will take part."""
+    error: float | None
+    """The standard error asked for, as a share of the users; None where none was."""
+    unit: str | None
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy budget of one person."""
+        return self.solution.epsilon
+
+    @property
+    def best_published(self) -> Contender:
+        """The published mechanism with the least objective on this workload and budget."""
+        return self.solution.baselines[0]
+
+    @property
+    def errors(self) -> Errors:
+        """The standard errors of the plan's mechanism, as shares of its users."""
+        return self._errors(self.solution)
+
+    @property
+    def published_errors(self) -> Errors:
+        """The standard errors of the best published mechanism."""
+        return self._errors(self.best_published)
+
+    def _errors(self, found: Solution | Contender) -> Errors:
+        """Return (t/(p N))^(1/2) for the largest total variance t of a user over p queries, and the largest one's."""
+        mean, single = (
+            found.accuracy.worst_case_variance / self.solution.workload.queries,
+            found.largest_variance,
+        )
+        return Errors(self._share(mean), None if single is None else self._share(single))
+
+    def _share(self, variance: float) -> float:
+        return math.sqrt(variance / self.users)
+
+    @property
+    def least_error(self) -> float:
+        """A lower bound on the root mean square of unbiased estimates from one epsilon-LDP report per user."""
+        return self._share(self.solution.least_variance / self.solution.workload.queries)
+
+    @property
+    def users_needed(self) -> int | None:
+        """The people needed for the error asked for, root mean square over the queries; None without one."""
+        return None if self.error is None else self.solution.users_for(self.error).root_mean_square
+
+    @property
+    def believed(self) -> float:
+        """The most that a fact of probability 1/2 before the report can have after it."""
+        return posterior(0.5, self.epsilon)
+
+    @cached_property
+    def best_guess(self) -> float:
+        """Probability that the best guess from one report is the person's value, all values equally likely before."""
+        return best_guess(self.solution.matrix)
+
+    def answer(self) -> tuple[str, ...]:
+        """Return what to expect in three sentences: ours, the best published mechanism, and the bound.
+
+        Where an error was asked for, a sentence on the people that it takes comes first.
+        """
+        return (*self._reached(), self._found(), self._published(), self._limit())
+
+    def _reached(self) -> tuple[str, ...]:
+        needed = self.users_needed
+        if self.error is None or needed is None:
+            return ()
+        asked = f"A standard error of {_percent(self.error)} takes {users_text(needed)} people"
+        enough = "are enough" if needed <= self.users else "are not enough"
+        return (f"{asked} at epsilon {self.epsilon:g}; {users_text(self.users)} {enough}.",)
+
+    def _found(self) -> str:
+        mean, single = self.errors
+        every = "" if single is None else f", {_percent(single)} for the least accurate one"
+        return (
+            f"With {users_text(self.users)} people and epsilon {self.epsilon:g}, an estimated share has a standard "
+            f"error of {_percent(mean)} of the people, which is {mean * self.users:,.0f} people (root mean square "
+            f"over {self.solution.workload.queries:,} queries{every})."
+        )
+
+    def _published(self) -> str:
+        name, theirs = self.best_published.mechanism, self.published_errors.root_mean_square
+        more = (theirs / self.errors.root_mean_square) ** 2 - 1
+        if more < CLOSE:
+            return f"The best published mechanism, {name}, is as accurate."
+        needs = f"it needs {100 * more:.0f} % more people for the same error"
+        return f"The best published mechanism, {name}, has {_percent(theirs)}: {needs}."
+
+    def _limit(self) -> str:
+        return (
+            f"No unbiased mechanism with one report per person has less than {_percent(self.least_error)}; the total "
+            f"variance of this one is proven to be at most {100 * self.solution.gap:.2f} % above the least possible."
+        )
+
+    def meaning(self) -> tuple[str, ...]:
+        """Return what the budget means for one person, in two sentences."""
+        n = len(self.x)
+        sure, right = 100 * self.believed, 100 * self.best_guess
+        believed = (
+            f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is at most "
+            f"{sure:.0f} % sure of it after the report."
+        )
+        guessed = (
+            f"Whoever guesses one of {n} equally likely answers is right with probability {right:.1f} % "
+            f"with the report and the best attack on it, {100 / n:.1f} % without."
+        )
+        return believed, guessed
+
+    def values(self) -> tuple[str, ...]:
+        """Return which values people choose from, and which rows of the data are in none of the others."""
+        rows, rest = int(self.x.sum()), sum(self.others.values())
+        kind = "bins" if self.proposal.ordered else "labels"
+        shares = ", ".join(f"{reason} {count:,}" for reason, count in self.others.items())
+        return (
+            f"{self.column}: {len(self.x) - 1} {kind} and {OTHER!r} ({self.proposal.rule}): {self.proposal.option}",
+            f"{rest:,} of {rows:,} rows count as {OTHER!r}{f' ({shares})' if shares else ''}.",
+        )
+
+    def warning(self) -> str | None:
+        """Return what is to be done about values that were read from the data; None where they were stated."""
+        if self.proposal.rule == "stated":
+            return None
+        option = "edges" if self.proposal.ordered else "labels"
+        return (
+            f"These {option} were read from the data and tell something about them: if these are the people to "
+            f"protect, state {option} that you know without the data."
+        )
+
+    def __str__(self) -> str:
+        """Return the whole plan in sentences."""
+        warning = self.warning()
+        return "\n".join(
+            (*self.answer(), *self.meaning(), *self.values(), *(() if warning is None else (warning,)))
+        )
+
+    def mechanism(self) -> Mechanism:
+        """Return the mechanism in whole numbers, with its bins or labels; refused unless epsilon holds exactly.
+
+        Raises:
+            ValueError: if the strategy does not fit into whole numbers.
+        """
+        attribute, values = self.solution.workload.domain.attributes[0], self.proposal.values
+        edges = {attribute: values.edges} if self.proposal.ordered else None
+        labels = None if self.proposal.ordered else {attribute: values.labels}
+        units = {attribute: self.unit} if self.unit else None
+        return self.solution.mechanism(name=self.name, labels=labels, edges=edges, units=units)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the mechanism as a bundle, *.ldp.json, and return its path.
+
+        Raises:
+            ValueError: for another suffix, a file that exists, unless `overwrite`, or as `mechanism`.
+        """
+        return self.mechanism().save(path, overwrite=overwrite)
+
+
+def plan(
+    data: str | Path | Iterable[object],
+    column: str | None = None,
+    *,
+    workload: str | None = None,
+    epsilon: float | None = None,
+    users: int | None = None,
+    error: float | None = None,
+    edges: str | None = None,
+    labels: str | None = None,
+    missing: Iterable[str] = (),
+    unit: str | None = None,
+    on_step: Callback | None = None,
+) -> Plan:
+    """Plan a survey of one question from data like those that it will collect.
+
+    `data` is a CSV or Parquet file with a `column`, or the values themselves; None, NaN and the texts in `missing`
+    stand for no answer. Bins or labels are proposed as `propose` says, unless `edges` or `labels` state them; whatever
+    is in none of them counts as "other". The queries are those of `workload`, a name of the catalogue: by default
+    `prefix` for numbers and dates (the share below every edge) and `histogram` for labels.
+    Of `epsilon`, `users` (by default the rows of the data) and `error` (a standard error as a share of the users, root
+    mean square over the queries) at most two are given. An error without epsilon asks for the smallest epsilon, up to
+    1 %, that reaches it with so many users; otherwise epsilon is 1 by default.
+
+    Raises:
+        ValueError: for data that cannot be read or hold no answers, all three of epsilon, users and error, numbers out
+            of range, or an error that epsilon 10 does not reach with so many users.
+
+    Example:
+        >>> import stratagem as st
+        >>> found = st.plan([20, 30, 30, 40, None], users=10_000)
+        >>> found.proposal.option, found.name, found.epsilon
+        ('20:41:1,other', 'prefix', 1.0)
+    """
+    if epsilon is not None and users is not None and error is not None:
+        raise ValueError(
+            "epsilon, users and error were all given, but each follows from the other two: leave one out"
+        )
+    if column is None and isinstance(data, str | Path):
+        raise ValueError(f"no column of {data} was named: name the one that holds the answers")
+    column = column or ALONE
+    counts = _counts(data, column, frozenset(text.strip() for text in missing))
+    proposal = stated(edges, labels) or propose(counts, column)
+    if unit and not proposal.ordered:
+        raise ValueError(f"the unit {unit!r} was given, but {column!r} has labels: leave it out")
+    x, others = proposal.count(counts)
+    people = int(x.sum()) if users is None else _people(users)
+    name = workload or ("prefix" if proposal.ordered else "histogram")
+    asked = load(name, domain=_domain(column, len(x)))
+
+    def solve(budget: float) -> Solution:
+        return optimise(asked, budget, Auto(gap=CLOSE, max_seconds=SECONDS), on_step)
+
+    if error is not None:
+        error = _share(error)
+    if error is not None and epsilon is None:
+        solution = _cheapest(asked, people, error, solve)
+    else:
+        solution = solve(check(EPSILON if epsilon is None else epsilon))
+    return Plan(
+        column=column,
+        proposal=proposal,
+        x=x,
+        others=others,
+        name=name,
+        solution=solution,
+        users=people,
+        error=error,
+        unit=unit,
+    )
+
+
+def _counts(data: str | Path | Iterable[object], column: str, missing: frozenset[str]) -> Counter[str | None]:
+    if isinstance(data, str | Path):
+        found = distinct(data, column)
+    else:
+        found = Counter(None if value is None or str(value) in NOTHING else str(value) for value in data)
+    counts: Counter[str | None] = Counter()
+    for text, rows in found.items():
+        counts[None if text is not None and text.strip() in missing else text] += rows
+    return counts
+
+
+def _domain(column: str, size: int) -> Domain:
+    try:
+        return Domain((column,), (size,))
+    except ValueError:
+        return Domain((ALONE,), (size,))
+
+
+def _people(users: int) -> int:
+    if isinstance(users, bool) or not isinstance(users, int | np.integer) or users < 1:
+        raise ValueError(
+            f"users is {users!r}: give the whole number of people who will take part, for example 5000"
+        )
+    return int(users)
+
+
+def _share(error: float) -> float:
+    share = real(error)
+    if not 0 < share < 1:
+        raise ValueError(
+            f"error is {error!r}: give a standard error as a share of the users, for example 0.01 for 1 %"
+        )
+    return share
+
+
+def _cheapest(asked: Workload, users: int, error: float, solve: Callable[[float], Solution]) -> Solution:
+    """Return the solution of the smallest budget, up to 1 %, that reaches the error with so many users.
+
+    The bound needs fewer users than any strategy, so that the search begins at the smallest budget that it allows.
+
+    Raises:
+        ValueError: if the largest budget does not reach it.
+    """
+
+    def bounded(budget: float) -> int:
+        problem = problem_of(asked, budget)
+        return users_needed(problem.added(problem.lower_bound) / asked.queries, error)
+
+    def needed(solution: Solution) -> int:
+        return solution.users_for(error).root_mean_square
+
+    low, high = LEAST, MOST
+    while high / low > 1 + CLOSE / 4:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if bounded(middle) <= users else (middle, high)
+    tried = min(MOST, _digits(low))
+    while (found := needed(solution := solve(tried))) > users:
+        if tried == MOST:
+            raise ValueError(
+                f"a standard error of {_percent(error)} with {users:,} people takes an epsilon above {MOST:g}, which "
+                f"protects little: ask {found:,} people, or accept a larger error"
+            )
+        low, tried = tried, min(MOST, _digits(tried * max(1 + CLOSE, (found / users) ** 0.5)))
+    best, high = solution, tried
+    while high > low * (1 + CLOSE) and low < (tried := _digits(math.sqrt(low * high))) < high:
+        solution = solve(tried)
+        if needed(solution) <= users:
+            best, high = solution, tried
+        else:
+            low = tried
+    return best
+
+
+def _digits(budget: float) -> float:
+    """Return a budget rounded up to three digits, so that people can state it."""
+    power = 10.0 ** (math.floor(math.log10(budget)) - 2)
+    return round(math.ceil(budget / power - 1e-9) * power, 12)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
