@@ -62,7 +62,7 @@ def test_the_energy_allowed_is_nearly_attained():
 @pytest.mark.parametrize("sizes", [(2, 3), (2, 2, 2), (3, 3), (2, 4)])
 def test_it_is_never_above_the_optimum(sizes, epsilon):
     workload = tables(sizes)
-    spectrum, n = workload.spectrum, workload.domain_size
+    spectrum, n = workload.structure.spectrum, workload.domain_size
     best = exact(workload, epsilon) * (1 + 2e-7) / n
     level = spectrum.value((0,) * len(spectrum.groups))
     assert level + conditioning(spectrum, epsilon) <= best
@@ -100,7 +100,7 @@ MIXED = {
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("workload", MIXED.values(), ids=MIXED)
 def test_weights_and_stacks_leave_it_below_the_optimum(workload, epsilon):
-    spectrum, n = workload.spectrum, workload.domain_size
+    spectrum, n = workload.structure.spectrum, workload.domain_size
     level = spectrum.value((0,) * len(spectrum.groups))
     found, best = conditioning(spectrum, epsilon), exact(workload, epsilon) / n - level
     assert (0.8 if epsilon <= 2 else 0) * best < found <= best * (1 + 2e-7) + 1e-9 * level
@@ -109,12 +109,12 @@ def test_weights_and_stacks_leave_it_below_the_optimum(workload, epsilon):
 @pytest.mark.parametrize("weight", [1e-3, 1.0, 1e3])
 def test_queries_of_two_attributes_silence_it_however_light(weight):
     pairs = st.weighted(tables((2, 3), order=2), weight)
-    assert conditioning(st.stack([tables((2, 3)), pairs]).spectrum, 1.0) == 0.0
+    assert conditioning(st.stack([tables((2, 3)), pairs]).structure.spectrum, 1.0) == 0.0
 
 
 def attained(sizes, epsilon) -> float:
     """L/n of the best shares of patterns {x_i in S}, and of one cell of four for pairs of binary attributes."""
-    c, spectrum = math.expm1(epsilon), tables(sizes).spectrum
+    c, spectrum = math.expm1(epsilon), tables(sizes).structure.spectrum
 
     def energy(a):
         alone = max(k / a * (1 - k / a) / (1 + c * k / a) ** 2 for k in range(1, a))
@@ -127,23 +127,23 @@ def attained(sizes, epsilon) -> float:
 @pytest.mark.parametrize(("epsilon", "gap", "gap_before"), [(1.0, 0.021, 0.0215), (2.0, 0.03, 0.053)])
 def test_attributes_of_unequal_size_are_certified(epsilon, gap, gap_before):
     """Patterns of the best share f = 1/(1 + E) would hold no whole number of the values of small attributes."""
-    spectrum, best = tables(ADULT).spectrum, attained(ADULT, epsilon)
+    spectrum, best = tables(ADULT).structure.spectrum, attained(ADULT, epsilon)
     level = spectrum.value((0,) * len(spectrum.groups))
     assert gap_before < best / (level + Dual.of(spectrum, epsilon).best()) - 1
     assert 0 <= best / delsarte(spectrum, epsilon) - 1 < gap
 
 
 def test_it_is_silent_where_it_says_nothing():
-    assert conditioning(tables((20, 30)).spectrum, 1.0) == 0.0
-    assert conditioning(tables((2, 3), order=2).spectrum, 1.0) == 0.0
-    assert conditioning(st.parity("2^30", 1).spectrum, 1.0) == 0.0
-    assert conditioning(st.total("2^6").spectrum, 1.0) == 0.0
-    assert conditioning(tables((1, 1)).spectrum, 1.0) == 0.0
-    assert conditioning(tables((7, 1)).spectrum, 1.0) == 0.0
+    assert conditioning(tables((20, 30)).structure.spectrum, 1.0) == 0.0
+    assert conditioning(tables((2, 3), order=2).structure.spectrum, 1.0) == 0.0
+    assert conditioning(st.parity("2^30", 1).structure.spectrum, 1.0) == 0.0
+    assert conditioning(st.total("2^6").structure.spectrum, 1.0) == 0.0
+    assert conditioning(tables((1, 1)).structure.spectrum, 1.0) == 0.0
+    assert conditioning(tables((7, 1)).structure.spectrum, 1.0) == 0.0
 
 
 def test_a_search_without_hope_ends_early(monkeypatch):
-    spectrum, calls = tables((3, 2)).spectrum, []
+    spectrum, calls = tables((3, 2)).structure.spectrum, []
     found = conditioning(spectrum, 1.0)
     monkeypatch.setattr(Slicing, "height", lambda *_: calls.append(1) or 1.0)
     conditioning(spectrum, 1.0, known=100 * found)

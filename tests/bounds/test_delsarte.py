@@ -25,7 +25,7 @@ SMALL = {
 }
 """Workloads over domains so small that all patterns are listed: at most 2^16."""
 
-GOLDEN = [line for line in golden() if line.workload().spectrum is not None]
+GOLDEN = [line for line in golden() if line.workload().structure.spectrum is not None]
 
 LARGE = {
     "marginals": st.marginals("2^100", 3),
@@ -74,7 +74,7 @@ def found(spectrum, epsilon, steps=300) -> float:
 
 @pytest.mark.parametrize("workload", SMALL.values(), ids=SMALL)
 def test_every_pattern_meets_the_inequalities(workload):
-    spectrum = workload.spectrum
+    spectrum = workload.structure.spectrum
     dual, (f, energies) = Dual.of(spectrum, 1.0), profiles(spectrum.sizes)
     for share, energy in zip(f[::7], (energies @ by_type(spectrum))[::7], strict=True):
         assert energy.sum() == pytest.approx(share - share**2)
@@ -84,20 +84,23 @@ def test_every_pattern_meets_the_inequalities(workload):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("workload", SMALL.values(), ids=SMALL)
 def test_it_lies_between_the_integer_bound_and_the_best_of_all_patterns(workload, epsilon):
-    bounds, best = spectral_bounds(workload.spectrum, epsilon), found(workload.spectrum, epsilon)
+    bounds, best = (
+        spectral_bounds(workload.structure.spectrum, epsilon),
+        found(workload.structure.spectrum, epsilon),
+    )
     assert bounds.integer * (1 - 1e-12) <= bounds.delsarte <= best * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("line", GOLDEN, ids=lambda g: f"{g.name}-{g.n}-{g.epsilon}")
 def test_it_is_never_above_the_optimum(line):
-    value = line.n * delsarte(line.workload().spectrum, line.epsilon)
+    value = line.n * delsarte(line.workload().structure.spectrum, line.epsilon)
     assert line.values["closed"] * (1 - 1e-4) <= value <= line.values["optimum"] * (1 + 1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 8.0])
 @pytest.mark.parametrize("name", ["parity of weight 1", "3-way marginals", "mixed"])
 def test_any_multipliers_give_a_bound(name, epsilon):
-    spectrum = SMALL[name].spectrum
+    spectrum = SMALL[name].structure.spectrum
     dual, best = Dual.of(spectrum, epsilon), found(spectrum, epsilon)
     level, rng = spectrum.value((0,) * len(spectrum.groups)), np.random.default_rng(5)
     columns, k = dual.columns(np.arange(1, math.prod(dual.classes))), math.prod(dual.classes) - 1
@@ -143,7 +146,7 @@ def odd_orders(gains: np.ndarray, epsilon: float) -> float:
     ],
 )
 def test_the_gain_of_the_antipodal_translation(workload, ratio):
-    spectrum = workload.spectrum
+    spectrum = workload.structure.spectrum
     bounds, level = spectral_bounds(spectrum, 1.0), spectrum.values[0]
     by_hand = level + odd_orders(Dual.of(spectrum, 1.0).gains, 1.0)
     assert bounds.best / bounds.closed == pytest.approx(ratio, abs=2e-6)
@@ -154,7 +157,7 @@ def test_the_gain_of_the_antipodal_translation(workload, ratio):
 def test_it_grows_with_privacy_and_is_never_below_the_closed_bound(name):
     values = []
     for epsilon in (0.25, 1.0, 8.0, 40.0, 300.0):
-        bounds = spectral_bounds(LARGE[name].spectrum, epsilon)
+        bounds = spectral_bounds(LARGE[name].structure.spectrum, epsilon)
         assert math.isfinite(bounds.best)
         assert bounds.delsarte >= bounds.closed * (1 - 1e-9)
         values.append(bounds.delsarte)
@@ -162,20 +165,20 @@ def test_it_grows_with_privacy_and_is_never_below_the_closed_bound(name):
 
 
 def test_more_queries_never_lower_it():
-    values = [delsarte(st.parity("2^30", order).spectrum, 2.0) for order in range(1, 7)]
+    values = [delsarte(st.parity("2^30", order).structure.spectrum, 2.0) for order in range(1, 7)]
     assert values == sorted(values)
 
 
 def test_one_attribute_gives_the_integer_bound():
     for epsilon in EPSILONS:
-        bounds = spectral_bounds(st.histogram(50).spectrum, epsilon)
+        bounds = spectral_bounds(st.histogram(50).structure.spectrum, epsilon)
         assert bounds.delsarte == pytest.approx(bounds.integer, rel=1e-9)
 
 
 def test_too_many_types_have_none_and_nothing_to_ask_costs_the_total():
-    assert delsarte(st.marginals({f"a{a}": a for a in range(2, 22)}, 1).spectrum, 1.0) is None
-    assert delsarte(st.total("2^6").spectrum, 1.0) == 1.0
-    assert delsarte(st.histogram("a=1,b=1").spectrum, 1.0) == 1.0
+    assert delsarte(st.marginals({f"a{a}": a for a in range(2, 22)}, 1).structure.spectrum, 1.0) is None
+    assert delsarte(st.total("2^6").structure.spectrum, 1.0) == 1.0
+    assert delsarte(st.histogram("a=1,b=1").structure.spectrum, 1.0) == 1.0
 
 
 @pytest.mark.parametrize(("many", "size"), [(1, 2), (1, 9), (7, 3), (300, 2), (300, 3), (120, 40)])

@@ -18,7 +18,7 @@ def pairs():
     """The workload, the strategy that is found and the one of marginal response, at epsilon 1."""
     workload = st.marginals(people()[0], 2)
     ours = st.optimise(workload, 1.0, st.Junta(max_steps=1, max_seconds=2.0)).strategy
-    return workload, ours, published_juntas(workload.spectrum, 1.0)["marginal-response"]
+    return workload, ours, published_juntas(workload.structure.spectrum, 1.0)["marginal-response"]
 
 
 def collected(strategy, seed, wrong=None):
@@ -70,6 +70,7 @@ def test_an_estimator_for_another_epsilon_does_not_keep_what_it_states():
 def test_sampled_tables_need_more_people():
     workload, ours, _ = pairs()
     best = min(
-        st.evaluate(workload, one).objective for one in sampled_tables(workload.spectrum, 1.0).values()
+        st.evaluate(workload, one).objective
+        for one in sampled_tables(workload.structure.spectrum, 1.0).values()
     )
     assert best > 1.09 * st.evaluate(workload, ours).objective

@@ -34,7 +34,7 @@ def mechanisms(order):
     """Return the workload and the mechanisms by name, at epsilon 1."""
     workload = st.marginals(f"2^{FACTS}", order)
     ours = st.optimise(workload, 1.0, st.Junta(max_steps=1)).strategy
-    published = published_juntas(workload.spectrum, 1.0)
+    published = published_juntas(workload.structure.spectrum, 1.0)
     return workload, {"optimised": ours} | {
         name: published[name] for name in ("fourier", "marginal-response", "marginal-hadamard")
     }

@@ -54,7 +54,7 @@ def test_strategies_are_private_and_between_the_bound_and_the_classics(workload,
     assert strategy.epsilon <= epsilon
     assert accuracy.objective >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
     assert accuracy.objective == pytest.approx(found.best.objective, rel=2e-5)
-    for name, one in published_juntas(workload.spectrum, epsilon).items():
+    for name, one in published_juntas(workload.structure.spectrum, epsilon).items():
         assert accuracy.objective <= st.evaluate(workload, one).objective * (1 + 2e-6), name
     if strategy.outputs * strategy.domain_size <= 1 << 21:
         assert_private(strategy.dense(), epsilon)
@@ -110,7 +110,7 @@ def test_marginals_of_unequal_attributes_come_close_to_the_bound(order, epsilon,
 def test_energies_of_a_type_are_made_equal(sizes, order):
     workload = st.marginals({f"a{i}": size for i, size in enumerate(sizes)}, order)
     strategy, _ = solved(workload, 1.0, max_steps=1, max_seconds=0.5)
-    for kind in workload.spectrum.types[1:]:
+    for kind in workload.structure.spectrum.types[1:]:
         m = strategy.eigenvalues(kind)
         assert m.max() <= m.min() * (1 + 1e-6), kind
 

@@ -184,7 +184,7 @@ def test_other_queries_are_answered_from_a_table_on_one_cycle():
     np.testing.assert_array_equal(flat.matrix(), W.matrix())
     np.testing.assert_allclose(flat.gram(), W.gram())
     spectrum = np.square(np.abs(np.fft.fft(W.matrix()))).sum(axis=0) / 1200
-    np.testing.assert_allclose(flat.translation_spectrum(), spectrum)
+    np.testing.assert_allclose(flat.structure.translation_spectrum(), spectrum)
     with pytest.raises(ValueError, match="both must"):
         estimate(strategy, counts, st.marginals({"a": 40, "b": 30}, 1))
 

@@ -76,7 +76,7 @@ def strategies(workload):
 @WORKLOADS
 def test_eigenvalues_are_those_of_the_average_over_translations(workload):
     found, sizes = harmonics(workload), workload.domain.sizes
-    whole = workload.translation_spectrum() / workload.domain_size
+    whole = workload.structure.translation_spectrum() / workload.domain_size
     for many in range(len(sizes) + 1):
         for touched in combinations(range(len(sizes)), many):
             expected = whole[tuple(slice(1, None) if i in touched else 0 for i in range(len(sizes)))]
@@ -222,7 +222,7 @@ def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
 def test_a_cycle_costs_ranges_little_and_prefixes_more():
     """The closed bound of the average over translations, over that of the line itself."""
     for name, lost in [(st.all_range, 1.0011), (st.prefix, 1.526)]:
-        V = name(100).translation_spectrum()[1:] / 100
+        V = name(100).structure.translation_spectrum()[1:] / 100
         ratio = np.square(np.sqrt(V).sum() / block_norms(harmonics(name(100))).centred)
         assert ratio == pytest.approx(lost, rel=1e-3)
 

@@ -28,7 +28,7 @@ SHARES = {
 
 def closed(workload, epsilon):
     """v_0 + 4E/(E - 1)^2 (sum over characters of sqrt(v))^2."""
-    spectrum, E = workload.spectrum, exp(epsilon)
+    spectrum, E = workload.structure.spectrum, exp(epsilon)
     total = spectrum.multiplicities[1:] @ np.sqrt(spectrum.values[1:])
     return spectrum.values[0] + 4 * E / (E - 1) ** 2 * total**2
 
@@ -36,7 +36,7 @@ def closed(workload, epsilon):
 @pytest.mark.parametrize(("d", "k", "epsilon"), SHARES)
 def test_the_character_mechanism_costs_what_the_table_says(d, k, epsilon):
     workload = st.marginals(f"2^{d}", k)
-    found, bound = published_juntas(workload.spectrum, epsilon), closed(workload, epsilon)
+    found, bound = published_juntas(workload.structure.spectrum, epsilon), closed(workload, epsilon)
     for name, expected in zip(("fourier", "fourier, optimal shares"), SHARES[d, k, epsilon], strict=True):
         ratio = st.evaluate(workload, found[name]).objective / workload.scale / bound
         assert ratio == pytest.approx(expected, abs=0.006 * expected)
@@ -58,7 +58,7 @@ def mechanisms(d, k, epsilon):
     "workload", [st.marginals("2^5", 2), st.parity("2^5", 2)], ids=["marginals", "parity"]
 )
 def test_juntas_cost_what_the_matrices_do(workload, epsilon):
-    found = published_juntas(workload.spectrum, epsilon)
+    found = published_juntas(workload.structure.spectrum, epsilon)
     for name, matrix in mechanisms(5, 2, epsilon).items():
         value = st.evaluate(workload, found[name]).objective
         assert value == pytest.approx(st.evaluate(workload, matrix).objective, rel=1e-9)
@@ -67,7 +67,7 @@ def test_juntas_cost_what_the_matrices_do(workload, epsilon):
 
 def test_optimal_shares_are_the_best():
     workload = st.stack([st.marginals("2^6", 2), st.weighted(st.marginals("2^6", 3), 0.2)])
-    found = published_juntas(workload.spectrum, 1.0)
+    found = published_juntas(workload.structure.spectrum, 1.0)
     best = st.evaluate(workload, found["fourier, optimal shares"]).objective / workload.scale
     assert best < min(
         st.evaluate(workload, one).objective / workload.scale
@@ -78,7 +78,7 @@ def test_optimal_shares_are_the_best():
 
 def test_cells_of_categorical_tables_are_told():
     workload = st.marginals("a=3,b=4,c=2,d=3", 2)
-    found = published_juntas(workload.spectrum, 1.0)
+    found = published_juntas(workload.structure.spectrum, 1.0)
     assert set(found) == {"marginal-response"}
     tables = [(i, j) for i in range(4) for j in range(i)]
     matrix = marginal_response((3, 4, 2, 3), 1.0, tables)
@@ -87,11 +87,11 @@ def test_cells_of_categorical_tables_are_told():
 
 
 def test_what_is_too_large_is_left_out():
-    assert "fourier" not in published_juntas(st.parity("2^30").spectrum, 1.0)
-    assert published_juntas(st.total("2^4").spectrum, 1.0) == {}
-    assert published_juntas(st.histogram(1 << 21).spectrum, 1.0) == {}
+    assert "fourier" not in published_juntas(st.parity("2^30").structure.spectrum, 1.0)
+    assert published_juntas(st.total("2^4").structure.spectrum, 1.0) == {}
+    assert published_juntas(st.histogram(1 << 21).structure.spectrum, 1.0) == {}
     with pytest.raises(ValueError, match="epsilon"):
-        published_juntas(st.marginals("2^4", 2).spectrum, 0)
+        published_juntas(st.marginals("2^4", 2).structure.spectrum, 0)
 
 
 def test_maximal_types_contain_all_others():

@@ -77,7 +77,7 @@ def test_eigenvalues_say_what_views_do(workload, epsilon):
     known = {one.mechanism: one for one in rank_baselines(problem_of(workload, epsilon))}[
         "marginal-selection"
     ]
-    found = sampled_tables(workload.spectrum, epsilon)
+    found = sampled_tables(workload.structure.spectrum, epsilon)
     values = {name: st.evaluate(workload, one).objective for name, one in found.items()}
     assert known.objective == pytest.approx(min(values.values()), rel=1e-9)
     assert all(one.epsilon <= epsilon * (1 + 1e-12) for one in found.values())
@@ -123,9 +123,9 @@ def test_no_search_for_marginals_ends_above_it(sizes, order, epsilon):
     strategy = solver.finish(problem, search(solver, problem).best)
     assert strategy.epsilon <= epsilon
     share = st.evaluate(workload, strategy).objective / workload.scale
-    assert share >= spectral_bounds(workload.spectrum, epsilon).best * (1 - 1e-9)
+    assert share >= spectral_bounds(workload.structure.spectrum, epsilon).best * (1 - 1e-9)
     assert share <= separate(sizes, order, epsilon) * (1 + 1e-9)
-    for one in sampled_tables(workload.spectrum, epsilon).values():
+    for one in sampled_tables(workload.structure.spectrum, epsilon).values():
         assert share <= st.evaluate(workload, one).objective / workload.scale * (1 + 1e-9)
 
 

@@ -38,7 +38,7 @@ CLOSED |= {
 
 @pytest.mark.parametrize("workload", CLOSED.values(), ids=CLOSED)
 def test_closed_forms_are_those_of_the_gram_matrix(workload):
-    assert known(workload.norms) == pytest.approx(known(dense(workload)), rel=1e-8, abs=1e-6)
+    assert known(workload.structure.norms) == pytest.approx(known(dense(workload)), rel=1e-8, abs=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -93,7 +93,7 @@ def test_bounds_of_large_domains_follow_those_of_small_ones(epsilon):
     """L/n of prefix and all-range grows with n, per query less and less."""
     for make, power in ((st.prefix, 1), (st.all_range, 2)):
         sizes = [4096, 65_536, 2**30, 2**53]
-        bounds = [make(n).norms for n in sizes]
+        bounds = [make(n).structure.norms for n in sizes]
         values = [one.centred / n ** (power / 2) for one, n in zip(bounds, sizes, strict=True)]
         assert values == sorted(values)
         growth = np.diff(values) / np.diff(np.log(sizes))
@@ -118,7 +118,7 @@ def test_bounds_beyond_the_largest_float_are_refused():
 
 
 def test_a_workload_without_closed_form_still_needs_its_gram_matrix():
-    assert st.stack([st.prefix(8), st.histogram(8)]).norms is None
-    assert st.all_range(64, width=8).norms is None
+    assert st.stack([st.prefix(8), st.histogram(8)]).structure.norms is None
+    assert st.all_range(64, width=8).structure.norms is None
     with pytest.raises(ValueError, match="Gram matrix"):
         st.lower_bounds(st.stack([st.prefix(2**20), st.histogram(2**20)]), 1.0)

@@ -28,7 +28,7 @@ SPECTRA = {
 
 @pytest.mark.parametrize("workload", SPECTRA.values(), ids=SPECTRA)
 def test_the_spectrum_holds_the_eigenvalues_of_the_gram_matrix(workload):
-    spectrum, sizes = workload.spectrum, workload.domain.sizes
+    spectrum, sizes = workload.structure.spectrum, workload.domain.sizes
     eigenvalues = np.fft.fftn(workload.gram()[:, 0].reshape(sizes)).real / workload.domain_size
     for frequencies in np.ndindex(*sizes):
         touched = [i for i, frequency in enumerate(frequencies) if frequency]
@@ -37,9 +37,9 @@ def test_the_spectrum_holds_the_eigenvalues_of_the_gram_matrix(workload):
 
 
 def test_ordered_values_have_no_spectrum_and_a_thousand_attributes_have_a_short_one():
-    assert st.prefix(8).spectrum is None
-    assert st.stack([st.prefix(8), st.histogram(8)]).spectrum is None
-    spectrum = st.marginals("2^1000", 3).spectrum
+    assert st.prefix(8).structure.spectrum is None
+    assert st.stack([st.prefix(8), st.histogram(8)]).structure.spectrum is None
+    spectrum = st.marginals("2^1000", 3).structure.spectrum
     assert [spectrum.multiplicity(kind) for kind in spectrum.types] == [1, 1000, 499_500, 166_167_000]
     assert spectrum.values[-1] == 0.125
 
@@ -49,7 +49,7 @@ def test_quantities_per_user_type_go_on_where_the_domain_cannot_be_counted(workl
     assert workload.counted
     assert workload.scale == workload.domain_size
     assert workload.mean_square == pytest.approx(np.trace(workload.gram()) / workload.domain_size)
-    spectrum = workload.spectrum
+    spectrum = workload.structure.spectrum
     assert workload.mean_square == pytest.approx(spectrum.multiplicities @ spectrum.values)
 
 

@@ -199,7 +199,7 @@ def transformed_objective(workload: Workload, strategy: OrbitStrategy) -> float:
     if strategy.window:
         return float(_transformed(workload, strategy).sum()) + workload.frobenius_squared
     m = half_eigenvalues(strategy)
-    v = workload.translation_spectrum()[..., : m.shape[-1]] * multiplicities(strategy.cycles)
+    v = workload.structure.translation_spectrum()[..., : m.shape[-1]] * multiplicities(strategy.cycles)
     seen = m > NOTHING
     if v[~seen].sum() > SUPPORT_TOLERANCE * v.sum():
         raise UnsupportedWorkloadError(

@@ -75,7 +75,7 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
             known[kind] = _eigenvalues(strategy, margin.attributes) > NOTHING
         if known[kind].all():
             continue
-        v = margin.workload.translation_spectrum()
+        v = margin.workload.structure.translation_spectrum()
         if v[~known[kind]].sum() > SUPPORT_TOLERANCE * v.sum():
             refuse([workload.domain.attributes[i] for i in margin.attributes])
 

@@ -77,7 +77,7 @@ class Bounds:
     pairwise: float | None = None
     """The bound on a largest variance from two user types alone; None for the average case."""
     delsarte: float | None = None
-    """The linear programming bound; None without a spectrum (see `Workload.spectrum`) or with too many types
+    """The linear programming bound; None without a spectrum (see `Structure`) or with too many types
     of characters."""
     linear: float | None = None
     """The bound of the linear programme for few queries (see `linear_dual`), close to the optimum; None for
@@ -172,7 +172,7 @@ def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
 
     Example:
         >>> import stratagem as st
-        >>> bounds = spectral_bounds(st.marginals("2^1000", 3).spectrum, 1.0)
+        >>> bounds = spectral_bounds(st.marginals("2^1000", 3).structure.spectrum, 1.0)
         >>> bounds.name, round(bounds.best / bounds.closed, 3)
         ('delsarte', 1.142)
     """
@@ -184,7 +184,7 @@ def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
 
 def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Bounds:
     """Return the bounds that need a spectrum or norms alone, on L(Q) where n can be counted."""
-    n, spectrum = workload.domain.size, workload.spectrum if prior is None else None
+    n, spectrum = workload.domain.size, workload.structure.spectrum if prior is None else None
     if spectrum is not None:
         shares = spectral_bounds(spectrum, epsilon)
     else:

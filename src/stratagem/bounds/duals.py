@@ -213,7 +213,7 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
         Randomizers for Regression with Label Differential Privacy, NeurIPS 2023 (the programme on a grid, r = 1).
     """
     n = workload.domain_size
-    if not 1 < n <= LINEAR_LIMIT or workload.norms is not None:
+    if not 1 < n <= LINEAR_LIMIT or workload.structure.norms is not None:
         return None
     V = centred(workload, prior).gram
     F = low_rank_factor(V, RANK) if V.any() else None
@@ -261,4 +261,4 @@ class Duals:
 
 def weighed(workload: Workload) -> bool:
     """Return whether the domain is small enough for the weighted bound to be computed by default."""
-    return workload.domain_size <= (WEIGHTED_LIMIT if workload.norms is None else WEIGHTED_BESIDE)
+    return workload.domain_size <= (WEIGHTED_LIMIT if workload.structure.norms is None else WEIGHTED_BESIDE)

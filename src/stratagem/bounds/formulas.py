@@ -45,7 +45,7 @@ def ulps(workload: Workload) -> float:
     Reference:
         Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.5 and theorem 20.5.
     """
-    terms = workload.domain_size + (workload.queries if workload.norms is None else 0)
+    terms = workload.domain_size + (workload.queries if workload.structure.norms is None else 0)
     return 8 * terms * ULP
 
 
@@ -65,7 +65,7 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
     Where the workload does not know them: by blocks where some attributes know no order, else by one
     eigendecomposition for each norm.
     """
-    known = workload.norms if prior is None else None
+    known = workload.structure.norms if prior is None else None
     if known is not None:
         return known
     found = harmonics(workload) if prior is None else None

@@ -49,7 +49,7 @@ EVERY = Fit("all queries", lambda workload: True)
 CELLS = Fit("queries that count every cell alone and alike (histograms)", cells_alike)
 UNORDERED = Fit(
     "queries that know no order of values (histograms, marginals)",
-    lambda workload: workload.spectrum is not None,
+    lambda workload: workload.symmetry is not None,
 )
 
 

@@ -159,7 +159,7 @@ class Auto:
     def _symmetric(self, problem: Problem) -> Choice | None:
         """Return the solver that uses the workload's symmetry; None if the certified solver fits better."""
         workload = problem.workload
-        sizes, spectrum = workload.domain.sizes, workload.spectrum
+        sizes, spectrum = workload.domain.sizes, workload.structure.spectrum
         limits = {"seed": self.seed, "gap": self.gap}
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds

@@ -132,7 +132,7 @@ def rank_invariant(problem: Problem) -> tuple[Contender, ...]:
     workload, epsilon = problem.workload, problem.epsilon
     if workload.domain_size <= RANKED:
         return rank_baselines(problem)
-    asked = searchable(workload) if workload.spectrum is not None or len(workload.domain.sizes) > 1 else None
+    asked = searchable(workload) if workload.symmetry is not None or len(workload.domain.sizes) > 1 else None
     published: dict[str, JuntaStrategy | TableSampling] = {}
     if asked is not None:
         sampled = {} if asked.parts else sampled_tables(asked.spectrum, epsilon)

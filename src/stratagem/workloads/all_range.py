@@ -13,7 +13,8 @@ from stratagem.workloads.domain import Domain, check_one_attribute
 from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.norm import Norms, all_range_norms, short_range_norms
 from stratagem.workloads.query import Query, Span
-from stratagem.workloads.workload import Array, Margin, Workload, whole
+from stratagem.workloads.structure import Structure
+from stratagem.workloads.workload import Array, Workload
 
 DECOMPOSED = 4096
 """Values up to which an eigendecomposition gives the norms of short ranges in seconds, nothing lost."""
@@ -57,28 +58,17 @@ class AllRange(Workload):
         return float((self.domain.size + 1) * (w * (w + 1) // 2) - w * (w + 1) * (2 * w + 1) // 6)
 
     @property
-    def symmetry(self) -> None:
-        """None: no symmetry is known, because the ends of the attribute differ from its middle."""
-        return None
+    def structure(self) -> Structure:
+        """Norms, lower bounds for short ranges of many values; no symmetry, because the values have an order."""
+        return Structure(translation_spectrum=self._averaged, closed_norms=self._norms)
 
-    @property
-    def spectrum(self) -> None:
-        """None: permuting the values changes V, because they have an order."""
-        return None
-
-    @property
-    def norms(self) -> Norms | None:
-        """Norms in closed form for all ranges, lower bounds for short ranges of many values, else None."""
+    def _norms(self) -> Norms | None:
         n = self.domain.size
         if self.width == n:
             return all_range_norms(n)
         return short_range_norms(n, self.width) if n > DECOMPOSED else None
 
-    def margins(self) -> Iterator[Margin]:
-        """Yield all queries at once."""
-        yield whole(self)
-
-    def translation_spectrum(self) -> Array:
+    def _averaged(self) -> Array:
         """Return the eigenvalues of the average: a range of length l holds l - k pairs u, u + k."""
         length = np.arange(1, self.domain.size + 1)
         ranges = np.where(length <= self.width, self.domain.size + 1.0 - length, 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -18,8 +17,9 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Total
 from stratagem.workloads.query import Query, Row
 from stratagem.workloads.stack import Stack
+from stratagem.workloads.structure import Structure
 from stratagem.workloads.weighted import LARGEST, SMALLEST, Weighted
-from stratagem.workloads.workload import Array, Margin, Workload, whole
+from stratagem.workloads.workload import Array, Workload
 
 HIGHEST = 8
 """Highest power: beyond it, powers of two values of an interval are hard to tell apart."""
@@ -101,25 +101,11 @@ class Explicit(Workload):
         return float(np.vdot(self.rows, self.rows))
 
     @property
-    def symmetry(self) -> None:
-        """None: the rows are not searched for a symmetry."""
-        return None
+    def structure(self) -> Structure:
+        """Nothing but the average of V over translations: the rows are not searched for a symmetry."""
+        return Structure(translation_spectrum=self._averaged)
 
-    @property
-    def spectrum(self) -> None:
-        """None: the rows are not searched for a symmetry."""
-        return None
-
-    @property
-    def norms(self) -> None:
-        """None: arbitrary rows have no closed form."""
-        return None
-
-    def margins(self) -> Iterator[Margin]:
-        """Yield all queries at once."""
-        yield whole(self)
-
-    def translation_spectrum(self) -> Array:
+    def _averaged(self) -> Array:
         """Return the sum of the rows' power spectra over n."""
         total = np.zeros(self.domain.sizes)
         for row in self.rows:

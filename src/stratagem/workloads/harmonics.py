@@ -82,7 +82,7 @@ class Part:
         ordered, queries, free, spectra, start = [], [], [], [], 0
         for factor in _factors(margin.workload):
             own = margin.attributes[start : start + len(factor.domain.sizes)]
-            spectrum, start = factor.spectrum, start + len(own)
+            spectrum, start = factor.structure.spectrum, start + len(own)
             if spectrum is None:
                 ordered, queries = [*ordered, *own], [*queries, factor]
             else:
@@ -112,7 +112,7 @@ class Part:
     @cached_property
     def average(self) -> Array:
         """The eigenvalues of W_o^T W_o over its size, averaged over translations, shape `sizes`."""
-        spectra = [factor.translation_spectrum() / factor.domain_size for factor in self.queries]
+        spectra = [factor.structure.translation_spectrum() / factor.domain_size for factor in self.queries]
         return reduce(np.multiply.outer, spectra, np.ones(()))
 
 
@@ -159,14 +159,18 @@ def harmonics(workload: Workload) -> Harmonics | None:
     """
     known, other = [], []
     for piece in _pieces(workload):
-        (other if piece.spectrum is None else known).append(piece)
+        (other if piece.symmetry is None else known).append(piece)
     if sum(piece.queries for piece in other) > QUERIES:
         return None
     margins = [margin for piece in other for margin in _first(piece)]
     if len(margins) > TABLES:
         return None
     sizes = workload.domain.sizes
-    plain = Stack(tuple(known)).spectrum if known else Spectrum(sizes, by_size(sizes), 0, lambda kind: 0.0)
+    plain = (
+        Stack(tuple(known)).structure.spectrum
+        if known
+        else Spectrum(sizes, by_size(sizes), 0, lambda kind: 0.0)
+    )
     assert plain is not None, "a stack of queries with spectra has one"
     parts = tuple(map(Part.of, margins))
     ordered = tuple(sorted({i for part in parts for i in part.ordered}))
@@ -218,7 +222,7 @@ def subsets(attributes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _pieces(workload: Workload) -> Iterator[Workload]:
     """Yield the parts of nested stacks with their weights; a workload with a spectrum is yielded whole."""
-    if workload.spectrum is not None:
+    if workload.symmetry is not None:
         yield workload
     elif isinstance(workload, Stack):
         for part in workload.parts:

@@ -9,10 +9,10 @@ import numpy as np
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, by_size
-from stratagem.workloads.workload import Array, Margin, Workload, whole
+from stratagem.workloads.structure import Structure
+from stratagem.workloads.workload import Array, Margin, Workload
 
 
 @final
@@ -35,29 +35,13 @@ class Identity(Workload):
         return as_float(self.domain.size, "tr V")
 
     @property
-    def symmetry(self) -> tuple[int, ...]:
-        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
-        return self.domain.sizes
-
-    @property
-    def spectrum(self) -> Spectrum:
-        """Spectrum of V/n: eigenvalue 1/n at every character."""
-        sizes = self.domain.sizes
-        level = 1 / as_float(self.domain.size, "the number of cells")
-        return Spectrum(sizes, by_size(sizes), len(sizes), lambda kind: level)
-
-    @property
-    def norms(self) -> Norms:
-        """Norms of W, from the eigenvalues of V."""
-        return Norms.of(self.spectrum)
-
-    def margins(self) -> Iterator[Margin]:
-        """Yield all queries at once."""
-        yield whole(self)
-
-    def translation_spectrum(self) -> Array:
-        """Return the eigenvalues of V, one for each character."""
-        return self.spectrum.array()
+    def structure(self) -> Structure:
+        """Eigenvalues of V/n: 1/n at every character."""
+        sizes, n = self.domain.sizes, self.domain.size
+        spectrum = Spectrum(
+            sizes, by_size(sizes), len(sizes), lambda kind: 1 / as_float(n, "the number of cells")
+        )
+        return Structure.of(spectrum)
 
     def _gram(self) -> Array:
         return np.eye(self.domain.size)
@@ -92,28 +76,14 @@ class Total(Workload):
         return as_float(self.domain.size, "tr V")
 
     @property
-    def symmetry(self) -> tuple[int, ...]:
-        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
-        return self.domain.sizes
-
-    @property
-    def spectrum(self) -> Spectrum:
-        """Spectrum of V/n: eigenvalue 1 at the constant character, 0 at all others."""
+    def structure(self) -> Structure:
+        """Eigenvalues of V/n: 1 at the constant character, 0 at all others."""
         sizes = self.domain.sizes
-        return Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind)))
-
-    @property
-    def norms(self) -> Norms:
-        """Norms of W, from the eigenvalues of V."""
-        return Norms.of(self.spectrum)
+        return Structure.of(Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind))))
 
     def margins(self) -> Iterator[Margin]:
         """Yield the total of the first attribute's table."""
         yield Margin((0,), Total(self.domain.part((0,))), slice(0, 1))
-
-    def translation_spectrum(self) -> Array:
-        """Return the eigenvalues of V, one for each character."""
-        return self.spectrum.array()
 
     def _gram(self) -> Array:
         return np.ones((self.domain.size, self.domain.size))

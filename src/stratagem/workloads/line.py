@@ -46,7 +46,7 @@ class Line:
 
 def line(workload: Workload) -> Line | None:
     """Return the structure of all prefixes or all ranges of at least two values, weighted or not; None for others."""
-    n, norms = workload.domain_size, workload.norms
+    n, norms = workload.domain_size, workload.structure.norms
     weight, workload = unweighted(workload)
     square = weight**2
     total = 0.0 if norms is None else n * norms.total

@@ -13,10 +13,10 @@ from stratagem.io.screen import brief
 from stratagem.math.number import as_float
 from stratagem.workloads.domain import Domain, check_order
 from stratagem.workloads.identity import Identity, Total
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import axis_vectors, elementary_symmetric, symmetric_tails, translates
 from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
+from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -59,13 +59,8 @@ class Marginals(Workload):
         return as_float(self.domain.size * tables, "tr V")
 
     @property
-    def symmetry(self) -> tuple[int, ...]:
-        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
-        return self.domain.sizes
-
-    @property
-    def spectrum(self) -> Spectrum:
-        """Spectrum of V/n: the sum of 1/cells over the tables that hold all attributes touched.
+    def structure(self) -> Structure:
+        """Eigenvalues of V/n: the sum of 1/cells over the tables that hold all attributes touched.
 
         With l of the group's attributes touched that is prod_g a_g^-l_g sum_k e_(k - |l|)(1/a_i of the others).
         """
@@ -83,12 +78,7 @@ class Marginals(Workload):
                 tables = np.convolve(tables, terms)[: orders[-1] + 1]
             return float(sum(tables[k - touched] for k in orders if 0 <= k - touched < len(tables)))
 
-        return Spectrum(sizes, groups, orders[-1], value)
-
-    @property
-    def norms(self) -> Norms:
-        """Norms of W, from the eigenvalues of V."""
-        return Norms.of(self.spectrum)
+        return Structure.of(Spectrum(sizes, groups, orders[-1], value))
 
     def gram_row(self) -> Array:
         """Return V[u, 0] for all cells u, shape (n,); V[u, v] is its value at u - v."""
@@ -108,10 +98,6 @@ class Marginals(Workload):
                 table = Identity(part) if chosen else Total(part)
                 yield Margin(chosen or (0,), table, slice(start, start + table.queries))
                 start += table.queries
-
-    def translation_spectrum(self) -> Array:
-        """Return the eigenvalues of V, one for each character."""
-        return self.spectrum.array()
 
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -13,8 +12,9 @@ from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.query import Query
+from stratagem.workloads.structure import Structure
 from stratagem.workloads.weighted import Weighted, unweighted
-from stratagem.workloads.workload import Array, Margin, Workload, whole
+from stratagem.workloads.workload import Array, Workload
 
 
 def is_table_of_all(workload: Workload) -> bool:
@@ -57,25 +57,11 @@ class Merged(Workload):
         return self.workload.frobenius_squared
 
     @property
-    def symmetry(self) -> None:
-        """None: translations of the cells change V in general."""
-        return None
+    def structure(self) -> Structure:
+        """Nothing but the average of V over translations: translations of the cells change V in general."""
+        return Structure(translation_spectrum=self._averaged)
 
-    @property
-    def spectrum(self) -> None:
-        """None: permutations of the cells change V in general."""
-        return None
-
-    @property
-    def norms(self) -> None:
-        """None: the norms are not computed."""
-        return None
-
-    def margins(self) -> Iterator[Margin]:
-        """Yield all queries at once."""
-        yield whole(self)
-
-    def translation_spectrum(self) -> Array:
+    def _averaged(self) -> Array:
         """Return the sum of the queries' power spectra over n."""
         return np.square(np.abs(np.fft.fft(self.matrix()))).sum(axis=0) / self.domain_size
 

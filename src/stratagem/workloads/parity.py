@@ -14,7 +14,6 @@ from stratagem.workloads.domain import Domain, check_order
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.harmonics import fourier_adjoint, fourier_transform
 from stratagem.workloads.identity import Total
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import (
     Product,
     apply_along,
@@ -25,6 +24,7 @@ from stratagem.workloads.product import (
 )
 from stratagem.workloads.query import Query, Wave
 from stratagem.workloads.spectrum import Spectrum, by_size
+from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -64,20 +64,11 @@ class Parity(Workload):
         return as_float(self.domain.size * self.queries, "tr V")
 
     @property
-    def symmetry(self) -> tuple[int, ...]:
-        """Sizes of the attributes: every translation of the domain leaves V unchanged."""
-        return self.domain.sizes
-
-    @property
-    def spectrum(self) -> Spectrum:
-        """Spectrum of V/n: eigenvalue 1 at characters that touch at most `order` attributes, else 0."""
+    def structure(self) -> Structure:
+        """Eigenvalues of V/n: 1 at characters that touch at most `order` attributes, else 0."""
         sizes = self.domain.sizes
-        return Spectrum(sizes, by_size(sizes), self.order, lambda kind: float(sum(kind) <= self.order))
-
-    @property
-    def norms(self) -> Norms:
-        """Norms of W, from the eigenvalues of V."""
-        return Norms.of(self.spectrum)
+        spectrum = Spectrum(sizes, by_size(sizes), self.order, lambda kind: float(sum(kind) <= self.order))
+        return Structure.of(spectrum)
 
     def gram_row(self) -> Array:
         """Return V[u, 0] for all cells u, shape (n,); V[u, v] is its value at u - v."""
@@ -113,10 +104,6 @@ class Parity(Workload):
         ranks = np.empty(self.queries, dtype=np.int64)
         ranks[np.lexsort(keys.T[::-1])] = np.arange(self.queries)
         return ranks
-
-    def translation_spectrum(self) -> Array:
-        """Return the eigenvalues of V, one for each character."""
-        return self.spectrum.array()
 
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)

@@ -1,6 +1,5 @@
 """Prefixes of one ordered attribute: the distribution function."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -9,9 +8,10 @@ import numpy as np
 from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain, check_one_attribute
 from stratagem.workloads.harmonics import averaged
-from stratagem.workloads.norm import Norms, prefix_norms
+from stratagem.workloads.norm import prefix_norms
 from stratagem.workloads.query import Query, Span
-from stratagem.workloads.workload import Array, Margin, Workload, whole
+from stratagem.workloads.structure import Structure
+from stratagem.workloads.workload import Array, Workload
 
 
 @final
@@ -43,25 +43,13 @@ class Prefix(Workload):
         return float(self.domain.size * (self.domain.size + 1) // 2)
 
     @property
-    def symmetry(self) -> None:
-        """None: no symmetry is known, because the first value is in all prefixes and the last in one."""
-        return None
+    def structure(self) -> Structure:
+        """Norms in closed form at any n; no symmetry, because the values have an order."""
+        return Structure(
+            translation_spectrum=self._averaged, closed_norms=lambda: prefix_norms(self.domain.size)
+        )
 
-    @property
-    def spectrum(self) -> None:
-        """None: permuting the values changes V, because they have an order."""
-        return None
-
-    @property
-    def norms(self) -> Norms:
-        """Norms of W in closed form, at any n."""
-        return prefix_norms(self.domain.size)
-
-    def margins(self) -> Iterator[Margin]:
-        """Yield all queries at once."""
-        yield whole(self)
-
-    def translation_spectrum(self) -> Array:
+    def _averaged(self) -> Array:
         """Return the eigenvalues of the average: V[u, u + k] sums to (n - k) (n - k + 1) / 2 over u."""
         left = self.domain.size - np.arange(self.domain.size, dtype=np.float64)
         return averaged(left * (left + 1) / 2)

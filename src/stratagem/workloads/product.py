@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -12,9 +12,8 @@ import numpy as np
 from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity, Total
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query
-from stratagem.workloads.spectrum import Spectrum, combined
+from stratagem.workloads.structure import Structure, multiplied
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -95,23 +94,9 @@ class Product(Workload):
         return math.prod(factor.frobenius_squared for factor in self.factors)
 
     @property
-    def symmetry(self) -> tuple[int, ...] | None:
-        """Sizes of the attributes if translations leave every factor's V unchanged, else None."""
-        known = all(factor.symmetry is not None for factor in self.factors)
-        return self.domain.sizes if known else None
-
-    @property
-    def spectrum(self) -> Spectrum | None:
-        """Product of the factors' spectra, None if one is unknown; equal single attributes form one group."""
-        found = [factor.spectrum for factor in self.factors]
-        known = [one for one in found if one is not None]
-        return combined(known) if len(known) == len(found) else None
-
-    @property
-    def norms(self) -> Norms | None:
-        """Norms of W from the eigenvalues of V, None if these are unknown."""
-        spectrum = self.spectrum
-        return spectrum and Norms.of(spectrum)
+    def structure(self) -> Structure:
+        """The product of the factors' structures; equal single attributes form one group of the spectrum."""
+        return multiplied([factor.structure for factor in self.factors])
 
     def margins(self) -> Iterator[Margin]:
         """Yield every combination of one margin from each factor; factors that only count everybody touch nothing."""
@@ -130,10 +115,6 @@ class Product(Workload):
             own = np.arange(factor.queries)[margin.places]
             places = np.add.outer(places * factor.queries, own).ravel()
         return places
-
-    def translation_spectrum(self) -> Array:
-        """Return the outer product of the factors' eigenvalues."""
-        return reduce(np.multiply.outer, [factor.translation_spectrum() for factor in self.factors])
 
     def _gram(self) -> Array:
         gram = np.ones((1, 1))

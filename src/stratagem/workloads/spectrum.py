@@ -140,6 +140,14 @@ def _subsets(many: int, order: int) -> Iterator[Type]:
             yield tuple(int(i in inside) for i in range(many))
 
 
+def summed(parts: Sequence[Spectrum]) -> Spectrum:
+    """Return the spectrum of a stack: the sum of the parts' eigenvalues, by groups common to all of them."""
+    groups = common([one.groups for one in parts])
+    fine = [one.refined(groups) for one in parts]
+    order = max(one.order for one in parts)
+    return Spectrum(parts[0].sizes, groups, order, lambda kind: sum(one.value(kind) for one in fine))
+
+
 def combined(factors: Sequence[Spectrum]) -> Spectrum:
     """Return the spectrum of a Kronecker product: the product of the factors' eigenvalues.
 

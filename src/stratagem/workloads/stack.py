@@ -10,10 +10,9 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.query import Query
-from stratagem.workloads.spectrum import Spectrum, common
+from stratagem.workloads.structure import Structure, stacked
 from stratagem.workloads.workload import Array, Margin, Workload
 
 
@@ -52,27 +51,9 @@ class Stack(Workload):
         return sum(part.frobenius_squared for part in self.parts)
 
     @property
-    def symmetry(self) -> tuple[int, ...] | None:
-        """Sizes of the attributes if translations leave every part's V unchanged, else None."""
-        return self.domain.sizes if all(part.symmetry is not None for part in self.parts) else None
-
-    @property
-    def spectrum(self) -> Spectrum | None:
-        """The sum over the parts, by groups of attributes that are interchangeable in all of them."""
-        found = [part.spectrum for part in self.parts]
-        known = [one for one in found if one is not None]
-        if len(known) < len(found):
-            return None
-        groups = common([one.groups for one in known])
-        parts = [one.refined(groups) for one in known]
-        order = max(one.order for one in known)
-        return Spectrum(self.domain.sizes, groups, order, lambda kind: sum(one.value(kind) for one in parts))
-
-    @property
-    def norms(self) -> Norms | None:
-        """Norms of W from the eigenvalues of V, None if these are unknown."""
-        spectrum = self.spectrum
-        return spectrum and Norms.of(spectrum)
+    def structure(self) -> Structure:
+        """The sum of the parts' structures, by groups of attributes that are interchangeable in all of them."""
+        return stacked([part.structure for part in self.parts])
 
     def margins(self) -> Iterator[Margin]:
         """Yield the margins of all parts, with places counted among the queries of the stack."""
@@ -81,10 +62,6 @@ class Stack(Workload):
             for margin in part.margins():
                 yield replace(margin, places=np.arange(start, start + part.queries)[margin.places])
             start += part.queries
-
-    def translation_spectrum(self) -> Array:
-        """Return the sum of the parts' averaged eigenvalues, one for each character."""
-        return np.sum([part.translation_spectrum() for part in self.parts], axis=0)
 
     def _gram(self) -> Array:
         gram = self.parts[0].gram()

@@ -8,10 +8,9 @@ from typing import final
 
 from stratagem.io.screen import brief
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.product import workloads
 from stratagem.workloads.query import Query
-from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Margin, Workload
 
 SMALLEST, LARGEST = 1e-75, 1e75  # the square stays far from the ends of float64
@@ -48,30 +47,14 @@ class Weighted(Workload):
         return self.weight**2 * self.workload.frobenius_squared
 
     @property
-    def symmetry(self) -> tuple[int, ...] | None:
-        """Symmetry of the workload, which the weight does not change."""
-        return self.workload.symmetry
-
-    @property
-    def spectrum(self) -> Spectrum | None:
-        """Spectrum of the workload with its eigenvalues times weight^2, None if unknown."""
-        inner, square = self.workload.spectrum, self.weight**2
-        return inner and replace(inner, value=lambda kind: square * inner.value(kind))
-
-    @property
-    def norms(self) -> Norms | None:
-        """Norms of the workload with the weight applied, None if unknown."""
-        inner = self.workload.norms
-        return inner and inner.scaled(self.weight)
+    def structure(self) -> Structure:
+        """The structure of the workload with the weight applied."""
+        return self.workload.structure.weighted(self.weight)
 
     def margins(self) -> Iterator[Margin]:
         """Yield the margins of the workload, each weighted."""
         for margin in self.workload.margins():
             yield replace(margin, workload=Weighted(margin.workload, self.weight))
-
-    def translation_spectrum(self) -> Array:
-        """Return the averaged eigenvalues of the workload times weight^2, one for each character."""
-        return self.weight**2 * self.workload.translation_spectrum()
 
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()

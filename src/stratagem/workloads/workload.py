@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from stratagem.math.number import count_text, entries, integer
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.query import Query
-from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.structure import Structure
 
 Array = NDArray[np.float64]
 
@@ -47,40 +46,15 @@ class Workload(ABC):
 
     @property
     @abstractmethod
-    def symmetry(self) -> tuple[int, ...] | None:
-        """Sizes (a1, ..., ad) of the product of cyclic groups whose translations leave V unchanged.
+    def structure(self) -> Structure:
+        """What is known of the symmetry, the eigenvalues and the norms of W without its matrix."""
 
-        The group acts on the cells coordinate by coordinate, so V[u, v] depends on u - v alone;
-        None when no such group is known.
-        """
-
-    @property
-    @abstractmethod
-    def spectrum(self) -> Spectrum | None:
-        """The eigenvalues of V/n by the attributes touched, where permuting an attribute's values leaves V as it is.
-
-        None where values of some attribute have an order, or where this is not known.
-        """
-
-    @property
-    @abstractmethod
-    def norms(self) -> Norms | None:
-        """The total and the nuclear norms of W where they are known without an eigendecomposition, else None.
-
-        The nuclear norms may be lower bounds.
-        """
-
-    @abstractmethod
     def margins(self) -> Iterator[Margin]:
-        """Yield the queries by the sets of attributes that they touch; together they are all queries, each once."""
+        """Yield the queries by the sets of attributes that they touch; together they are all queries, each once.
 
-    @abstractmethod
-    def translation_spectrum(self) -> Array:
-        """Return chi^* V chi / n for every character chi of Z_a1 x ... x Z_ad, shape (a1, ..., ad), O(n log n).
-
-        These are the eigenvalues of the average of V over all translations of the domain, so of V itself
-        where `symmetry` says so, in the order of `numpy.fft.fftn`.
+        By default all are asked of all attributes together.
         """
+        yield Margin(tuple(range(len(self.domain.sizes))), self, slice(0, self.queries))
 
     @abstractmethod
     def _gram(self) -> Array: ...
@@ -105,6 +79,12 @@ class Workload(ABC):
 
     @final
     @property
+    def symmetry(self) -> tuple[int, ...] | None:
+        """Sizes of the cyclic groups whose translations leave V unchanged, as in `Structure`; None if not known."""
+        return self.structure.symmetry
+
+    @final
+    @property
     def counted(self) -> bool:
         """Whether the domain has at most 2^53 cells, so that its size is exact in float64.
 
@@ -122,7 +102,7 @@ class Workload(ABC):
     @property
     def mean_square(self) -> float:
         """tr V/n, the squared length of a column of W, averaged over the user types; finite at any n."""
-        spectrum = None if self.counted else self.spectrum
+        spectrum = None if self.counted else self.structure.spectrum
         if spectrum is None:
             return self.frobenius_squared / self.domain_size
         return float(spectrum.multiplicities @ spectrum.values)
@@ -244,8 +224,3 @@ class Margin:
     """The queries, over a domain of these attributes."""
     places: np.ndarray | slice
     """Numbers of these queries among all queries of the workload, shape (p',)."""
-
-
-def whole(workload: Workload) -> Margin:
-    """Return the margin of a workload that is asked of all attributes together."""
-    return Margin(tuple(range(len(workload.domain.sizes))), workload, slice(0, workload.queries))

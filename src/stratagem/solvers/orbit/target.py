@@ -169,7 +169,7 @@ class CycleTarget:
         if self.windowed:
             assert m is not None
             return Window(self.sizes[0], self.cycles[0], m).spectrum
-        return self.workload.translation_spectrum()[..., : self.half[-1]]
+        return self.workload.structure.translation_spectrum()[..., : self.half[-1]]
 
     def _stationary(self) -> np.ndarray:
         """Return the best m on a window (half,), by alternating between the best estimator for m and the best m for it.
