@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
 from stratagem.accuracy.accuracy import Accuracy, UnsupportedWorkloadError, accuracy_of, objective_of
@@ -14,7 +16,7 @@ from stratagem.math.linalg import (
     squared_distances,
 )
 from stratagem.math.privacy import check_prior, uniform
-from stratagem.strategies import LinearProtocol, Randomiser
+from stratagem.strategies import LinearProtocol, Randomiser, Runnable
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
 
@@ -51,7 +53,7 @@ def dense_objective(
 
 
 def per_query_variance(
-    workload: Workload, strategy: Strategy | LinearProtocol, x: np.ndarray, prior: np.ndarray | None = None
+    workload: Workload, strategy: Runnable, x: np.ndarray, prior: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the exact variance (p,) of every answer for the data vector x (n,), R as in `evaluate`.
 
@@ -61,10 +63,24 @@ def per_query_variance(
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
-    x = np.asarray(x, dtype=float)
-    if isinstance(strategy, LinearProtocol):
-        check_seen(workload, strategy)
-        return np.maximum(quadratic_forms(workload, strategy.spread(x) - np.diag(x)), 0.0)
+    return _variances_of(strategy, workload, np.asarray(x, dtype=float), prior)
+
+
+@singledispatch
+def _variances_of(
+    strategy: Randomiser, workload: Workload, x: np.ndarray, prior: np.ndarray | None
+) -> np.ndarray:
+    return _variances_of(strategy.dense(), workload, x, prior)
+
+
+@_variances_of.register
+def _(protocol: LinearProtocol, workload: Workload, x: np.ndarray, prior: np.ndarray | None) -> np.ndarray:
+    check_seen(workload, protocol)
+    return np.maximum(quadratic_forms(workload, protocol.spread(x) - np.diag(x)), 0.0)
+
+
+@_variances_of.register
+def _(strategy: Strategy, workload: Workload, x: np.ndarray, prior: np.ndarray | None) -> np.ndarray:
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
     covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
     variance = quadratic_forms(workload, covariance)

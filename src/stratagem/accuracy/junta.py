@@ -12,7 +12,8 @@ import numpy as np
 from stratagem.accuracy.accuracy import Accuracy, UnsupportedWorkloadError, accuracy_of, refuse_prior
 from stratagem.accuracy.dense import dense_accuracy
 from stratagem.accuracy.score import Scores, Slots, placements
-from stratagem.strategies import JuntaStrategy, OrbitStrategy, TableSampling, TranslationStrategy
+from stratagem.strategies import JuntaStrategy, TableSampling, TranslationStrategy
+from stratagem.strategies.junta import type_of
 from stratagem.workloads import Workload
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics
 from stratagem.workloads.spectrum import Type, common
@@ -75,10 +76,14 @@ def cell_variance(strategy: TranslationStrategy, attributes: Sequence[int]) -> f
         raise ValueError(
             f"a table was given the attributes {chosen}: give different numbers from 0 to {d - 1}"
         )
+    if strategy.window:
+        raise ValueError(
+            "the domain is a window of longer cycles, so that the information matrix has no characters"
+        )
     total = 0.0
     for picked in product((False, True), repeat=len(chosen)):
         touched = [i for i, one in zip(chosen, picked, strict=True) if one]
-        m = _supported(eigenvalues_at(strategy, touched), [str(i) for i in touched])
+        m = _supported(strategy.eigenvalues_at(touched), [str(i) for i in touched])
         total += float(np.sum(1 / m - 1))
     return max(total, 0.0) / math.prod(strategy.sizes[i] for i in chosen) ** 2
 
@@ -108,10 +113,10 @@ def _by_type(
         if v * many <= 0:
             continue
         touched = [i for group, count in zip(fine.groups, kind, strict=True) for i in group[:count]]
-        coarse = _type(strategy, touched)
+        coarse = type_of(strategy.groups, touched)
         names = [workload.domain.attributes[i] for i in touched]
         if any(i in found.ordered for i in touched) and isinstance(strategy, JuntaStrategy):
-            m = _supported(eigenvalues_at(strategy, touched), names)
+            m = _supported(strategy.eigenvalues_at(touched), names)
             yield _resolved(found, touched, m.shape) * (v * many / found.values(touched).mean() / m.size), m
             continue
         demands[coarse] = demands.get(coarse, 0.0) + float(v * many)
@@ -132,25 +137,6 @@ def _written_out(workload: Workload, strategy: JuntaStrategy | TableSampling) ->
 
 def _refuse_order() -> NoReturn:
     raise ValueError("queries that know an order were given for table sampling: ask about tables alone")
-
-
-def eigenvalues_at(strategy: TranslationStrategy, touched: Sequence[int]) -> np.ndarray:
-    """Return M's eigenvalues at the characters that touch exactly these attributes, one axis for each, rising."""
-    if isinstance(strategy, JuntaStrategy):
-        m = strategy.eigenvalues(_type(strategy, touched))
-        return m.transpose(
-            np.argsort([i for group in strategy.groups for i in sorted(set(group) & set(touched))])
-        )
-    if not isinstance(strategy, OrbitStrategy) or strategy.window:
-        raise ValueError(
-            "the domain is a window of longer cycles, so that the information matrix has no characters"
-        )
-    place = tuple(slice(1, None) if i in touched else 0 for i in range(len(strategy.sizes)))
-    return strategy.eigenvalues[place]
-
-
-def _type(strategy: JuntaStrategy | TableSampling, touched: Sequence[int]) -> Type:
-    return tuple(len(set(group) & set(touched)) for group in strategy.groups)
 
 
 def _supported(m: np.ndarray, names: Sequence[str]) -> np.ndarray:

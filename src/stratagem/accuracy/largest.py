@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import singledispatch
 from itertools import chain
 
 import numpy as np
@@ -42,16 +43,7 @@ def largest_variances(workload: Workload, strategy: Runnable, prior: np.ndarray 
         UnsupportedWorkloadError: if the strategy cannot answer a query.
         ValueError: if the domains differ or the queries are too many to be looked at one by one.
     """
-    if isinstance(strategy, LinearProtocol):
-        return _of_protocol(workload, strategy)
-    if isinstance(strategy, TranslationStrategy):
-        workload, strategy = asked(workload, strategy)
-        if prior is None and not _written_out(workload, strategy):
-            if not (strategy.window):
-                check_answered(workload, strategy)
-            return largest_by_table(workload, strategy)
-        strategy = strategy.dense()
-    return _of_matrix(workload, strategy, prior)
+    return _largest_of(strategy, workload, prior)
 
 
 def largest_variance(workload: Workload, strategy: Runnable, prior: np.ndarray | None = None) -> float | None:
@@ -73,7 +65,8 @@ def _written_out(workload: Workload, strategy: TranslationStrategy) -> bool:
     return entries <= DENSE and entries * workload.queries <= QUICK
 
 
-def _of_matrix(workload: Workload, strategy: Strategy, prior: np.ndarray | None) -> np.ndarray:
+@singledispatch
+def _largest_of(strategy: Strategy, workload: Workload, prior: np.ndarray | None) -> np.ndarray:
     p, n, m = workload.queries, workload.domain_size, strategy.outputs
     _check_work(workload, p * n * m)
     inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
@@ -87,7 +80,18 @@ def _of_matrix(workload: Workload, strategy: Strategy, prior: np.ndarray | None)
     return np.maximum(largest, 0.0)
 
 
-def _of_protocol(workload: Workload, protocol: LinearProtocol) -> np.ndarray:
+@_largest_of.register
+def _(strategy: TranslationStrategy, workload: Workload, prior: np.ndarray | None) -> np.ndarray:
+    workload, strategy = asked(workload, strategy)
+    if prior is not None or _written_out(workload, strategy):
+        return _largest_of(strategy.dense(), workload, prior)
+    if not strategy.window:
+        check_answered(workload, strategy)
+    return largest_by_table(workload, strategy)
+
+
+@_largest_of.register
+def _(protocol: LinearProtocol, workload: Workload, prior: np.ndarray | None) -> np.ndarray:
     check_seen(workload, protocol)
     _check_work(workload, workload.queries * workload.domain_size**3)
     moments = (protocol.second_moments(np.outer(w, w)) - np.square(w) for w in workload.matrix())

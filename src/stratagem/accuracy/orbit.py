@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from stratagem.math.linalg import centred_inverse, factor
 from stratagem.math.transform import fast_length, irfft, multiplicities, rfft, rfftn
 from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.strategy import apply_inverse
-from stratagem.strategies.translation import on_cycles
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit
@@ -119,7 +119,10 @@ NOTHING = 1e-24
 """Eigenvalue of the information matrix that counts as zero below this: transforms leave some 1e-32."""
 
 
-def asked(workload: Workload, strategy: TranslationStrategy) -> tuple[Workload, TranslationStrategy]:
+Translates = TypeVar("Translates", bound=TranslationStrategy)
+
+
+def asked(workload: Workload, strategy: Translates) -> tuple[Workload, Translates]:
     """Return the workload and the strategy, merged into one attribute where there is one cycle.
 
     Raises:
@@ -128,7 +131,7 @@ def asked(workload: Workload, strategy: TranslationStrategy) -> tuple[Workload, 
     if len(strategy.cycles) > 1 or workload.domain.sizes == (1,):
         return workload, strategy
     check_sizes(workload, strategy)
-    return merged(workload), on_cycles(strategy)
+    return merged(workload), strategy.on_cycles()
 
 
 @accuracy_of.register
@@ -146,9 +149,7 @@ def _asked_of_orbits(
 ) -> tuple[Workload, OrbitStrategy]:
     """Return what `asked` does, refusing a prior."""
     refuse_prior(prior)
-    workload, same = asked(workload, strategy)
-    assert isinstance(same, OrbitStrategy), "on one cycle it stays of its kind"
-    return workload, same
+    return asked(workload, strategy)
 
 
 def orbit_accuracy(workload: Workload, strategy: OrbitStrategy) -> Accuracy:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 
 from stratagem.accuracy.dense import SUPPORT_TOLERANCE, per_query_variance, quadratic_forms
-from stratagem.accuracy.junta import check_sizes, eigenvalues_at, refuse
+from stratagem.accuracy.junta import check_sizes, refuse
 from stratagem.accuracy.orbit import NOTHING, asked
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.math.privacy import uniform
@@ -37,7 +35,7 @@ def query_variances(workload: Workload, strategy: Runnable, prior: np.ndarray | 
     """
     if isinstance(strategy, TranslationStrategy):
         workload, strategy = asked(workload, strategy)
-        if prior is None and _characters(strategy):
+        if prior is None and not strategy.window:
             return _by_table(workload, strategy)
         even = even_scores(strategy) if prior is None and isinstance(workload, Identity) else None
         if even:
@@ -47,14 +45,8 @@ def query_variances(workload: Workload, strategy: Runnable, prior: np.ndarray | 
             f"the variances of {workload.queries} queries over {workload.domain_size} user types take too long: "
             "ask for fewer queries, or use evaluate for their sum"
         )
-    matrix = strategy.dense() if isinstance(strategy, TranslationStrategy) else strategy
     shares = uniform(workload.domain_size) if prior is None else prior
-    return per_query_variance(workload, matrix, shares, prior)
-
-
-def _characters(strategy: TranslationStrategy) -> bool:
-    """Return whether the information matrix is diagonal in the characters of the domain."""
-    return not (strategy.window)
+    return per_query_variance(workload, strategy, shares, prior)
 
 
 def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
@@ -72,22 +64,12 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
     for margin in workload.margins():
         kind = tuple(owner[i] for i in margin.attributes)
         if kind not in known:
-            known[kind] = _eigenvalues(strategy, margin.attributes) > NOTHING
+            known[kind] = strategy.table_eigenvalues(margin.attributes) > NOTHING
         if known[kind].all():
             continue
         v = margin.workload.structure.translation_spectrum()
         if v[~known[kind]].sum() > SUPPORT_TOLERANCE * v.sum():
             refuse([workload.domain.attributes[i] for i in margin.attributes])
-
-
-def _eigenvalues(strategy: TranslationStrategy, attributes: Sequence[int]) -> np.ndarray:
-    """Return M's eigenvalues at the characters of the table of `attributes`, an array of the table's shape."""
-    sizes = [strategy.sizes[i] for i in attributes]
-    m = np.zeros(sizes)
-    for picked in product((False, True), repeat=len(sizes)):
-        touched = [i for i, one in zip(attributes, picked, strict=True) if one]
-        m[tuple(slice(1, None) if one else 0 for one in picked)] = eigenvalues_at(strategy, touched)
-    return m
 
 
 def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
@@ -120,5 +102,5 @@ def _covariance_row(strategy: TranslationStrategy, attributes: tuple[int, ...]) 
             f"a table of {math.prod(sizes)} cells is too large for the covariance of its cells: "
             "use evaluate for the sum over all queries"
         )
-    m = _eigenvalues(strategy, attributes)
+    m = strategy.table_eigenvalues(attributes)
     return np.fft.ifftn(np.where(m > NOTHING, 1 / np.maximum(m, NOTHING) - 1, 0.0)).real / math.prod(sizes)

@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
-from stratagem.strategies import JuntaStrategy, OrbitStrategy, TranslationStrategy
+from stratagem.strategies import TranslationStrategy
 
 Slots = tuple[int, ...]
 """The axis of a pattern that lies on each attribute of a table, -1 for none."""
@@ -61,7 +61,9 @@ class Scores:
     def information(self, labels: Labels) -> np.ndarray:
         """Return the eigenvalues of M at the characters of attributes of these groups, one axis for each."""
         if labels not in self._known:
-            self._known[labels] = self._information(labels)
+            groups = self.strategy.groups
+            members = [groups[g][labels[:place].count(g)] for place, g in enumerate(labels)]
+            self._known[labels] = self.strategy.table_eigenvalues(members)
         return self._known[labels]
 
     def inverse(self, labels: Labels) -> np.ndarray:
@@ -108,21 +110,6 @@ class Scores:
                 total[0] += sign * part
                 total[1] += sign * part**2
         return np.stack([total.transpose(0, *(1 + i for i in order)) for order in orders(labels)], axis=1)
-
-    def _information(self, labels: Labels) -> np.ndarray:
-        strategy, m = self.strategy, np.ones(self.sizes(labels))
-        if isinstance(strategy, OrbitStrategy):
-            all_groups = range(len(strategy.groups))
-            return strategy.eigenvalues[tuple(slice(None) if g in labels else 0 for g in all_groups)]
-        assert isinstance(strategy, JuntaStrategy)
-        for touched in product((False, True), repeat=len(labels)):
-            own = [g for g, touches in zip(labels, touched, strict=True) if touches]
-            if own:
-                kind = tuple(own.count(g) for g in range(len(strategy.groups)))
-                by_group = strategy.eigenvalues(kind)
-                back = np.argsort(np.argsort(own, kind="stable"))
-                m[tuple(slice(1, None) if touches else 0 for touches in touched)] = by_group.transpose(back)
-        return m
 
 
 def orders(labels: Labels) -> list[tuple[int, ...]]:

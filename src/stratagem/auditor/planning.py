@@ -1,26 +1,14 @@
-"""The choice and the plan of an audit, by the kind of table."""
+"""The choice and the plan of an audit, by the kind of strategy."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-import numpy as np
+from functools import singledispatch
 
 from stratagem.auditor import table_plan, translates_plan
-from stratagem.auditor.plan import Chosen, Plan
-from stratagem.mechanism.table import Exact
 from stratagem.strategies import TranslationStrategy
 
+choose = singledispatch(table_plan.choose)
+"""Returns user types to test: all where there are no more than asked for, otherwise mostly random ones."""
+choose.register(TranslationStrategy, translates_plan.choose)
 
-def choose(strategy: Exact, types: int, samples: int, level: float, rng: np.random.Generator) -> Chosen:
-    """Return user types to test: all where there are no more than `types`, otherwise mostly random ones."""
-    if isinstance(strategy, TranslationStrategy):
-        return translates_plan.choose(strategy, types, samples, level, rng)
-    return table_plan.choose(strategy, types, samples, level, rng)
-
-
-def plan(strategy: Exact, user_types: Sequence[int], samples: int, level: float) -> Plan:
-    """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
-    if isinstance(strategy, TranslationStrategy):
-        return translates_plan.plan(strategy, user_types, samples, level)
-    return table_plan.plan(strategy, user_types, samples, level)
+plan = singledispatch(table_plan.plan)
+"""Returns the plan of an audit of some user types, events chosen for a number of reports of each."""
+plan.register(TranslationStrategy, translates_plan.plan)

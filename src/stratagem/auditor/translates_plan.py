@@ -19,7 +19,6 @@ from stratagem.auditor.output_classes import (
 )
 from stratagem.auditor.plan import Chosen, Pair, Plan, filled, matched, pooled
 from stratagem.strategies import TranslationStrategy
-from stratagem.strategies.translation import on_cycles
 
 PAIRS = 16
 """Number of pairs of user types among which the most different one is searched for."""
@@ -36,7 +35,7 @@ def choose(
 
     The first of them are then the most different pair of 17, followed by the first and the last user type.
     """
-    strategy = on_cycles(strategy)
+    strategy = strategy.on_cycles()
     sizes, cells = strategy.sizes, sum(pattern.cells for pattern in strategy.patterns)
     if strategy.domain_size <= types:
         return Chosen(tuple(range(strategy.domain_size)), None)
@@ -53,7 +52,7 @@ def choose(
 
 def plan(strategy: TranslationStrategy, user_types: Sequence[int], samples: int, level: float) -> Plan:
     """Return the plan of an audit of these user types, events chosen for `samples` reports of each."""
-    strategy = on_cycles(strategy)
+    strategy = strategy.on_cycles()
     users = [np.array(_coordinates(one, strategy.sizes)) for one in user_types]
     room = max(1, CELLS // sum(pattern.cells for pattern in strategy.patterns))
     pairs = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from stratagem.baselines.subset_design import subset_design
 from stratagem.baselines.unary_encoding import optimised_unary_encoding, symmetric_unary_encoding
 from stratagem.math.privacy import ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.strategy import MatrixStrategy, Strategy
+from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
 
@@ -99,13 +99,17 @@ def partition_strategy(
     )
 
 
+@singledispatch
 def two_valued(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
     """Return where the rows of a two-valued strategy are high (m x k), boolean, and their lower values (m,)."""
-    if isinstance(strategy, TwoLevelStrategy):
-        return unpack(strategy.patterns, strategy.size), strategy.theta
-    assert isinstance(strategy, MatrixStrategy)
-    low, high = strategy.matrix.min(axis=1), strategy.matrix.max(axis=1)
-    return strategy.matrix > np.sqrt(low * high)[:, None], low
+    Q = strategy.dense().matrix
+    low, high = Q.min(axis=1), Q.max(axis=1)
+    return Q > np.sqrt(low * high)[:, None], low
+
+
+@two_valued.register
+def _(strategy: TwoLevelStrategy) -> tuple[np.ndarray, np.ndarray]:
+    return unpack(strategy.patterns, strategy.size), strategy.theta
 
 
 def strength(oracle: Strategy | LinearProtocol) -> float:
@@ -120,11 +124,8 @@ def strength(oracle: Strategy | LinearProtocol) -> float:
         return 0.0
     if isinstance(oracle, LinearProtocol):
         return (k - 1) / float(oracle.second_moments(np.eye(k) - 1 / k).sum())
-    if isinstance(oracle, TwoLevelStrategy):
-        f, lower = oracle.sizes / k, oracle.theta
-    else:
-        rows, lower = two_valued(oracle)
-        f = rows.mean(axis=1)
+    rows, lower = two_valued(oracle)
+    f = rows.mean(axis=1)
     c = math.exp(oracle.epsilon) - 1
     return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (k - 1)
 

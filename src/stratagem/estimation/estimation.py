@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import final
 
 import numpy as np
@@ -20,7 +21,7 @@ from stratagem.estimation.invariant.window import WindowReconstruction
 from stratagem.estimation.postprocessing import RECOMMENDED, Method, named, recommended
 from stratagem.estimation.reconstruction import MAX_USERS, About, Reconstruction
 from stratagem.math.privacy import uniform
-from stratagem.strategies import LinearProtocol, Runnable, TranslationStrategy
+from stratagem.strategies import LinearProtocol, Runnable, Strategy, TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.domain import Attribute
 
@@ -151,26 +152,36 @@ def estimate(
     check_confidence(confidence)
     if about not in ("users", "population"):
         raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
-    if isinstance(strategy, TranslationStrategy):
-        reconstruction = _invariant(strategy, counts, prior, chosen)
-    else:
-        counts = counts.dense() if isinstance(counts, SparseCounts) else counts
-        protocol = isinstance(strategy, LinearProtocol)
-        reconstruction = (
-            Published.of(strategy, counts) if protocol else BestLinear.of(strategy, counts, prior)
-        )
+    reconstruction = _reconstruction(strategy, counts, prior, chosen)
     reconstruction.check(workload)
     chosen = recommended(reconstruction) if method == RECOMMENDED else chosen
     processed = chosen.processed(reconstruction, workload)
     return Estimate(workload, reconstruction, chosen, processed, confidence, simultaneous, about, attributes)
 
 
-def _invariant(
+def _dense(counts: Counts) -> np.ndarray:
+    return counts.dense() if isinstance(counts, SparseCounts) else counts
+
+
+@singledispatch
+def _reconstruction(
+    strategy: Strategy, counts: Counts, prior: np.ndarray | None, method: Method
+) -> Reconstruction:
+    return BestLinear.of(strategy, _dense(counts), prior)
+
+
+@_reconstruction.register
+def _(strategy: LinearProtocol, counts: Counts, prior: np.ndarray | None, method: Method) -> Reconstruction:
+    return Published.of(strategy, _dense(counts))
+
+
+@_reconstruction.register
+def _(
     strategy: TranslationStrategy, counts: Counts, prior: np.ndarray | None, method: Method
 ) -> Reconstruction:
     """Return a reconstruction that can do what is asked: tables, the covariance of all cells, or the matrix."""
     if prior is not None or method.name == "ibu":
-        return BestLinear.of(strategy.dense(), SparseCounts.of(counts).dense(), prior)
+        return BestLinear.of(strategy.dense(), _dense(counts), prior)
     tables = InvariantReconstruction.of(strategy, counts)
     small = strategy.window and strategy.domain_size <= SMALL
     if small and not even_scores(tables.evidence.strategy):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import singledispatch
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from stratagem.accuracy import objective
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
 from stratagem.mechanism.translates import TranslatesTable
-from stratagem.strategies import MatrixStrategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack, two_levels
 from stratagem.workloads import Workload
 
@@ -57,12 +58,10 @@ def nearest_table(
 
 
 def _forms(strategy: Exact) -> Iterator[tuple[Exact, int]]:
-    """Yield the forms to round, each with its bits: the matrix, the same with more bits, then its two-level rows."""
+    """Yield the forms to round, each with its bits: a matrix, the same with more bits, then its two-level rows."""
     yield strategy, WEIGHT_BITS
-    if isinstance(strategy, TranslationStrategy):
-        return
-    yield strategy, MOST_BITS
     if isinstance(strategy, MatrixStrategy):
+        yield strategy, MOST_BITS
         yield two_levels(strategy), MOST_BITS
 
 
@@ -82,11 +81,12 @@ def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Tabl
             f"the strategy measures epsilon {strategy.epsilon:.10g}, above the {float(epsilon):g} promised: "
             "promise what it measures, or optimise again"
         )
-    bound = exp_below(epsilon.numerator, epsilon.denominator)
-    if isinstance(strategy, TranslationStrategy):
-        return _translates(strategy, bound)
-    if isinstance(strategy, TwoLevelStrategy):
-        return _two_level(strategy, bound)
+    return _whole(strategy, exp_below(epsilon.numerator, epsilon.denominator), bits)
+
+
+@singledispatch
+def _whole(strategy: Strategy, bound: int, bits: int) -> Table:
+    """Return a table of whole numbers next to a strategy, of whose ratios none exceeds `bound`/2^`SCALE`."""
     if strategy.outputs * strategy.domain_size > LARGEST:
         raise ValueError(
             f"a matrix of {strategy.outputs} outputs x {strategy.domain_size} user types is too large for a "
@@ -95,7 +95,8 @@ def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Tabl
     return _columns(strategy.dense().matrix, bound, bits)
 
 
-def _two_level(strategy: TwoLevelStrategy, bound: int) -> TwoLevelTable:
+@_whole.register
+def _(strategy: TwoLevelStrategy, bound: int, bits: int) -> TwoLevelTable:
     """Round the weights, then cover the user types equally again by nested sets of tiny weight.
 
     Rounding leaves user type u short by some units. The sets {u: short by at least k}, each weighted by
@@ -128,7 +129,8 @@ def _lower_level(ratio: float, bound: int) -> int:
     return max(-(-(HIGH << SCALE) // bound), math.ceil(Fraction(HIGH) / Fraction(ratio)))
 
 
-def _translates(strategy: TranslationStrategy, bound: int) -> TranslatesTable:
+@_whole.register
+def _(strategy: TranslationStrategy, bound: int, bits: int) -> TranslatesTable:
     """Round the chances p of drawing each pattern, w_b ~ p_b (1 + (E - 1) |T_b|/cells_b) being those of a report.
 
     Patterns that are drawn less than once in 2^32 times are left out. What whole numbers leave of 2^32 goes to

@@ -21,7 +21,7 @@ from stratagem.problem.least_favourable import (
     pairwise_types,
 )
 from stratagem.problem.problem import Average, Problem, WarmStart
-from stratagem.strategies import Runnable, TranslationStrategy
+from stratagem.strategies import Runnable
 from stratagem.workloads import Workload, explicit
 from stratagem.workloads.explicit import differences
 
@@ -186,8 +186,7 @@ class WorstQuery(Minimax):
 
     def variances(self, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
         """Return Var_i (p,), the variance of each query per user, whose type is drawn from the prior."""
-        matrix = strategy.dense() if isinstance(strategy, TranslationStrategy) else strategy
-        return per_query_variance(self.rest, matrix, self.shares, prior)
+        return per_query_variance(self.rest, strategy, self.shares, prior)
 
     def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
         """Return max_i Var_i."""

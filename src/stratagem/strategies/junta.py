@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, permutations, product
@@ -57,6 +58,20 @@ class JuntaStrategy(TranslationStrategy):
             total += energies_of_type(axes, energies, self.groups, kind)
         return total
 
+    def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
+        """Return M's eigenvalues at the characters that touch exactly these attributes, one axis for each, rising."""
+        by_group = [i for group in self.groups for i in sorted(set(group) & set(touched))]
+        return self.eigenvalues(type_of(self.groups, touched)).transpose(np.argsort(by_group))
+
+    def table_eigenvalues(self, attributes: Sequence[int]) -> np.ndarray:
+        """Return M's eigenvalues at all characters of the table of some attributes, one axis for each, as given."""
+        m = np.ones([self.sizes[i] for i in attributes])
+        for picked in product((False, True), repeat=len(attributes)):
+            if touched := [i for i, one in zip(attributes, picked, strict=True) if one]:
+                block = self.eigenvalues_at(touched).transpose(np.argsort(np.argsort(touched)))
+                m[tuple(slice(1, None) if one else 0 for one in picked)] = block
+        return m
+
     @cached_property
     def _energies(self) -> dict[tuple[int, ...], np.ndarray]:
         """The weighted sum of the energies of all patterns of the same axes, at all characters of the axes."""
@@ -65,6 +80,11 @@ class JuntaStrategy(TranslationStrategy):
             energies = float(weight) * pattern.energies(self.ratio)
             totals[pattern.axes] = totals.get(pattern.axes, 0) + energies
         return totals
+
+
+def type_of(groups: tuple[tuple[int, ...], ...], touched: Sequence[int]) -> tuple[int, ...]:
+    """Return how many of the attributes touched are in each group."""
+    return tuple(len(set(group) & set(touched)) for group in groups)
 
 
 def energies_of_type(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
@@ -76,6 +77,18 @@ class TranslationStrategy(Randomiser):
     def window(self) -> bool:
         """Whether the domain is a part of longer cycles, so that M is not diagonal in its characters."""
         return False
+
+    @abstractmethod
+    def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
+        """Return M's eigenvalues at the characters that touch exactly these cycles, one axis for each, rising."""
+
+    @abstractmethod
+    def table_eigenvalues(self, attributes: Sequence[int]) -> np.ndarray:
+        """Return M's eigenvalues at all characters of the table of some cycles, one axis for each, as given."""
+
+    def on_cycles(self) -> Self:
+        """Return the same outputs over one attribute where all attributes share one cycle, else the strategy itself."""
+        return self
 
     @final
     @cached_property
@@ -342,11 +355,15 @@ class OrbitStrategy(TranslationStrategy):
             total += weight * pattern.energies(self.ratio)
         return total
 
+    def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
+        """Return M's eigenvalues at the characters that touch exactly these cycles, one axis for each, rising."""
+        return self.table_eigenvalues(sorted(touched))[(slice(1, None),) * len(touched)]
 
-def on_cycles(strategy: TranslationStrategy) -> TranslationStrategy:
-    """Return the same outputs over one attribute where all attributes share one cycle, else the strategy itself."""
-    if strategy.lengths == strategy.sizes:
-        return strategy
-    return OrbitStrategy(
-        strategy.lengths, strategy.cycles, strategy.patterns, strategy.weights, strategy.ratio
-    )
+    def table_eigenvalues(self, attributes: Sequence[int]) -> np.ndarray:
+        """Return M's eigenvalues at all characters of the table of some cycles, one axis for each, as given."""
+        kept = tuple(slice(None) if i in attributes else 0 for i in range(len(self.cycles)))
+        return self.eigenvalues[kept].transpose(np.argsort(np.argsort(attributes)))
+
+    def on_cycles(self) -> OrbitStrategy:
+        """Return the same outputs over one attribute where all attributes share one cycle, else the strategy itself."""
+        return self if self.lengths == self.sizes else replace(self, sizes=self.lengths)

@@ -15,7 +15,6 @@ from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.reconstruction import check_number, impossible_report, whole_counts
 from stratagem.math.transform import irfft, rfft
 from stratagem.strategies import TranslationStrategy
-from stratagem.strategies.translation import on_cycles
 from stratagem.workloads import Workload
 from stratagem.workloads.merged import merged
 
@@ -196,7 +195,7 @@ class Evidence:
         for b, places in strategy.by_pattern(counts.outputs):
             if strategy.weights[b] == 0:
                 raise impossible_report(int(counts.outputs[places[0]]))
-        return Evidence(on_cycles(strategy), counts, strategy.sizes)
+        return Evidence(strategy.on_cycles(), counts, strategy.sizes)
 
     def asked(self, workload: Workload) -> Workload:
         """Return the workload over the attributes of `strategy`, merged into one where it has one cycle.
