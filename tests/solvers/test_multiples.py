@@ -8,8 +8,8 @@ from mechanisms import some
 from stratagem.accuracy import evaluate, largest_variances, query_variances
 from stratagem.collection.tally import counted
 from stratagem.estimation.estimation import estimate
-from stratagem.estimation.invariant import evidence, reconstruction
-from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
+from stratagem.estimation.translation import evidence, reconstruction
+from stratagem.estimation.translation.reconstruction import TranslationReconstruction
 from stratagem.math.block_design import powers
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.solvers.orbit.flat import flat_orbit
@@ -84,15 +84,15 @@ def test_several_sets_estimate_as_the_transforms_do(n, epsilon, monkeypatch):
     assert len(strategy.patterns) > 1
     followed = Mechanism.of(strategy, W, epsilon).strategy
     counts = counted(followed.randomise(np.arange(3000) % n, np.random.default_rng(0)), followed.outputs)
-    listed = InvariantReconstruction.of(followed, counts)
+    listed = TranslationReconstruction.of(followed, counts)
     answers, variances = listed.answers(W), listed.variances(W)
     assert listed._even is not None
     monkeypatch.setattr(evidence, "LISTED", 0)
-    convolved = InvariantReconstruction.of(followed, counts)
+    convolved = TranslationReconstruction.of(followed, counts)
     np.testing.assert_allclose(convolved.answers(W), answers, atol=1e-8)
     np.testing.assert_allclose(convolved.variances(W), variances, rtol=1e-9)
     monkeypatch.setattr(reconstruction, "even_scores", lambda strategy: None)
-    general = InvariantReconstruction.of(followed, counts)
+    general = TranslationReconstruction.of(followed, counts)
     np.testing.assert_allclose(general.answers(W), answers, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(general.variances(W), variances, rtol=1e-6)
 
@@ -117,9 +117,9 @@ def test_scores_of_two_values_are_those_of_the_transforms(listed, monkeypatch):
     strategy, W = flat_orbit((1100,), np.e), st.histogram(1100)
     users = np.random.default_rng(1).integers(0, 1100, 3000)
     counts = counted(strategy.randomise(users, np.random.default_rng(2)), strategy.outputs)
-    even = InvariantReconstruction.of(strategy, counts)
+    even = TranslationReconstruction.of(strategy, counts)
     monkeypatch.setattr(reconstruction, "even_scores", lambda strategy: None)
-    general = InvariantReconstruction.of(strategy, counts)
+    general = TranslationReconstruction.of(strategy, counts)
     np.testing.assert_allclose(even.answers(W), general.answers(W), atol=1e-8)
     np.testing.assert_allclose(even.variances(W), general.variances(W), rtol=1e-9)
 

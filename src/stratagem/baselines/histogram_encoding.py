@@ -11,7 +11,7 @@ from stratagem.math.number import integer, real
 from stratagem.math.privacy import check
 from stratagem.strategies.additive_noise import AdditiveNoise
 from stratagem.strategies.noise import Laplace
-from stratagem.strategies.unary_encoding import UnaryEncoding
+from stratagem.strategies.unary_protocol import UnaryEncoding
 
 LARGEST = 1 << 14
 """User types of the largest domain of SHE."""

@@ -7,7 +7,7 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.number import integer
 from stratagem.math.privacy import probability, ratio
-from stratagem.strategies.local_hashing import MOST, PRIME, LocalHashing
+from stratagem.strategies.hashing_protocol import MOST, PRIME, LocalHashing
 
 
 def local_hashing(domain_size: int, epsilon: float, hash_values: int | None = None) -> LocalHashing:

@@ -13,7 +13,7 @@ from stratagem.baselines.partition import DESIGNED, partition_strategy
 from stratagem.baselines.table import table_cells
 from stratagem.strategies import LinearProtocol, Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
-from stratagem.strategies.subset_selection import SubsetSelection
+from stratagem.strategies.subset_protocol import SubsetSelection
 from stratagem.strategies.table_sampling import shares_by_cost
 
 

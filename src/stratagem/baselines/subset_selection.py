@@ -7,8 +7,8 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.number import integer
 from stratagem.math.privacy import probability, ratio
-from stratagem.strategies.subset_selection import SubsetSelection
-from stratagem.strategies.unary_encoding import LARGEST
+from stratagem.strategies.subset_protocol import SubsetSelection
+from stratagem.strategies.unary_protocol import LARGEST
 
 
 def subset_selection(domain_size: int, epsilon: float, subset_size: int | None = None) -> SubsetSelection:

@@ -6,7 +6,7 @@ import math
 
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.privacy import probability, ratio
-from stratagem.strategies.unary_encoding import UnaryEncoding
+from stratagem.strategies.unary_protocol import UnaryEncoding
 
 
 def optimised_unary_encoding(domain_size: int, epsilon: float) -> UnaryEncoding:

@@ -16,10 +16,10 @@ from stratagem.estimation.answer import check_confidence
 from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.invariant.reconstruction import TABLE, InvariantReconstruction
-from stratagem.estimation.invariant.window import WindowReconstruction
 from stratagem.estimation.postprocessing import RECOMMENDED, Method, named, recommended
 from stratagem.estimation.reconstruction import MAX_USERS, About, Reconstruction
+from stratagem.estimation.translation.reconstruction import TABLE, TranslationReconstruction
+from stratagem.estimation.translation.window import WindowReconstruction
 from stratagem.math.privacy import uniform
 from stratagem.strategies import LinearProtocol, Runnable, Strategy, TranslationStrategy
 from stratagem.workloads import Workload
@@ -182,7 +182,7 @@ def _(
     """Return a reconstruction that can do what is asked: tables, the covariance of all cells, or the matrix."""
     if prior is not None or method.name == "ibu":
         return BestLinear.of(strategy.dense(), _dense(counts), prior)
-    tables = InvariantReconstruction.of(strategy, counts)
+    tables = TranslationReconstruction.of(strategy, counts)
     small = strategy.window and strategy.domain_size <= SMALL
     if small and not even_scores(tables.evidence.strategy):
         return WindowReconstruction(tables.evidence)

@@ -8,9 +8,9 @@ from functools import reduce
 import numpy as np
 
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
-from stratagem.estimation.invariant.reconstruction import TABLE
 from stratagem.estimation.postprocessing import RECOMMENDED
 from stratagem.estimation.reconstruction import Reconstruction
+from stratagem.estimation.translation.reconstruction import TABLE
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.explicit import Explicit

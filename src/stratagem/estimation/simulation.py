@@ -14,7 +14,7 @@ from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
 from stratagem.accuracy.accuracy import refuse_prior
 from stratagem.accuracy.junta import check_sizes
 from stratagem.collection.tally import counted
-from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
+from stratagem.estimation.translation.reconstruction import TranslationReconstruction
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.math.linalg import factor
@@ -256,7 +256,7 @@ def simulate_users(
     estimates, observed, squares = np.empty(0), np.empty(repetitions), np.zeros(workload.queries)
     for r in range(repetitions):
         outputs = strategy.randomise(values, np.random.default_rng([seed, r]))
-        reconstruction = InvariantReconstruction.of(strategy, counted(outputs, strategy.outputs))
+        reconstruction = TranslationReconstruction.of(strategy, counted(outputs, strategy.outputs))
         reconstruction.check(workload)
         found = reconstruction.answers(workload)
         estimates = estimates if r else found

@@ -48,7 +48,7 @@ from stratagem.mechanism.table import (
     utility_of,
     workload_of,
 )
-from stratagem.mechanism.translates import TranslatesTable
+from stratagem.mechanism.translation_table import TranslationTable
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.domain import Attribute
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIX = ".ldp.json"
-KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslatesTable)}
+KINDS: dict[str, type[Table]] = {leaf.kind: leaf for leaf in (TwoLevelTable, ColumnTable, TranslationTable)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from stratagem.accuracy import objective
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
-from stratagem.mechanism.translates import TranslatesTable
+from stratagem.mechanism.translation_table import TranslationTable
 from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack, two_levels
 from stratagem.workloads import Workload
@@ -130,7 +130,7 @@ def _lower_level(ratio: float, bound: int) -> int:
 
 
 @_whole.register
-def _(strategy: TranslationStrategy, bound: int, bits: int) -> TranslatesTable:
+def _(strategy: TranslationStrategy, bound: int, bits: int) -> TranslationTable:
     """Round the chances p of drawing each pattern, w_b ~ p_b (1 + (E - 1) |T_b|/cells_b) being those of a report.
 
     Patterns that are drawn less than once in 2^32 times are left out. What whole numbers leave of 2^32 goes to
@@ -144,7 +144,7 @@ def _(strategy: TranslationStrategy, bound: int, bits: int) -> TranslatesTable:
     lost = np.argsort(weights - units, kind="stable")
     weights[lost[: (1 << WEIGHT_BITS) - int(weights.sum())]] += 1
     kept = np.flatnonzero(weights)
-    table = TranslatesTable(
+    table = TranslationTable(
         sizes=strategy.sizes,
         cycles=strategy.cycles,
         groups=tuple(tuple(sorted(group)) for group in strategy.groups),
@@ -156,7 +156,7 @@ def _(strategy: TranslationStrategy, bound: int, bits: int) -> TranslatesTable:
     return table
 
 
-def _check_room(table: TranslatesTable) -> None:
+def _check_room(table: TranslationTable) -> None:
     """Refuse a table that exceeds the limits of the bundle format, which clients would not read."""
     if max(table.cycles) > PARTS:
         raise ValueError(

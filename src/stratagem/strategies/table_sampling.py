@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser
-from stratagem.strategies.subset_selection import SubsetSelection
+from stratagem.strategies.subset_protocol import SubsetSelection
 
 
 @final

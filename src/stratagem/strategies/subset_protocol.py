@@ -16,7 +16,7 @@ from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put,
 from stratagem.strategies.strategy import MatrixStrategy, check_counts, check_values
 from stratagem.strategies.support_oracle import Pairs, SupportOracle
 from stratagem.strategies.two_level import DENSE
-from stratagem.strategies.unary_encoding import LARGEST
+from stratagem.strategies.unary_protocol import LARGEST
 
 BLOCK = 1 << 13
 """Reports that are drawn together."""

@@ -14,10 +14,10 @@ from stratagem.accuracy import UnsupportedWorkloadError
 from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.collection.tally import Counts
-from stratagem.estimation.invariant.evidence import Evidence, Gap, even_sums
-from stratagem.estimation.invariant.interaction import Interactions, Line
-from stratagem.estimation.invariant.margin import TableReconstruction
 from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
+from stratagem.estimation.translation.evidence import Evidence, Gap, even_sums
+from stratagem.estimation.translation.interaction import Interactions, Line
+from stratagem.estimation.translation.margin import TableReconstruction
 from stratagem.math.number import count_text, entries
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
@@ -36,7 +36,7 @@ TABLE = 2048
 
 @final
 @dataclass(frozen=True, eq=False)
-class InvariantReconstruction(Reconstruction):
+class TranslationReconstruction(Reconstruction):
     """A reconstruction that estimates only the tables of the attributes that queries touch.
 
     A table is estimated from the reports that cover some of its attributes.
@@ -48,14 +48,14 @@ class InvariantReconstruction(Reconstruction):
     """Sums over reports that were computed before, kept for later queries."""
 
     @staticmethod
-    def of(strategy: TranslationStrategy, counts: Counts) -> InvariantReconstruction:
+    def of(strategy: TranslationStrategy, counts: Counts) -> TranslationReconstruction:
         """Return the reconstruction from counts of outputs, after checking the counts.
 
         Raises:
             ValueError: as `Evidence.of`.
         """
         evidence = Evidence.of(strategy, counts)
-        return InvariantReconstruction(evidence, Scores(evidence.strategy))
+        return TranslationReconstruction(evidence, Scores(evidence.strategy))
 
     @property
     def users(self) -> int:

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 
 from stratagem.accuracy.score import Labels, Scores, orders
-from stratagem.estimation.invariant.evidence import Evidence, Placed
+from stratagem.estimation.translation.evidence import Evidence, Placed
 from stratagem.math.number import entries
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange

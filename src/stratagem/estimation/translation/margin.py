@@ -13,7 +13,7 @@ from stratagem.accuracy import check_support
 from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
-from stratagem.estimation.invariant.evidence import Evidence, Placed, even_products, even_sums
+from stratagem.estimation.translation.evidence import Evidence, Placed, even_products, even_sums
 from stratagem.math.linalg import PseudoInverse, factor
 from stratagem.workloads import Workload
 from stratagem.workloads.product import translates

@@ -7,7 +7,7 @@ from scipy.stats import binom
 import stratagem as st
 from stratagem.collection.tally import SparseCounts
 from stratagem.estimation.best_linear import BestLinear
-from stratagem.estimation.invariant.reconstruction import InvariantReconstruction
+from stratagem.estimation.translation.reconstruction import TranslationReconstruction
 from stratagem.math.privacy import ratio
 from translations import MIXED, TABLE, pattern
 
@@ -133,12 +133,12 @@ def test_long_windows_are_answered_without_bias_and_squares_are_those_of_single_
     matrix, scale = strategy.dense().matrix, 1 << 40
     one = np.eye(strategy.outputs, dtype=np.int64)
     scores = np.stack(
-        [InvariantReconstruction.of(strategy, report).answers(workload) for report in one], axis=1
+        [TranslationReconstruction.of(strategy, report).answers(workload) for report in one], axis=1
     )
     np.testing.assert_allclose(scores @ matrix, workload.matrix(), atol=1e-9)
     for u in range(7):
         counts = np.round(matrix[:, u] * scale).astype(np.int64)
-        variances = InvariantReconstruction.of(strategy, counts).variances(workload) / counts.sum()
+        variances = TranslationReconstruction.of(strategy, counts).variances(workload) / counts.sum()
         exact = scores**2 @ matrix[:, u] - workload.matrix()[:, u]
         np.testing.assert_allclose(variances, exact, rtol=1e-6, atol=1e-9)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from stratagem.accuracy import check_support
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
-from stratagem.estimation.invariant.evidence import Evidence
-from stratagem.estimation.invariant.margin import products
+from stratagem.estimation.translation.evidence import Evidence
+from stratagem.estimation.translation.margin import products
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centre, centred_inverse, factor
 from stratagem.math.privacy import uniform
 from stratagem.strategies.strategy import apply_inverse

@@ -16,7 +16,7 @@ from stratagem.strategies import JuntaStrategy, OrbitStrategy, Pattern, Translat
 
 @final
 @dataclass(frozen=True, eq=False)
-class TranslatesTable(Table):
+class TranslationTable(Table):
     """A translate of pattern b, placed somehow, has weights[b] units of 2^52 if it holds the user type, else of low.
 
     The units of a pattern are shared by its multiples, placements and translates. A user type lies in |T_b| of the
@@ -80,7 +80,7 @@ class TranslatesTable(Table):
         }
 
     @staticmethod
-    def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> TranslatesTable:
+    def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> TranslationTable:
         """Return the table of checked data over attributes of these sizes."""
         members: list[list[int]] = [[] for _ in range(max(data["groups"]) + 1)]
         for i, group in enumerate(data["groups"]):
@@ -96,7 +96,7 @@ class TranslatesTable(Table):
             for entry in data["patterns"]
         ]
         weights = tuple(entry["weight"] for entry in data["patterns"])
-        return TranslatesTable(
+        return TranslationTable(
             sizes, tuple(data["cycles"]), tuple(map(tuple, members)), tuple(patterns), weights, data["low"]
         )
 

@@ -14,7 +14,7 @@ from stratagem.mechanism import rounding
 from stratagem.mechanism.client import HIGH, fingerprint, parse
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.mechanism.rounding import rounded
-from stratagem.mechanism.translates import TranslatesTable
+from stratagem.mechanism.translation_table import TranslationTable
 
 RNG = np.random.default_rng(0)
 
@@ -41,7 +41,7 @@ def test_the_weights_of_reports_survive_rounding(epsilon):
     weights = np.array([0.5, 0.3, 0.15, 0.05])
     strategy = st.OrbitStrategy((40,), (40,), patterns, weights, math.exp(epsilon) * (1 - 1e-14))
     table = rounded(strategy, Fraction(repr(epsilon)))
-    assert isinstance(table, TranslatesTable)
+    assert isinstance(table, TranslationTable)
     followed = table.strategy
     assert isinstance(followed, st.OrbitStrategy)
     assert followed.epsilon <= epsilon * (1 + 1e-12)
