@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.bounds.attempt import attempted
 from stratagem.bounds.delsarte import delsarte
 from stratagem.bounds.duals import Duals, linear, weighed, weighted
 from stratagem.bounds.exact import EXACT_LIMIT, RELAXED_LIMIT, exact, sdp
@@ -19,7 +20,6 @@ from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, html_table
-from stratagem.math.linalg import attempted
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import Line, line

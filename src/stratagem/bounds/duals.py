@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
+from stratagem.bounds.attempt import attempted
 from stratagem.bounds.formulas import root_trace, safe, total_term, ulps
+from stratagem.bounds.grouping import grouped
 from stratagem.math.answer_programme import programme
-from stratagem.math.linalg import attempted, centred_factor, grouped, low_rank_factor
+from stratagem.math.linalg import centred_factor, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import centred

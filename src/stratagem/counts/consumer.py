@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from stratagem.counts.closed import Geometric
-from stratagem.counts.local import Remap, best_remap
 from stratagem.counts.loss import Aggregate, weights_of
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.optimum import CountDesign, design
 from stratagem.counts.program import Engine
+from stratagem.counts.remap import Remap, best_remap
 
 
 @dataclass(frozen=True, eq=False)

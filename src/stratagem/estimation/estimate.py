@@ -24,9 +24,10 @@ from stratagem.estimation.answer import (
 from stratagem.estimation.impossibility import Impossible, impossible
 from stratagem.estimation.postprocessing import METHODS, Method
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
+from stratagem.io.parquet import write_parquet
 from stratagem.io.presentation import show
 from stratagem.io.screen import ROWS, brief, html_table
-from stratagem.io.target import check_target, write_parquet, written_atomically
+from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import integer, real
 from stratagem.workloads import Workload, along, histogram, prefix
 from stratagem.workloads.domain import Attribute

@@ -64,11 +64,6 @@ def literal(path: str | os.PathLike[str]) -> Iterator[str]:
         yield descriptor(file) or glob.escape(str(Path(path).absolute()))
 
 
-def literal_target(file: BinaryIO) -> str:
-    """Return the name under which DuckDB writes to an open file, as a text of SQL without its quotes."""
-    return (descriptor(file) or str(Path(file.name).absolute())).replace("'", "''")
-
-
 def descriptor(file: BinaryIO) -> str | None:
     """Return the name that Linux gives an open file; None where there is none."""
     name = DESCRIPTORS / str(file.fileno())

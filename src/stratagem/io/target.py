@@ -1,4 +1,4 @@
-"""Files to write: checked before the work, complete or absent afterwards; temporary folders and Parquet too."""
+"""Files to write: checked before the work, complete or absent afterwards."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import os
 import re
 import secrets
 import stat
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
-from stratagem.io.literal import EndlessFileError, first_line, literal_target, open_regular
+from stratagem.io.literal import EndlessFileError, open_regular
 
 USUAL = 0o666
 """Permissions of a new file before the umask."""
@@ -147,61 +142,3 @@ def _synchronise(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
-
-
-WATCH = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
-
-
-class ScratchFolder:
-    """A folder that nobody else can read, removed by `remove` or when the process ends, even if it is killed.
-
-    A small process of its own waits for the end of this one, which closes the pipe between them whatever the
-    cause, and removes the folder. Where none can be started, `remove` alone does so.
-    """
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="stratagem-"))
-        self._watch = _watch(self.path)
-
-    def remove(self) -> None:
-        """Remove the folder and its content; a second call does nothing."""
-        import shutil
-
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self._watch is not None:
-            self._watch.communicate()
-            self._watch = None
-
-
-def _watch(folder: Path) -> subprocess.Popen[bytes] | None:
-    silent = subprocess.DEVNULL
-    with suppress(OSError, ValueError):
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", WATCH, str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=silent,
-            stderr=silent,
-            start_new_session=True,  # Ctrl-C in a terminal reaches every process of a session
-        )
-    return None
-
-
-def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of equal length, in their order, to the very file that is open.
-
-    Raises:
-        ValueError: if they cannot be written, for example to a disk that is full.
-    """
-    import duckdb
-
-    name = literal_target(file)
-    try:
-        with duckdb.connect() as connection:
-            connection.register("columns_to_write", dict(columns))
-            # a file of DuckDB's own beside it would take its place, with the permissions of any new file
-            options = "FORMAT parquet, USE_TMP_FILE false"
-            connection.execute(f"COPY (SELECT * FROM columns_to_write) TO '{name}' ({options})")
-    except duckdb.Error as error:
-        raise ValueError(
-            f"the Parquet file cannot be written ({first_line(error)}): free some space, or name another folder"
-        ) from None

@@ -1,51 +1,12 @@
-"""Semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero; work that may fail."""
+"""Semidefinite matrices: factors and pseudo-inverses that set rounding noise to zero."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
-from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, solve_triangular
-from threadpoolctl import ThreadpoolController
-
-
-def on_one_core() -> AbstractContextManager[object]:
-    """Return a context in which the BLAS of NumPy and SciPy take one core.
-
-    Each has threads of its own, which wait for work without a pause. Where small matrices go from one to the other,
-    or another process takes a core, they wait for each other: factors of 30 in time were seen.
-    """
-    return _libraries().limit(limits=1, user_api="blas")
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Return the controller of the thread pools of all loaded libraries."""
-    return ThreadpoolController()
-
-
-T = TypeVar("T")
-FAILURES = (np.linalg.LinAlgError, FloatingPointError, ZeroDivisionError, OverflowError)
-"""Exceptions that numerical work raises where double precision does not suffice."""
-
-
-def attempted(work: Callable[[], T]) -> T | None:
-    """Return what some work finds, None where it fails numerically or finds a number that is not finite.
-
-    Any lower bound may be left out without making the others wrong, so that none ends a run.
-    """
-    try:
-        found = work()
-    except FAILURES:
-        return None
-    return None if isinstance(found, float) and not math.isfinite(found) else found
-
 
 REGULAR = 1e-10
 """Reciprocal condition number from which a Cholesky factor is as good as an eigendecomposition."""
@@ -252,48 +213,3 @@ def _regular_cholesky(A: np.ndarray, *, scaled: bool = False) -> np.ndarray | No
 def _cutoff(values: np.ndarray) -> float:
     """Rounding level of a symmetric eigendecomposition: 4 n ulp of the largest eigenvalue."""
     return 4 * len(values) * np.finfo(float).eps * float(np.max(np.abs(values), initial=0.0))
-
-
-GROUPS, SEVERAL = 128, 64
-"""Kinds of users that are told apart by one number, those of a group at most 1/126 of the range from each other, and
-by two to five."""
-
-
-def grouped(F: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean (g x r) and weight (g,) of groups of nearly equal rows of F (n x r), in lexicographic order.
-
-    Equal rows are one group. Of one number the extremes are not grouped.
-    """
-    rows, group = np.unique(F, axis=0, return_inverse=True)
-    group = group.ravel()
-    single = rows.shape[1] == 1
-    if len(rows) > (GROUPS if single else SEVERAL):
-        group = (_cells(rows[:, 0]) if single else _halves(rows))[group]
-    _, group = np.unique(group, return_inverse=True)
-    total = np.bincount(group, weights)
-    shares = np.where(total[group] > 0, weights, 1.0)
-    means = [np.bincount(group, shares * f) / np.bincount(group, shares) for f in F.T]
-    return np.column_stack(means), total
-
-
-def _cells(f: np.ndarray) -> np.ndarray:
-    """Return a cell for each number, ascending; the extremes have their own."""
-    low, high = f.min(), f.max()
-    place = 1 + np.floor((f - low) / (high - low) * (GROUPS - 2))
-    return np.where(f == low, 0, np.where(f == high, GROUPS, place))
-
-
-def _halves(rows: np.ndarray) -> np.ndarray:
-    """Return a cell for each row (n x r): extreme rows have their own, the longest cells are halved."""
-    shape = itertools.product([-1, 0, 1], repeat=rows.shape[1])
-    directions = np.array(list(shape)) / np.maximum(np.ptp(rows, axis=0), np.finfo(float).tiny)
-    extremes = np.unique((rows @ directions.T).argmax(axis=0))
-    cell = np.zeros(len(rows), dtype=int)
-    cell[extremes] = SEVERAL + np.arange(len(extremes))
-    for new in range(1, SEVERAL - len(extremes)):
-        sides = [np.ptp(rows[cell == one], axis=0) for one in range(new)]
-        widest = int(np.argmax([side.max() for side in sides]))
-        inside = np.flatnonzero(cell == widest)
-        along = rows[inside, sides[widest].argmax()]
-        cell[inside[along > (along.min() + along.max()) / 2]] = new
-    return cell

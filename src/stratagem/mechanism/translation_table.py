@@ -1,4 +1,4 @@
-"""Invariant strategies in whole numbers: all translates of patterns, on domains of any size."""
+"""Strategies of translates in whole numbers: all translates of patterns, on domains of any size."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from stratagem.accuracy import Accuracy, evaluate, per_query_variance
 from stratagem.bounds import Bounds
+from stratagem.bounds.attempt import attempted
 from stratagem.bounds.formulas import ulps
-from stratagem.math.linalg import attempted
 from stratagem.math.privacy import uniform
 from stratagem.problem.least_favourable import (
     least_favourable_prior,

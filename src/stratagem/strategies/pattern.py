@@ -1,4 +1,4 @@
-"""Base patterns: sets of cells of a few attributes, whose translates are the rows of an invariant strategy."""
+"""Base patterns: sets of cells of a few attributes, whose translates are the rows of a strategy of translates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of an invariant strategy: all translates of a few base patterns, on a domain of any size."""
+"""The interface of a strategy of translates: all translates of a few base patterns, on a domain of any size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of an invariant strategy, decoded: which pattern, on which attributes, by which shifts."""
+"""Reports of a strategy of translates, decoded: which pattern, on which attributes, by which shifts."""
 
 from __future__ import annotations
 

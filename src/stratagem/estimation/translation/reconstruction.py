@@ -1,4 +1,4 @@
-"""Answers and their variances from reports of an invariant strategy, on domains of any size."""
+"""Answers and their variances from reports of a strategy of translates, on domains of any size."""
 
 from __future__ import annotations
 
