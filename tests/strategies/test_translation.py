@@ -1,5 +1,7 @@
 """Orbits and juntas: translates of patterns, against the matrix they stand for."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -40,6 +42,21 @@ def test_eigenvalues_of_orbits_are_those_of_the_information_matrix(name):
     strategy = TABLE[name]
     row = strategy.dense().information()[:, 0].reshape(strategy.sizes)
     np.testing.assert_allclose(strategy.eigenvalues, np.fft.fftn(row).real, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "strategy", [MIXED, TABLE["cycle"], TABLE["torus"]], ids=["juntas", "cycle", "torus"]
+)
+def test_eigenvalues_of_tables_are_those_of_the_information_matrix_in_any_order_of_attributes(strategy):
+    sizes = strategy.sizes
+    whole = np.fft.fftn(strategy.dense().information()[:, 0].reshape(sizes)).real
+    for many in range(min(3, len(sizes)) + 1):
+        for chosen in itertools.permutations(range(len(sizes)), many):
+            kept = tuple(slice(None) if i in chosen else 0 for i in range(len(sizes)))
+            expected = whole[kept].transpose(np.argsort(np.argsort(chosen)))
+            np.testing.assert_allclose(strategy.table_eigenvalues(chosen), expected, atol=1e-14)
+            touched = whole[kept][(slice(1, None),) * many]
+            np.testing.assert_allclose(strategy.eigenvalues_at(chosen), touched, atol=1e-14)
 
 
 def misfit(strategy, matrix, cell):

@@ -44,6 +44,14 @@ def test_ordered_values_have_no_spectrum_and_a_thousand_attributes_have_a_short_
     assert spectrum.values[-1] == 0.125
 
 
+def test_the_symmetry_is_known_where_no_float_holds_the_number_of_cells():
+    workload = st.stack([st.histogram("2^2000"), st.weighted(st.total("2^2000"), 2.0)])
+    assert workload.symmetry == (2,) * 2000
+    with pytest.raises(ValueError, match="above the largest float64"):
+        _ = workload.structure.norms
+    assert st.kron([workload, st.prefix({"age": 100})]).symmetry is None
+
+
 @pytest.mark.parametrize("workload", SPECTRA.values(), ids=SPECTRA)
 def test_quantities_per_user_type_go_on_where_the_domain_cannot_be_counted(workload):
     assert workload.counted
