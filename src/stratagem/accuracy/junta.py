@@ -47,7 +47,7 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
     check_sizes(workload, strategy)
     found = harmonics(workload)
     if found is None:
-        return _written_out(workload, strategy)
+        return dense_accuracy(strategy.dense(), workload, None)
     share = variance = 0.0
     for v, m in _by_type(workload, found, strategy):
         share += float(np.sum(v / m))
@@ -55,7 +55,9 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
     per_type, attributes = np.array([max(variance, 0.0)]), None
     if found.parts:
         if isinstance(strategy, TableSampling):
-            _refuse_order()
+            raise ValueError(
+                "queries that know an order were given for table sampling: ask about tables alone"
+            )
         per_type, attributes = variances_by_type(found, strategy, variance)
     return Accuracy(workload.scale * share, per_type, workload.queries, attributes)
 
@@ -130,15 +132,6 @@ def _resolved(found: Harmonics, touched: Sequence[int], shape: tuple[int, ...]) 
     return np.broadcast_to(found.values(touched).reshape(sides), shape)
 
 
-def _written_out(workload: Workload, strategy: JuntaStrategy | TableSampling) -> Accuracy:
-    """Return the accuracy computed from the full matrix of the strategy."""
-    return dense_accuracy(strategy.dense(), workload, None)
-
-
-def _refuse_order() -> NoReturn:
-    raise ValueError("queries that know an order were given for table sampling: ask about tables alone")
-
-
 def _supported(m: np.ndarray, names: Sequence[str]) -> np.ndarray:
     """Return the eigenvalues m of M after checking that all are positive.
 
@@ -192,8 +185,7 @@ def _part_by_type(part: Part, strategy: JuntaStrategy) -> np.ndarray:
     x(u - g): one more convolution.
     """
     scores, gram, total = Scores(strategy), part.gram(), np.zeros(part.sizes)
-    owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
-    labels, along = tuple(owner[i] for i in part.attributes), tuple(range(1, 1 + len(part.sizes)))
+    labels, along = tuple(strategy.owner[i] for i in part.attributes), tuple(range(1, 1 + len(part.sizes)))
     asked = np.fft.fftn(_diagonals(gram, part.sizes), axes=along)
     for b in np.flatnonzero(strategy.weights):
         pattern, transform = strategy.patterns[b], scores.transform(int(b))

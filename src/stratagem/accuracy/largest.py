@@ -131,9 +131,8 @@ def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
             "the domain is a window of longer cycles, where the variance of every query is known for histograms "
             "alone: use evaluate for their sum"
         )
-    owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
     moments, known = _Moments(strategy), dict[Labels, float]()
-    placed = [(tuple(owner[i] for i in margin.attributes), margin) for margin in workload.margins()]
+    placed = [(tuple(strategy.owner[i] for i in margin.attributes), margin) for margin in workload.margins()]
     for labels in {labels for labels, _ in placed}:
         _check_ways(moments, labels)
     largest = np.empty(workload.queries)

@@ -59,10 +59,9 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
     check_sizes(workload, strategy)
     if even_scores(strategy):
         return
-    owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
     known = dict[tuple[int, ...], np.ndarray]()
     for margin in workload.margins():
-        kind = tuple(owner[i] for i in margin.attributes)
+        kind = tuple(strategy.owner[i] for i in margin.attributes)
         if kind not in known:
             known[kind] = strategy.table_eigenvalues(margin.attributes) > NOTHING
         if known[kind].all():
@@ -74,10 +73,9 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
 
 def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
     check_answered(workload, strategy)
-    owner = {i: group for group, members in enumerate(strategy.groups) for i in members}
     variances, rows = np.empty(workload.queries), dict[tuple[int, ...], np.ndarray]()
     for margin in workload.margins():
-        kind = tuple(owner[i] for i in margin.attributes)
+        kind = tuple(strategy.owner[i] for i in margin.attributes)
         if kind not in rows:
             rows[kind] = _covariance_row(strategy, margin.attributes)
         variances[margin.places] = _variances(margin.workload, rows[kind])

@@ -92,6 +92,12 @@ class TranslationStrategy(Randomiser):
 
     @final
     @cached_property
+    def owner(self) -> dict[int, int]:
+        """The number of the group that holds each attribute."""
+        return {i: group for group, members in enumerate(self.groups) for i in members}
+
+    @final
+    @cached_property
     def placements(self) -> tuple[int, ...]:
         """Number of placements of each pattern's axes, times the number of its multiples."""
         return tuple(pattern.multiples * math.prod(self._radices(pattern)) for pattern in self.patterns)
