@@ -80,11 +80,11 @@ class TranslationStrategy(Randomiser):
 
     @abstractmethod
     def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at the characters that touch exactly these cycles, one axis for each, rising."""
+        """Return M's eigenvalues at characters that touch just these cycles, of shape (a - 1, ...), rising."""
 
     @abstractmethod
     def table_eigenvalues(self, attributes: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at all characters of the table of some cycles, one axis for each, as given."""
+        """Return M's eigenvalues at all characters of a table of cycles, of shape (a, ...) in the order given."""
 
     def on_cycles(self) -> Self:
         """Return the same outputs over one attribute where all attributes share one cycle, else the strategy itself."""
@@ -362,11 +362,11 @@ class OrbitStrategy(TranslationStrategy):
         return total
 
     def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at the characters that touch exactly these cycles, one axis for each, rising."""
+        """Return M's eigenvalues at characters that touch just these cycles, of shape (a - 1, ...), rising."""
         return self.table_eigenvalues(sorted(touched))[(slice(1, None),) * len(touched)]
 
     def table_eigenvalues(self, attributes: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at all characters of the table of some cycles, one axis for each, as given."""
+        """Return M's eigenvalues at all characters of a table of cycles, of shape (a, ...) in the order given."""
         kept = tuple(slice(None) if i in attributes else 0 for i in range(len(self.cycles)))
         return self.eigenvalues[kept].transpose(np.argsort(np.argsort(attributes)))
 
