@@ -36,6 +36,14 @@ def pytest_report_header() -> str:
     return f"stratagem from {Path(stratagem.__file__).parent}"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_progress() -> Iterator[None]:
+    """Let commands that take long here, on a machine that is busy, write no lines of progress."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stratagem.cli.interruption.INTERVAL", 1e6)
+        yield
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20260101)

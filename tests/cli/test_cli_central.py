@@ -3,7 +3,7 @@
 import pytest
 
 import stratagem as st
-from commands import assert_refused, run, run_json
+from commands import assert_refused, plain, run, run_json
 from stratagem import central
 
 SMALL = ("central", "all-range", "--domain", "12", "--epsilon", "0.5", "--neighbours")
@@ -33,11 +33,19 @@ def test_programs_get_the_comparison(capsys, neighbours, delta):
 def test_people_get_a_table(capsys):
     status, out, err = run(capsys, *SMALL, "replace", "--delta", "1e-6")
     assert (status, err) == (0, "")
-    first, *lines = out.splitlines()
-    assert first == "all-range over domain 12, epsilon 0.5, delta 1e-06, neighbours replace"
+    *lines, last = out.splitlines()
+    assert last == "asked: all-range over domain 12, epsilon 0.5, delta 1e-06, neighbours replace"
     found = central.compare(st.all_range(12), 0.5, "replace", 1e-6)
     for row in found.rows:
-        assert any(line.startswith(row.mechanism) and row.cells()[2] in line for line in lines)
+        assert any(
+            line.startswith(row.mechanism) and f" {row.average_variance:.5g} " in line for line in lines
+        )
+    best = found.rows[0]
+    error, worst = (f"{variance**0.5:.4g}" for variance in (best.average_variance, best.worst_variance))
+    assert plain(out).startswith(
+        f"With a trusted curator the best mechanism, {best.mechanism} ({best.parameters}), "
+    )
+    assert f"error of {error} users, root mean square over the queries, and of {worst} for the" in plain(out)
 
 
 def test_order_and_width_reach_the_workload(capsys):

@@ -28,7 +28,7 @@ import stratagem.cli.{command} as command
 from stratagem.cli import main
 
 @contextmanager
-def impatient(task):
+def impatient(task, limit=None):
     def interrupt(step):
         if step.step == 2:
             os.kill(os.getpid(), signal.SIGINT)

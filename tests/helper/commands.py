@@ -24,6 +24,11 @@ def run(capsys, *arguments) -> tuple[int, str, str]:
     return int(stopped.value.code or 0), out, err
 
 
+def plain(text: str) -> str:
+    """Return a text with single spaces in place of its line ends and indents."""
+    return " ".join(text.split())
+
+
 def run_json(capsys, *arguments) -> dict:
     """Run a command with --json: exactly one JSON object, nothing on standard error."""
     status, out, err = run(capsys, *arguments, "--json")

@@ -49,7 +49,8 @@ def test_time_makes_bounds_tighter_under_a_prior():
 
 def test_it_prints_as_an_aligned_table():
     line = st.bound_sweep([st.prefix(8), st.prefix(12)], 1.0)
-    heading, *rows, best = str(line).splitlines()
+    heading, rule, *rows, best = str(line).splitlines()
+    assert set(rule) == {"-"}
     assert heading.split()[-2:] == ["8", "12"]
     assert [row.split()[0] for row in rows] == list(line.ratios())
     assert best.startswith("best bound")

@@ -80,6 +80,8 @@ def test_it_prints_as_an_aligned_table_with_every_bound(comparison):
     heading, *lines = str(comparison).removesuffix(f"\n{NEEDED}").splitlines()
     last = lines.index(f"... {len(comparison.rows) - ROWS} more rows")
     lines, footer = lines[:last], " ".join(lines[last + 1 :])
+    rule, *lines = lines
+    assert set(rule) == {"-"}
     assert len(lines) == ROWS
     assert "users needed  least accurate" in heading
     assert all(len(line) <= 100 for line in NEEDED.splitlines())

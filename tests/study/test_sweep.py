@@ -95,10 +95,12 @@ def test_it_plots(name, request, tmp_path):
 def test_it_prints_as_an_aligned_table(domains):
     mean, single, note = str(domains).split("\n\n")
     for table, which in ((mean, "users needed"), (single, "least accurate")):
-        heading, *lines = table.splitlines()
+        heading, rule, *lines = table.splitlines()
         assert heading.startswith(which)
         assert lines.pop() == f"... {len(domains.users_needed()) - 7} more rows"
         assert len(lines) == 7
+        assert [line.split()[0] for line in lines[:2]] == ["optimised", "lower"]
+        assert rule == "-" * len(heading)
         assert {len(line) for line in lines} == {len(heading)}
     assert note == NEEDED
 

@@ -10,6 +10,7 @@ from stratagem.accuracy.accuracy import (
     Users,
     both_needed,
     evaluate,
+    goal,
     objective,
     users_needed,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "check_seen",
     "check_support",
     "evaluate",
+    "goal",
     "largest_variance",
     "largest_variances",
     "objective",

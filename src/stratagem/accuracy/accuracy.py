@@ -13,9 +13,11 @@ from stratagem.io.screen import brief
 from stratagem.math.number import real, users_text
 from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
+from stratagem.workloads.explicit import counts_users
 
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""
+ONE_PERCENT = f"a standard error of {100 * ERROR:g} % of all users"
 SMALLEST = 1e-9
 """Smallest standard error that may be asked for; the largest is its inverse."""
 NOISE = 1e-12
@@ -34,7 +36,7 @@ class Users(NamedTuple):
         """Return a sentence on the users needed for the standard error asked for."""
         return self.sentence("the standard error asked for")
 
-    def sentence(self, goal: str = f"a standard error of {100 * ERROR:g} % of all users") -> str:
+    def sentence(self, goal: str = ONE_PERCENT) -> str:
         """Return a sentence on the users needed; `goal` states the standard error in words."""
         mean, single = users_text(self.root_mean_square), users_text(self.least_accurate)
         are = "user is" if self.root_mean_square == 1 else "users are"
@@ -46,6 +48,16 @@ class Users(NamedTuple):
             f"{mean} {are} enough for {goal}, root mean square over the queries{rest}, even if everybody had the "
             "least favourable type"
         )
+
+
+def goal(workload: Workload) -> str:
+    """Return the standard error for which users are counted, in words: 1 % of all users.
+
+    Where answers are sums of numbers and not of users, it is 0.01 a user in the units of the queries.
+    """
+    if counts_users(workload):
+        return ONE_PERCENT
+    return f"a standard error of {ERROR:g} a user, in the units of the queries"
 
 
 def users_needed(variance: float, error: float = ERROR) -> int:

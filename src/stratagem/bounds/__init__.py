@@ -19,7 +19,8 @@ from stratagem.bounds.formulas import closed, integer, noiseless, norms, safe, s
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
-from stratagem.io.screen import brief, html_table
+from stratagem.io.screen import brief
+from stratagem.io.table import Table
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import Line, line
@@ -89,6 +90,10 @@ class Bounds:
         """Return the bounds that were computed, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
+    def record(self) -> dict[str, float]:
+        """Return the bounds that were computed, by name, and the best of them."""
+        return {**self.known(), "best": self.best}
+
     __repr__ = brief
 
     def __str__(self) -> str:
@@ -97,7 +102,7 @@ class Bounds:
 
     def _repr_html_(self) -> str:
         """Return the bounds as a table for a notebook."""
-        return html_table("lower bounds", ("bound", "value"), self._rows())
+        return Table(("bound", "value"), self._rows()).html("lower bounds")
 
     def _rows(self) -> list[tuple[str, str]]:
         known = self.known().items()

@@ -25,29 +25,30 @@ class Meaning(NamedTuple):
 
 MEANINGS = {
     "svd": Meaning(
-        "the published one: from the sum of the singular values of W", "@mckenna2020workload, Theorem 5.6"
+        "the published one, from the singular values of the queries", "@mckenna2020workload, Theorem 5.6"
     ),
-    "closed": Meaning("that of the workload without its total, times 4E/(E - 1)^2", "@stratagem"),
-    "integer": Meaning("the same with patterns of a whole number of user types", "@stratagem"),
-    "weighted": Meaning("the same with the best weight on every user type", "@stratagem"),
+    "closed": Meaning("from the singular values of the queries without their total", "@stratagem"),
+    "integer": Meaning("the same, as a report favours a whole number of user types", "@stratagem"),
+    "weighted": Meaning("closed, with the best weight on every user type", "@stratagem"),
     "nonnegative": Meaning(
-        "a convex programme over pairs of user types; tight where patterns are small, and up to 20 user types",
+        "a convex programme over pairs of user types; sharp where reports favour few",
         "@stratagem; @wentges1997weighted",
     ),
     "sdp": Meaning(
-        "a semidefinite relaxation of the patterns, with triangle cuts", "@stratagem; @padberg1989boolean"
+        "a semidefinite relaxation of the sets of types that reports favour",
+        "@stratagem; @padberg1989boolean",
     ),
     "exact": Meaning("the optimum itself, up to ten user types", "@stratagem"),
-    "pairwise": Meaning("two user types alone, for the worst type or query", "@stratagem"),
+    "pairwise": Meaning("what telling two user types apart costs, for the worst type or query", "@stratagem"),
     "delsarte": Meaning(
-        "what translations, slices and triples of types allow the spectrum of patterns",
+        "what the symmetry of the queries allows the sets that reports favour",
         "@stratagem; @delsarte1973algebraic; @schrijver2005new",
     ),
     "linear": Meaning(
-        "one query: the linear programme of its unbiased randomisers, priced exactly",
+        "few queries: the linear programme over all unbiased randomisers",
         "@stratagem; @badanidiyuru2023optimal",
     ),
-    "noiseless": Meaning("tr V, what remains without any noise; the best at large epsilon", "@stratagem"),
+    "noiseless": Meaning("what remains without any noise; the best at large epsilon", "@stratagem"),
 }
 """Meanings of the bounds, by the names of the fields of `Bounds`."""
 

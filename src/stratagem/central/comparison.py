@@ -21,6 +21,7 @@ from stratagem.central.measurement import (
     measure_gaussian,
 )
 from stratagem.central.pure import GeometricMeasurement, Pure, geometric_variance, measure
+from stratagem.io.table import Table
 from stratagem.math import privacy
 from stratagem.math.block_design import covering_tables
 from stratagem.math.linalg import centre
@@ -178,7 +179,6 @@ def optimised_gaussian(
     return measure_gaussian(least_l2(V).matrix, epsilon, delta, neighbours)
 
 
-HEADINGS = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")
 LARGEST = 1024
 """Largest number of user types, for which a comparison takes about a minute."""
 CONSTANT = 1e-12
@@ -209,16 +209,6 @@ class Row:
             "delta": self.measurement.delta,
         }
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the row as text, in the order of HEADINGS."""
-        numbers = (
-            self.average_variance,
-            self.worst_variance,
-            self.measurement.epsilon,
-            self.measurement.delta,
-        )
-        return self.mechanism, self.parameters, *(f"{number:.5g}" for number in numbers)
-
 
 @dataclass(frozen=True, eq=False)
 class CentralComparison:
@@ -227,12 +217,19 @@ class CentralComparison:
     workload: Workload
     rows: tuple[Row, ...]
 
+    def table(self) -> Table:
+        """Return the mechanisms as a table."""
+        headings = ("mechanism", "parameters", "average variance", "worst variance", "epsilon", "delta")
+        names = [heading.replace(" ", "_") for heading in headings]
+        rows = [
+            tuple(one if isinstance(one, str) else f"{one:.5g}" for one in map(row.record().get, names))
+            for row in self.rows
+        ]
+        return Table(headings, rows, words=2)
+
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table."""
-        table = [HEADINGS, *(row.cells() for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in table)
-        return "\n".join(line.rstrip() for line in lines)
+        return str(self.table())
 
 
 def compare(

@@ -207,6 +207,8 @@ def _finite(number: float) -> float | None:
 
 def describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) -> None:
     """Say what was found of the certificate and of every client, by name."""
+    from stratagem.io.table import Table
+
     certificate, epsilon = next(iter(found.values())).certificate, float(mechanism.epsilon)
     write(
         f"{visible(mechanism.name)} over domain {mechanism.domain}, epsilon {epsilon:g}, {mechanism.outputs} outputs"
@@ -218,7 +220,7 @@ def describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) 
     )
     for name, one in found.items():
         write(f"\n{name} client: {'passed' if one.passed else 'FAILED'}\n")
-        write_table(("check", "tests", "failed", "smallest p-value", "fails below"), _rows(one), words=1)
+        write_table(Table(("check", "tests", "failed", "smallest p-value", "fails below"), _rows(one)))
         write()
         for line in (*_asked(one), *_proved(one, epsilon), *_power(one, epsilon)):
             write(line)

@@ -22,13 +22,12 @@ from stratagem.cli.option import (
     read_prior,
     read_workload,
 )
-from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.output import write, write_files, write_json, write_table
 from stratagem.cli.request import OVER, read_over
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from stratagem.bounds import Bounds
     from stratagem.study.bound_table import BoundPoint, BoundSweep
 
 AVERAGE = "average"
@@ -110,7 +109,7 @@ def bound(
         workloads, budgets = read_over(
             over, asked, epsilon, lambda text: read_workload(workload, text, order, width)
         )
-    with progress("computing bounds"):
+    with progress("computing bounds", limit or None):
         options = {"objective": objective, "prior": read_prior(prior, asked)}
         line = bound_sweep(workloads, budgets, **options, seconds=limit)
     if plot is not None:
@@ -124,18 +123,12 @@ def bound(
     if not all(point.workload.counted for point in line.points):
         note("the domain is beyond 2^53 cells: bounds are per user type, on L/n")
     if over is None:
-        _write_bounds(line.points[0].bounds)
+        _write_bounds(line.points[0], **options)
     else:
-        write_table(line.headings(), line.cells())
+        _write_line(line)
     if proved:
         write(f"certificate of {proved['certified']:,.6f} written to {certificate}")
-    if plot is not None:
-        write(f"drawn in {plot}")
-
-
-def bounds_data(bounds: Bounds) -> dict[str, float]:
-    """Return the bounds that were computed, by name, and the best of them."""
-    return {**bounds.known(), "best": bounds.best}
+    write_files(drawn=plot)
 
 
 def _certified(point: BoundPoint, path: Path, prior: np.ndarray | None, seconds: float) -> dict[str, object]:
@@ -164,17 +157,37 @@ def _check(path: Path, *, json: bool) -> None:
     write(str(found.workload))
 
 
-def _write_bounds(bounds: Bounds) -> None:
-    from stratagem.catalogue.bibliography import SCOPE
+def _write_bounds(point: BoundPoint, objective: str, prior: np.ndarray | None) -> None:
+    """Say what the best bound means, and what each of them is."""
+    from stratagem.catalogue.bibliography import MEANINGS, SCOPE
+    from stratagem.io.table import Table
+    from stratagem.problem import problem_of
+    from stratagem.study.headline import bound_sentence
 
-    for name, value in bounds.known().items():
-        write(f"{name:<9} {value:>16,.6f}{'   best' if name == bounds.name else ''}")
-    write(f"\nno ε-LDP strategy with {SCOPE} has a smaller objective than the best of them")
+    known, best = point.bounds.known(), point.bounds.name
+    problem = problem_of(point.workload, point.epsilon, objective, prior)
+    write(f"{bound_sentence(problem, known[best])}: the best bound, {best}, is {known[best]:,.6f}.\n")
+    rows = [(name, MEANINGS[name].title, f"{value:,.6f}") for name, value in known.items()]
+    write_table(Table(("bound", "what it is", "value"), rows, words=2, bold=list(known).index(best)))
+    write(f"\nvalue: no ε-LDP strategy with {SCOPE} has a smaller objective")
+
+
+def _write_line(line: BoundSweep) -> None:
+    """Say what the best bound is at every place, and write all of them as shares of it."""
+    from stratagem.catalogue.bibliography import SCOPE
+    from stratagem.math.number import number_text
+
+    best = ", ".join(
+        f"{number_text(point.bounds.best)} at {line.axis} {place:g} ({point.bounds.name})"
+        for place, point in zip(line.places, line.points, strict=True)
+    )
+    write(f"No ε-LDP strategy with {SCOPE} has an objective below {best}.\n")
+    write_table(line.table())
 
 
 def _point_data(point: BoundPoint) -> dict[str, object]:
     per_type = {} if point.workload.counted else {"per_type": True}
-    return {**bounds_data(point.bounds), **per_type}
+    return {**point.bounds.record(), **per_type}
 
 
 def _line_data(line: BoundSweep) -> dict[str, object]:

@@ -27,8 +27,9 @@ def central(
 ) -> None:
     """Set the mechanisms of a trusted curator side by side, each tuned for a workload."""
     from stratagem.central import compare
-    from stratagem.central.comparison import HEADINGS
     from stratagem.central.measurement import check
+    from stratagem.math.number import number_text
+    from stratagem.workloads.explicit import counts_users
 
     relation = check(neighbours)
     asked = read_workload(workload, domain, order, width)
@@ -47,6 +48,13 @@ def central(
         )
         return
     promise = f"epsilon {epsilon:g}" if delta is None else f"epsilon {epsilon:g}, delta {delta:g}"
-    write(f"{workload} over domain {asked.domain}, {promise}, neighbours {neighbours}\n")
-    write_table(HEADINGS, (row.cells() for row in found.rows), words=2)
+    best, unit = found.rows[0], "users" if counts_users(asked) else "in the units of the queries"
+    name = f"{best.mechanism} ({best.parameters})" if best.parameters else best.mechanism
+    write(
+        f"With a trusted curator the best mechanism, {name}, has a standard error of "
+        f"{number_text(best.average_variance**0.5)} {unit}, root mean square over the queries, and of "
+        f"{number_text(best.worst_variance**0.5)} for the least accurate answer, however many users there are.\n"
+    )
+    write_table(found.table())
     write("\nvariance: of a query's answer in squared counts, the same for all data; the curator is trusted")
+    write(f"asked: {workload} over domain {asked.domain}, {promise}, neighbours {neighbours}")

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.bound import bounds_data
-from stratagem.cli.interruption import keeping, note, progress
+from stratagem.cli.interruption import keeping, note, progress, time_limit
 from stratagem.cli.layout import stated_options
-from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot
-from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.option import ALL, FORCE, JSON, PLOT, check_free, check_plot
+from stratagem.cli.output import write, write_files, write_json, write_table
 from stratagem.cli.request import OVER, Request, read_over, requesting
 
 if TYPE_CHECKING:
+    from stratagem.io.table import Table
     from stratagem.solvers import Callback
     from stratagem.study.comparison import Comparison
     from stratagem.study.comparison_sweep import Sweep
+
+SHOWN = 5
+"""Mechanisms of a table that does not show all."""
 
 
 @partial(requesting, data=True)
@@ -31,6 +34,7 @@ def compare(
         typer.Option("-o", "--out", help="Write every number to a .csv or .json file.", show_default=False),
     ] = None,
     plot: PLOT = None,
+    show_all: ALL = False,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -39,70 +43,83 @@ def compare(
     With --data also the error that each is expected to make on that file: exact, and nothing of it goes into
     the strategies. Without --domain the domain follows from --edges, --labels or the values of the column.
     """
+    from stratagem.io.table import SUFFIXES
     from stratagem.io.target import check_target
-    from stratagem.study.comparison_sweep import SUFFIXES
 
     check_plot(plot, force=force)
     if out is not None:
         check_target(out, SUFFIXES)
         check_free(out, force=force)
-    with progress("comparing") as on_step:
+    with progress("comparing", time_limit(request.solver)) as on_step:
         line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
     with keeping():
-        _keep(request, line, over, out, plot, json=json)
+        if plot is not None:
+            (line if over else line.comparisons[0]).plot(plot)
+        if out is not None:
+            line.save(out, overwrite=True)
+        if json:
+            found = (
+                _line_data(line)
+                if over
+                else _data(line.comparisons[0]) | _users(request, line.comparisons[0])
+            )
+            write_json(_described(request) | found)
+        else:
+            _describe(request, line, single=over is None, show_all=show_all)
+            write_files(drawn=plot, written=out)
 
 
-def _keep(
-    request: Request, line: Sweep, over: str | None, out: Path | None, plot: Path | None, *, json: bool
-) -> None:
-    """Write what was found to the files asked for, and say it."""
-    single = line.comparisons[0] if over is None else None
-    if plot is not None:
-        (single or line).plot(plot)
-    if out is not None:
-        line.save(out, overwrite=True)
-    if json:
-        write_json(
-            _described(request) | (_data(single) if single else _line_data(line)) | _users(request, single)
-        )
-        return
+def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool) -> None:
+    """Say what was found, and what was asked."""
+    if single:
+        write_comparison(line.comparisons[0], show_all=show_all)
+    else:
+        _write_sweep(line, show_all=show_all)
     where = f"epsilon {request.epsilon:g}" if single or line.axis != "epsilon" else "several epsilon"
     domain = f"domain {request.workload.domain}" if single or line.axis == "epsilon" else "several domains"
-    write(f"{request.name} over {domain}, {where}, objective {request.objective}\n")
+    write(f"\nasked: {request.name} over {domain}, {where}, objective {request.objective}")
     if request.users is not None:
         _write_users(request)
-    if single:
-        write_comparison(single)
-    else:
-        _write_sweep(line)
-    for path, what in ((plot, "drawn"), (out, "written")):
-        if path is not None:
-            write(f"{what} in {path}")
     if not line.complete:
         note("ended by hand: the places that were reached are here, the others are not")
 
 
-def write_comparison(comparison: Comparison) -> None:
-    """Write the table of mechanisms, the optimised one in bold, and the bounds."""
-    from stratagem.study.comparison import NEEDED
+def write_comparison(comparison: Comparison, *, show_all: bool) -> None:
+    """Write the result in sentences, the best mechanisms as a table, the optimised one in bold, and the bounds."""
+    from stratagem.study.comparison import OPTIMISED
+    from stratagem.study.headline import data_headline, headline
+    from stratagem.study.solution import Solution
 
-    ours = next(place for place, row in enumerate(comparison.rows) if row.optimised)
-    write_table(comparison.headings, comparison.cells(), words=2, bold=ours)
-    write(f"\n{comparison.footer()}")
-    if comparison.users is not None:
-        write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
-    write(NEEDED)
+    found = comparison.compared[OPTIMISED]
+    assert isinstance(found, Solution)
+    for sentence in headline(found) if comparison.users is None else data_headline(comparison):
+        write(sentence)
+    write()
+    _write_best(comparison.narrow_table(), SHOWN, show_all=show_all)
+    if comparison.users is None:
+        write(f"\n{comparison.footer()}")
 
 
-def _write_sweep(line: Sweep) -> None:
+def _write_sweep(line: Sweep, *, show_all: bool) -> None:
     """Write the users needed, for the root mean square and for the least accurate answer."""
     from stratagem.study.comparison import NEEDED
+    from stratagem.study.headline import sweep_headline
 
+    write(f"{sweep_headline(line)}\n")
     for least_accurate in (False, True):
-        headings = line.headings(least_accurate=least_accurate)
-        write_table(headings, line.cells(least_accurate=least_accurate), bold=0)
+        _write_best(line.table(least_accurate=least_accurate), SHOWN + 1, show_all=show_all)
         write()
     write(NEEDED)
+
+
+def _write_best(table: Table, most: int, *, show_all: bool) -> None:
+    """Write a table of mechanisms, or its first rows and how many more there are."""
+    more = len(table.rows) - most
+    if show_all or more <= 0:
+        write_table(table)
+    else:
+        write_table(table.best(most))
+        write(f"{more} more: --all shows them")
 
 
 def _write_users(request: Request) -> None:
@@ -112,7 +129,8 @@ def _write_users(request: Request) -> None:
     if request.layout is not None and request.layout.found:
         shown = " ".join(map(shlex.quote, stated_options(request.layout)))
         write(f"values read from the data; where the mechanism is to be run, state them: {shown}")
-    write(f"mechanisms made for {made}: nothing of the data goes into them\n")
+    write(f"mechanisms made for {made}: nothing of the data goes into them")
+    write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
 
 
 def _run(request: Request, on_step: Callback) -> Sweep:
@@ -151,7 +169,7 @@ def _data(comparison: Comparison) -> dict[str, object]:
         "domain": str(comparison.workload.domain),
         "epsilon": comparison.epsilon,
         "mechanisms": comparison.records(),
-        "bounds": bounds_data(comparison.bounds),
+        "bounds": comparison.bounds.record(),
     }
 
 

@@ -9,7 +9,7 @@ import typer
 
 from stratagem.cli.interruption import progress
 from stratagem.cli.option import FORCE, JSON, PLOT, check_free, check_plot, read_row
-from stratagem.cli.output import fail, write, write_json, write_table
+from stratagem.cli.output import fail, write, write_files, write_json, write_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,15 +133,13 @@ def _data(found: CountDesign, epsilon: float | None, out: Path | None) -> dict[s
 
 def _describe(found: CountDesign, plot: Path | None, out: Path | None) -> None:
     """Say what was found, with the matrix where it is small."""
+    from stratagem.io.table import Table
+
     write(str(found))
     if found.mechanism.size <= SHOWN:
         counts = range(found.mechanism.size + 1)
         write("\nprobability of an output (row) at a count (column):")
         rows = zip(counts, found.mechanism.matrix, strict=True)
-        write_table(
-            ("", *map(str, counts)), [(str(output), *(f"{p:.4f}" for p in row)) for output, row in rows]
-        )
-    if plot is not None:
-        write(f"drawn in {plot}")
-    if out is not None:
-        write(f"saved in {out}")
+        cells = [(str(output), *(f"{p:.4f}" for p in row)) for output, row in rows]
+        write_table(Table(("", *map(str, counts)), cells))
+    write_files(drawn=plot, saved=out)

@@ -20,7 +20,7 @@ from stratagem.cli.option import (
     check_plot,
     read_workload,
 )
-from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.output import write, write_files, write_json, write_table
 from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def estimate(
     _describe(mechanism, name, found, chosen or spread(found.workload.queries, queries))
     for text, value in quantiles.items():
         write(f"quantile {text}: {value}")
-    for path, what in ((plot, "drawn"), (out, "written")):
-        if path is not None:
-            write(f"{what} in {path}")
+    write_files(drawn=plot, written=out)
 
 
 def _check_files(out: Path | None, plot: Path | None, *, force: bool) -> None:
@@ -117,13 +115,15 @@ def _check_files(out: Path | None, plot: Path | None, *, force: bool) -> None:
 
 def _describe(mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int]) -> None:
     """Write some answers as a table, and what they and their intervals mean."""
+    from stratagem.io.table import Table
+
     write(
         f"{visible(name)} over domain {mechanism.domain}, epsilon {float(mechanism.epsilon):g}, "
         f"{found.users:,} reports\n"
     )
     heading = f"{100 * found.confidence:g} % from"
     headings = ("query", "answer", "standard error", heading, "to")
-    write_table(headings, map(_row, found.table(chosen)))
+    write_table(Table(headings, [*map(_row, found.table(chosen))]))
     write(f"\n{len(chosen)} of {found.workload.queries:,} answers shown; {found.intervals};\n{found.bias}")
     if advice := _advice(found):
         write(advice)

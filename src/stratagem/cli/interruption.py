@@ -2,46 +2,105 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-    from stratagem.solvers import Step
+    from stratagem.solvers import Auto, Solver, Step
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
 
 
+PULSE, INTERVAL = 0.25, 10.0
+"""Seconds between two states of a bar, and between two lines where there is no terminal."""
+
+
+@dataclass
+class Meter:
+    """How far a task is, from the steps of its search; called with every step."""
+
+    task: str
+    limit: float | None
+    """Seconds that the search may take; None without a limit."""
+    began: float = field(default_factory=time.monotonic)
+    searching: float | None = None
+    """When the search began, where it did."""
+    words: str = ""
+
+    def __call__(self, step: Step) -> None:
+        """Take note of a step."""
+        self.searching = time.monotonic() - step.seconds
+        self.words = f" start {step.start + 1}, step {step.step}, {100 * step.gap:.2f} % above the bound;"
+
+    @property
+    def spent(self) -> float:
+        """Seconds of the search so far."""
+        return 0.0 if self.searching is None else time.monotonic() - self.searching
+
+    def line(self) -> str:
+        """Return what is done, the elapsed seconds, and how many of the limit are left."""
+        elapsed, left = f"{self.task}:{self.words} {time.monotonic() - self.began:.0f} s", ""
+        if self.limit is not None and self.searching is None:
+            left = f", limit of the search {self.limit:.0f} s"
+        elif self.limit is not None:
+            more = self.limit - self.spent
+            left = f", at most {more:.0f} of {self.limit:.0f} s left" if more > 0 else ", finishing"
+        return f"{elapsed}{left}"
+
+
 @contextmanager
-def progress(task: str) -> Iterator[Callable[[Step], None]]:
-    """Show a bar after two seconds if standard error is a terminal; the callback describes steps."""
-    if not sys.stderr.isatty():
-        yield lambda step: None
-        return
-    bar, shown = _bar(task)
+def progress(task: str, limit: float | None = None) -> Iterator[Callable[[Step], None]]:
+    """Show how far a task is: on a terminal a bar after two seconds, else a line on standard error every ten.
 
-    def describe(step: Step) -> None:
-        words = f"{task}: start {step.start + 1}, step {step.step}, {100 * step.gap:.2f} % above the bound"
-        bar.update(shown, description=words)
+    `limit` are the seconds that its search may take; the callback is given the steps of that search.
+    """
+    meter, terminal = Meter(task, limit), sys.stderr.isatty()
+    first, interval = (PATIENCE, PULSE) if terminal else (INTERVAL, INTERVAL)
+    with (
+        _bar(meter) if terminal else nullcontext(lambda: note(meter.line())) as show,
+        _repeated(show, first, interval),
+    ):
+        yield meter
 
-    timer = threading.Timer(PATIENCE, bar.start)
-    timer.daemon = True
-    timer.start()
+
+@contextmanager
+def _repeated(show: Callable[[], None], first: float, interval: float) -> Iterator[None]:
+    """Call a function after the first seconds, and then at intervals until the block ends."""
+    done = threading.Event()
+
+    def work() -> None:
+        if not done.wait(first):
+            show()
+            while not done.wait(interval):
+                show()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
     try:
-        yield describe
+        yield
     finally:
-        timer.cancel()
-        timer.join()  # never stop a bar that is just starting
-        bar.stop()
+        done.set()
+        thread.join()  # never stop a bar that is just starting
+
+
+def time_limit(solver: Solver | Auto) -> float | None:
+    """Return the seconds that a search with this solver may take, None without a limit."""
+    from stratagem.solvers import Auto
+    from stratagem.solvers.auto import LONGEST
+
+    seconds = (solver.max_seconds or LONGEST) if isinstance(solver, Auto) else solver.limits.max_seconds
+    return seconds if math.isfinite(seconds) else None
 
 
 def note(sentence: str) -> None:
@@ -50,13 +109,27 @@ def note(sentence: str) -> None:
         sys.stderr.write(visible(sentence) + "\n")
 
 
-def _bar(task: str) -> tuple[Progress, TaskID]:
+@contextmanager
+def _bar(meter: Meter) -> Iterator[Callable[[], None]]:
+    """Yield a function that shows a bar, towards the limit of the search where there is one."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
-    return bar, bar.add_task(task, total=None)
+    columns = (TextColumn("{task.description}"), BarColumn(24))
+    bar = Progress(
+        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, auto_refresh=False
+    )
+    shown = bar.add_task(meter.task, total=None)
+
+    def show() -> None:
+        bar.start()
+        total = None if meter.searching is None else meter.limit
+        bar.update(shown, description=meter.line(), completed=meter.spent, total=total, refresh=True)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
 
 
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

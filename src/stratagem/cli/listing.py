@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stratagem.cli.option import JSON
-from stratagem.cli.output import write, write_json, write_table
+from stratagem.cli.output import put, write, write_json, write_table
 
 
 def listing(
@@ -18,19 +18,19 @@ def listing(
     json: JSON = False,
 ) -> None:
     """List workloads, solvers, mechanisms, post-processings and bounds, each with one line and its reference."""
+    from stratagem.io.table import Table
     from stratagem.study import contents
 
     if bibtex and json:
         raise ValueError("--bibtex and --json were given, but each writes a format of its own: choose one")
     if bibtex:
-        write(contents.bibtex().rstrip())
+        put(contents.bibtex())
         return
     tables = contents.contents()
     if json:
         write_json({kind: [asdict(item) for item in items] for kind, items in tables.items()})
         return
     for kind, items in tables.items():
-        write_table(
-            (kind, "", "reference"), [(item.name, item.title, item.reference) for item in items], words=3
-        )
+        rows = [(item.name, item.title, item.reference) for item in items]
+        write_table(Table((kind, "", "reference"), rows, words=3))
         write()

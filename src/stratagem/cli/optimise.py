@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.compare import write_comparison
-from stratagem.cli.interruption import interrupted, keeping, note, progress
-from stratagem.cli.option import FORCE, JSON, check_free
-from stratagem.cli.output import read_count, write, write_json
+from stratagem.cli.interruption import interrupted, keeping, note, progress, time_limit
+from stratagem.cli.option import ALL, FORCE, JSON, check_free
+from stratagem.cli.output import continued, read_count, write, write_facts, write_json
 from stratagem.cli.request import Request, requesting
 from stratagem.cli.source import check_values_kept
 
@@ -39,6 +40,7 @@ OUT = Annotated[
 def optimise(
     request: Request,
     out: OUT = None,
+    show_all: ALL = False,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -49,7 +51,7 @@ def optimise(
     check_out(out, plain=plain, force=force)
     if request.layout is None:
         check_values_kept(out, request.values)
-    with progress("optimising") as on_step:
+    with progress("optimising", time_limit(request.solver)) as on_step:
         options = {"objective": request.objective, "prior": request.prior}
         solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
     with keeping():
@@ -58,7 +60,7 @@ def optimise(
         if json:
             write_json(data(solution, request.name, request.prior_file, out))
         else:
-            _describe(solution, request.name, out, request.values)
+            _describe(solution, request, out, show_all=show_all)
 
 
 def marked(solution: Solution) -> Solution:
@@ -123,27 +125,42 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
     return found | {"per_type": True} if solution.per_type else found
 
 
-def _describe(solution: Solution, name: str, out: Path | None, values: Values) -> None:
+def _describe(solution: Solution, request: Request, out: Path | None, *, show_all: bool) -> None:
     """Say what was found, how good it is and what to type next."""
+    from stratagem.solvers import Auto
     from stratagem.study.comparison import Comparison
+    from stratagem.study.optimisation import choose
+
+    write_comparison(Comparison.of(solution), show_all=show_all)
+    write()
+    facts = described(solution, request.name, out)
+    if isinstance(request.solver, Auto) and solution.reason == choose(None, solution.problem).reason:
+        facts["solver"] = f"{dashed(solution.solver)} (the default for domains of this size)"
+    write_facts(facts | {"next": _next(solution, request.name, out, request.values)})
+
+
+def described(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
+    """Return what was asked for, what was found, how and where it is saved, each by a short name."""
+    from stratagem.math.number import number_text
 
     workload = solution.workload
-    write(
-        f"{name} over domain {workload.domain}: {workload.queries:,} queries, "
+    return {
+        "asked": f"{name} over domain {workload.domain}: {workload.queries:,} queries, "
         f"{read_count(workload.domain_size)} user types, epsilon {solution.epsilon:g}, "
-        f"objective {solution.objective_kind}{' per user type' if solution.per_type else ''}\n"
-    )
-    write_comparison(Comparison.of(solution))
-    write(
-        f"\nfound:  {read_count(solution.strategy.outputs)} reports, "
-        f"measured epsilon {solution.strategy.epsilon:.10g}, "
-        f"at most {100 * solution.gap:.2f} % above the best possible unbiased strategy, in {solution.seconds:.1f} s"
-    )
-    write(f"users:  {solution.users_sentence()}")
-    write(f"solver: {solution.solver}: {solution.reason}")
-    write(f"status: {solution.status}")
-    write(f"saved:  {out or 'no'}")
-    write(f"next:   {_next(solution, name, out, values)}")
+        f"objective {solution.objective_kind}{' per user type' if solution.per_type else ''}",
+        "found": f"{read_count(solution.strategy.outputs)} reports, measured epsilon {solution.strategy.epsilon:.10g}, "
+        f"in {solution.seconds:.1f} s",
+        "gap": f"objective {number_text(solution.objective)}, at most {100 * solution.gap:.2f} % above the best "
+        f"possible unbiased strategy (lower bound {number_text(solution.lower_bound)})",
+        "solver": f"{dashed(solution.solver)}: {solution.reason}",
+        "status": solution.status,
+        "saved": out or "no",
+    }
+
+
+def dashed(name: str) -> str:
+    """Return the name of a solver as the command line knows it: few-queries for FewQueries."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def _next(solution: Solution, name: str, out: Path | None, values: Values) -> str:
@@ -161,4 +178,4 @@ def _next(solution: Solution, name: str, out: Path | None, values: Values) -> st
         columns = "--column COLUMN" if stated else "--column COLUMN --edges START:STOP:STEP"
     if len(attributes) > NAMED:
         columns += " ..."
-    return f"stratagem simulate {shlex.quote(str(out))} --data DATA.csv {columns}"
+    return continued(f"stratagem simulate {shlex.quote(str(out))} --data DATA.csv {columns}")

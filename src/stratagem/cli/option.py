@@ -104,6 +104,7 @@ CLIP = Annotated[
     bool, typer.Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
 ]
 PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
+ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the five best.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 

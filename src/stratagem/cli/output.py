@@ -9,13 +9,28 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from stratagem.io.screen import visible
+from stratagem.io.screen import WIDTH, visible
+
+if TYPE_CHECKING:
+    from stratagem.io.table import Table
+
+NARROW = 40
+"""Fewest columns for which anything is laid out."""
+LABEL = re.compile(r"[a-z]+: +")
+"""What a line begins with that names what it says; further lines are indented as far."""
+
+
+def screen_width() -> int:
+    """Return the number of columns of the terminal, 100 at most; 100 where nothing is shown on one."""
+    return max(NARROW, min(WIDTH, shutil.get_terminal_size().columns)) if sys.stdout.isatty() else WIDTH
 
 
 def write_json(data: dict[str, Any]) -> None:
@@ -28,8 +43,38 @@ def write_json(data: dict[str, Any]) -> None:
 
 
 def write(text: str = "") -> None:
-    """Write lines of text to standard output; nothing in them commands a terminal."""
-    put("\n".join(map(visible, text.split("\n"))) + "\n")
+    """Write lines of text to standard output, long ones in several; nothing in them commands a terminal."""
+    put("".join(f"{part}\n" for line in text.split("\n") for part in _folded(visible(line), screen_width())))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    """Return a line in parts of at most `width` characters, unless a word is longer."""
+    if len(line) <= width:
+        return [line]
+    label = LABEL.match(line)
+    indent = " " * (label.end() if label else 0)
+    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def write_facts(facts: Mapping[str, object]) -> None:
+    """Write facts, one a line, each behind its name."""
+    width = max(map(len, facts)) + 1
+    for name, fact in facts.items():
+        write(f"{name + ':':<{width}} {fact}")
+
+
+def write_files(**paths: Path | None) -> None:
+    """Say which files were made, each behind the word for how: drawn, written or saved."""
+    for word, path in paths.items():
+        if path is not None:
+            write(f"{word} in {path}")
+
+
+def continued(command: str) -> str:
+    """Return a command to type, on several lines where it is long for one, broken before options."""
+    whole = " ".join(part.replace(" ", "\0") for part in re.split(r" (?=--)", command))
+    lines = wrap(whole, 2 * NARROW, break_long_words=False, break_on_hyphens=False)
+    return " \\\n        ".join(lines).replace("\0", " ")
 
 
 def put(text: str) -> None:
@@ -86,31 +131,11 @@ def check_streams() -> None:
         )
 
 
-def write_table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, bold: int | None = None
-) -> None:
-    """Write a table whose first `words` columns hold text and the others numbers; row `bold` stands out."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(
-            Text(visible(heading)), justify="left" if place < words else "right", overflow="fold"
-        )
-    for place, row in enumerate(rows):
-        table.add_row(*(Text(visible(cell)) for cell in row), style="bold" if place == bold else "")
-    if not console.is_terminal:
-        console.width = 160
-    try:
-        with console.capture() as captured:
-            console.print(table)
-    except OSError as error:  # what was written before did not arrive
-        raise lost(error) from None
-    put(captured.get())
+def write_table(table: Table) -> None:
+    """Write a table as wide as the screen at most; on a terminal its bold row stands out."""
+    bold = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    lines = table.lines(screen_width(), (lambda line: f"\x1b[1m{line}\x1b[0m") if bold else str)
+    put("".join(f"{line}\n" for line in lines))
 
 
 def read_count(count: int) -> str:

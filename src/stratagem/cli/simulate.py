@@ -99,14 +99,13 @@ def _data(
 
 
 def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulation, shown: list[int]) -> None:
+    from stratagem.io.table import Table
     from stratagem.workloads.explicit import counts_users
 
     write(f"{visible(stored.name)} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
     write(f"{users}\n")
-    write_table(
-        ("query", "true", "estimate", "off by", "predicted standard error"),
-        _rows(result, shown),
-    )
+    headings = ("query", "true", "estimate", "off by", "predicted standard error")
+    write_table(Table(headings, _rows(result, shown)))
     write(
         f"\n{len(shown)} of {len(result.truth):,} queries shown, from repetition 1 of {len(result.observed)}"
     )

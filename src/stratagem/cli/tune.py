@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stratagem.cli.interruption import progress
-from stratagem.cli.optimise import OUT, check_out, data, save
+from stratagem.cli.optimise import OUT, check_out, data, described, save
 from stratagem.cli.option import (
     DOMAIN,
     EDGES,
@@ -24,7 +24,7 @@ from stratagem.cli.option import (
     read_prior,
     read_workload,
 )
-from stratagem.cli.output import write, write_json
+from stratagem.cli.output import write, write_facts, write_json
 from stratagem.cli.source import check_values_kept, read_values
 
 
@@ -45,6 +45,7 @@ def tune(
     json: JSON = False,
 ) -> None:
     """Tune a published mechanism for a workload, say how far it is from the best possible unbiased one, and save it."""
+    from stratagem.study.headline import limit
     from stratagem.study.tuning import tune as run
 
     asked = read_workload(workload, domain, order, width)
@@ -58,5 +59,5 @@ def tune(
     if json:
         write_json(data(solution, workload, prior, out))
         return
-    write(f"{workload} over domain {asked.domain}, epsilon {solution.epsilon:g}, objective {objective}\n")
-    write(f"{solution}\nusers        {solution.users_sentence()}\nsaved        {out or 'no'}")
+    write(f"{solution.users_sentence()}.\n{limit(solution, mechanism)}\n")
+    write_facts(described(solution, workload, out))

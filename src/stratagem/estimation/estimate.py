@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -26,7 +23,8 @@ from stratagem.estimation.postprocessing import METHODS, Method
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.io.parquet import write_parquet
 from stratagem.io.presentation import show
-from stratagem.io.screen import ROWS, brief, html_table
+from stratagem.io.screen import ROWS, brief
+from stratagem.io.table import Table, write_csv, write_json
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import integer, real
 from stratagem.workloads import Workload, along, histogram, prefix
@@ -157,7 +155,7 @@ class Estimate:
         caption = (
             f"{self.users:,} users, {len(shown):,} of {self.workload.queries:,} answers, {self.intervals}"
         )
-        return html_table(caption, ("query", "answer", "standard error", "low", "high"), rows)
+        return Table(("query", "answer", "standard error", "low", "high"), rows).html(caption)
 
     def __str__(self) -> str:
         """Return the number of users and answers, the method and the first answers as text."""
@@ -336,16 +334,11 @@ def _columns(answers: Sequence[Answer], details: Details) -> dict[str, Sequence[
 
 def _write_csv(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
     columns = _columns(answers, details)
-    with io.TextIOWrapper(file, "utf-8", newline="", write_through=True) as page:
-        writer = csv.writer(page, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    write_csv(file, columns, zip(*columns.values(), strict=True))
 
 
 def _write_json(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
-    file.write(
-        (json.dumps(answers_data(answers, details, naming), indent=1, allow_nan=False) + "\n").encode()
-    )
+    write_json(file, answers_data(answers, details, naming))
 
 
 def _write_parquet(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import fields, is_dataclass
-from itertools import accumulate
 from typing import Any
-
-from stratagem.io.markup import table
 
 WIDTH = 100
 """Largest number of columns (characters) in a line."""
@@ -36,6 +33,18 @@ def visible(text: str) -> str:
     )
 
 
+def columns(text: str) -> int:
+    """Return how many columns of a screen a visible text takes: two for a wide character, none for one above others.
+
+    >>> columns("age"), columns("年齢"), columns("e\N{COMBINING ACUTE ACCENT}")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.category(character) == "Mn" for character in text)
+
+
 def brief(self: Any) -> str:
     """Return the class and the fields of a dataclass in one line; arrays and collections by their size."""
     text, left = f"{type(self).__name__}(", ""
@@ -44,13 +53,6 @@ def brief(self: Any) -> str:
             return f"{text}, ...)"
         text, left = text + left + part, ", "
     return f"{text})"
-
-
-def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> str:
-    """Return a table as HTML for a notebook, every text escaped, the colours those of the page around it."""
-    shown = list(rows)
-    left = f" (the first {ROWS} of {len(shown):,})" if len(shown) > ROWS else ""
-    return table(f"{caption}{left}", headings, shown[:ROWS], words)
 
 
 def _value(value: Any) -> str:
@@ -62,25 +64,3 @@ def _value(value: Any) -> str:
         return type(value).__name__
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-
-def aligned(table: Sequence[Sequence[str]], words: int = 1, most: int = ROWS) -> list[str]:
-    """Return the lines of an aligned text table: its first columns hold words, aligned left, the others numbers.
-
-    What does not fit a screen is left out: columns from the right, and rows after the first `most`.
-    """
-    left_out = len(table) - 1 - most
-    table = [row[: _columns(table)] for row in table[: most + 1]]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = []
-    for cells in table:
-        left = [cell.ljust(width) for cell, width in zip(cells[:words], widths[:words], strict=True)]
-        right = [cell.rjust(width) for cell, width in zip(cells[words:], widths[words:], strict=True)]
-        lines.append("  ".join(left + right).rstrip())
-    return [*lines, f"... {left_out} more rows"] if left_out > 0 else lines
-
-
-def _columns(table: Sequence[Sequence[str]]) -> int:
-    """Return how many columns fit a screen, one at least."""
-    ends = accumulate(max(map(len, column)) + 2 for column in zip(*table, strict=True))
-    return max(1, sum(end - 2 <= WIDTH for end in ends))

@@ -90,6 +90,11 @@ class Minimax(Problem):
         return 0.0 if self.free else float(variances.max())
 
     @final
+    def added(self, value: float) -> float:
+        """Return the largest variance itself."""
+        return value
+
+    @final
     def _bounds(self) -> Bounds:
         """Return the bounds of the uniform mixture or of the least favourable one, whichever are larger."""
         mixture = attempted(self.least_favourable)

@@ -62,6 +62,14 @@ class Problem(ABC):
         """Return the objective of `strategy` as `value` does, making use of its known `accuracy`."""
 
     @abstractmethod
+    def added(self, value: float) -> float:
+        """Return what one user adds to the variance of the answers where the objective is `value`, at least.
+
+        The mean over user types of the total over the queries; for a worst case that of the worst type, and for a
+        worst query the variance of its answer alone. For a lower bound it is a lower bound.
+        """
+
+    @abstractmethod
     def _bounds(self) -> Bounds:
         """Return lower bounds on the objective of every unbiased strategy."""
 
@@ -148,7 +156,7 @@ class Average(Problem):
         return noiseless(self.workload, self.prior)
 
     def added(self, value: float) -> float:
-        """Return (L - offset)/n for L = `value`: the variance that one user contributes, at least zero."""
+        """Return (L - offset)/n for L = `value`, at least zero."""
         return max(0.0, value - self.offset) / self.workload.scale
 
     def value(self, strategy: Runnable, prior: np.ndarray | None) -> float:

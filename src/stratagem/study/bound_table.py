@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
 from stratagem.io.presentation import show
-from stratagem.io.screen import aligned, brief
+from stratagem.io.screen import brief
+from stratagem.io.table import Table
 from stratagem.math.number import number_text, ratio, real
 from stratagem.problem import Average, WarmStart, problem_of
 from stratagem.study.axis import along, place
@@ -88,27 +89,24 @@ class BoundSweep:
                 "domain": str(one.workload.domain),
                 "domain_size": one.workload.domain_size,
                 "epsilon": one.epsilon,
-                **one.bounds.known(),
-                "best": one.bounds.best,
+                **one.bounds.record(),
                 "best_name": one.bounds.name,
                 **({} if one.objective is None else {"objective": one.objective}),
             }
             for one in self.points
         ]
 
-    def headings(self) -> tuple[str, ...]:
-        """Return the headings of the table."""
-        return (f"over the best bound, {self.axis} =", *(f"{one:g}" for one in self.places))
-
-    def cells(self) -> list[tuple[str, ...]]:
-        """Return the table's cells as text: every line of `ratios`, the best bound itself."""
+    def table(self) -> Table:
+        """Return the table of every line of `ratios`, and of the best bound itself."""
+        headings = (f"over the best bound, {self.axis} =", *(f"{one:g}" for one in self.places))
         lines = self.ratios().items()
         ratios = [(name, *("" if x is None else f"{x:.4f}" for x in values)) for name, values in lines]
-        return [*ratios, ("best bound", *(number_text(one.bounds.best) for one in self.points))]
+        best = ("best bound", *(number_text(one.bounds.best) for one in self.points))
+        return Table(headings, [*ratios, best])
 
     def __str__(self) -> str:
         """Lay the ratios out as an aligned table, the best bounds below."""
-        return "\n".join(aligned([self.headings(), *self.cells()]))
+        return str(self.table())
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw every bound over the best one; write an .svg, .png or .pdf if a path is given.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from textwrap import shorten, wrap
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,8 @@ from stratagem.bounds import Bounds
 from stratagem.catalogue.bibliography import SCOPE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.presentation import show
-from stratagem.io.screen import WIDTH, aligned, brief, html_table
+from stratagem.io.screen import WIDTH, brief
+from stratagem.io.table import Table
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text, user_counts, users_text
 from stratagem.problem import Average, Problem, problem_of
@@ -36,7 +37,7 @@ from stratagem.study.ranking import (
     rank_baselines,
     ten_digits,
 )
-from stratagem.study.solution import Solution, least_variance
+from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike, Workload
 
 if TYPE_CHECKING:
@@ -86,17 +87,10 @@ COMPARED = 2048
 DETAILED = 4096
 """Largest number of user types for which the bound for given data is computed, which takes a minute."""
 USERS = ("users needed", "least accurate")
-HEADINGS = ("mechanism", "parameters", "objective", "over bound", *USERS, "report")
-ON_DATA = ("mechanism", "parameters", "error", "of users", "over bound", *USERS, "report")
-"""Headings of the table of a comparison on a data vector."""
 NEEDED = (
     "users needed: for a standard error of 1 % of the users, root mean square over the queries;\n"
     "least accurate: for every single answer; both if everybody had the least favourable type"
 )
-
-WIDE, PARAMETERS = ("worst case", "report"), 13
-"""Columns that are left out on a screen, in favour of the users needed, and the most letters shown of the
-parameters."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ class Comparison:
             compared[OPTIMISED] = found
             ended = ", interrupted" if found.interrupted else ""
             rows.append(_row(OPTIMISED, found.solver + ended, found))
-        fewest = least_variance(problem, bounds.best) / (problem.workload.queries * ALPHA)
+        fewest = problem.added(bounds.best) / (problem.workload.queries * ALPHA)
         return Comparison(problem.workload, problem.epsilon, _ranked(rows), bounds, fewest, compared)
 
     def on(self, data: ArrayLike) -> Comparison:
@@ -176,7 +170,7 @@ class Comparison:
             replace(row, error=math.sqrt(max(0.0, variances[row.mechanism]) / queries)) for row in self.rows
         ]
         users, there = int(x.sum()), problem_of(self.workload, self.epsilon, prior=x)
-        added = least_variance(there, there.lower_bound)
+        added = there.added(there.lower_bound)
         return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
 
     def users_for(self, mechanism: str, error: float = ERROR) -> Users:
@@ -196,11 +190,6 @@ class Comparison:
         """The best lower bound on the values of the rows."""
         return self.bounds.best if self.least_error is None else self.least_error
 
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """The headings of the table."""
-        return HEADINGS if self.users is None else ON_DATA
-
     def records(self) -> list[dict[str, object]]:
         """Return every mechanism as named values, the fields of `Row` that have one and the users for 1 %."""
         without = {"error"} if self.users is None else set()
@@ -211,24 +200,32 @@ class Comparison:
             records.append(record)
         return records
 
-    def cells(self) -> list[tuple[str, ...]]:
-        """Return the table's cells as text, one tuple a mechanism, in the order of the headings."""
-        return [
+    def table(self) -> Table:
+        """Return the mechanisms as a table, the optimised one in bold."""
+        value = ("objective",) if self.users is None else ("error", "of users")
+        headings = ("mechanism", "parameters", *value, "over bound", *USERS, "report")
+        rows = [
             (
                 row.mechanism,
                 row.parameters,
-                *self._numbers(row),
+                *self._value(row),
+                f"{100 * relative_gap(row.value, self.least):+.1f} %",
                 *map(users_text, self.users_for(row.mechanism)),
                 row.report,
             )
             for row in self.rows
         ]
+        bold = next((place for place, row in enumerate(self.rows) if row.optimised), None)
+        return Table(headings, rows, words=2, bold=bold)
 
-    def _numbers(self, row: Row) -> tuple[str, ...]:
-        over = f"{100 * relative_gap(row.value, self.least):+.1f} %"
+    def narrow_table(self) -> Table:
+        """Return the table without the columns that leave no room for the others in 80 characters."""
+        return self.table().without("parameters", "report", *([] if self.users is None else USERS[1:]))
+
+    def _value(self, row: Row) -> tuple[str, ...]:
         if row.error is None or self.users is None:
-            return number_text(row.objective), over
-        return number_text(row.error), f"{100 * row.error / self.users:.3g} %", over
+            return (number_text(row.objective),)
+        return number_text(row.error), f"{100 * row.error / self.users:.3g} %"
 
     def footer(self) -> str:
         """Return the bounds in one line, the best of them marked; on data the least error there."""
@@ -246,18 +243,11 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        table = [
-            [cell for cell, name in zip(row, self.headings, strict=True) if name not in WIDE]
-            for row in (self.headings, *self.cells())
-        ]
-        lines = aligned(
-            [[row[0], shorten(row[1], PARAMETERS, placeholder="..."), *row[2:]] for row in table], 2
-        )
-        return "\n".join([*lines, *wrap(self.footer(), WIDTH), NEEDED])
+        return "\n".join([str(self.narrow_table()), *wrap(self.footer(), WIDTH), NEEDED])
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return html_table(f"epsilon {self.epsilon:g}; {self.footer()}", self.headings, self.cells(), words=2)
+        return self.table().html(f"epsilon {self.epsilon:g}; {self.footer()}")
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from stratagem.accuracy import Users, users_needed
 from stratagem.io.presentation import show
-from stratagem.io.screen import aligned, brief
-from stratagem.io.target import check_target, written_atomically
+from stratagem.io.screen import brief
+from stratagem.io.table import Table, save_records
 from stratagem.math.number import ratio, users_text
 from stratagem.math.privacy import check
 from stratagem.problem import Average
@@ -66,7 +63,6 @@ def path(
     return tuple(solved[epsilon] for epsilon in budgets)
 
 
-SUFFIXES = (".csv", ".json")
 BOUND = "lower bound"
 """Name of the bound among the mechanisms of a sweep."""
 
@@ -160,36 +156,21 @@ class Sweep:
         Raises:
             ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
         """
-        target, records = check_target(path, SUFFIXES, overwrite=overwrite), self.records()
-        if target.suffix.lower() == ".json":
-            text = json.dumps({"axis": self.axis, "records": records}, indent=1, allow_nan=False) + "\n"
-        else:
-            page = io.StringIO()
-            flat = [_flat(record) for record in records]
-            writer = csv.DictWriter(page, list(flat[0]), restval="", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(flat)
-            text = page.getvalue()
-        with written_atomically(target) as file:
-            file.write(text.encode("utf-8"))
-        return target
+        return save_records(path, self.records(), overwrite=overwrite, axis=self.axis)
 
-    def headings(self, *, least_accurate: bool = False) -> tuple[str, ...]:
-        """Return the headings of the table of users needed."""
-        which = USERS[least_accurate]
-        return (f"{which}, {self.axis} =", *(f"{place:g}" for place in self.places))
-
-    def cells(self, *, least_accurate: bool = False) -> list[tuple[str, ...]]:
-        """Return the table's cells as text, one tuple a mechanism, in the order of `headings`."""
-        return [
+    def table(self, *, least_accurate: bool = False) -> Table:
+        """Return the users needed as a table, one row a mechanism, the bound below the strategy found."""
+        headings = (f"{USERS[least_accurate]}, {self.axis} =", *(f"{place:g}" for place in self.places))
+        found, *others, bound = (
             (name, *("" if value is None else users_text(value) for value in line))
             for name, line in self.users_needed(least_accurate=least_accurate).items()
-        ]
+        )
+        return Table(headings, [found, bound, *others], bold=0)
 
     def __str__(self) -> str:
         """Lay the users needed out as two aligned tables."""
-        tables = ([self.headings(least_accurate=k), *self.cells(least_accurate=k)] for k in (False, True))
-        return "\n\n".join(["\n".join(aligned(table, most=7)) for table in tables] + [NEEDED])
+        tables = (self.table(least_accurate=which).text(most=7) for which in (False, True))
+        return "\n\n".join([*tables, NEEDED])
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
@@ -209,16 +190,6 @@ class Sweep:
 def _least(comparison: Comparison) -> float:
     """Return the lower bound on the mean variance of an answer per user; the least accurate answer has no less."""
     return comparison.fewest_users * ALPHA
-
-
-def _flat(record: dict[str, object]) -> dict[str, object]:
-    """Return a flat record, in which the entry `key` of an inner record `name` is called name_key."""
-    flat = {}
-    for name, value in record.items():
-        flat |= (
-            {f"{name}_{key}": one for key, one in value.items()} if isinstance(value, dict) else {name: value}
-        )
-    return flat
 
 
 def sweep(

@@ -104,7 +104,7 @@ def optimise(
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
     problem = problem_of(workload, epsilon, objective, prior)
     _check_solver(solver, problem)
-    chosen, reason = _choice(solver, problem)
+    chosen, reason = choose(solver, problem)
     bounds, baselines = problem.bounds, _ranking(chosen)(problem)
     fallback = _fitting(baselines, _most(solver))
     if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
@@ -168,7 +168,7 @@ def _check_solver(solver: Solver | Auto | None, problem: Problem) -> None:
         )
 
 
-def _choice(solver: Solver | Auto | None, problem: Problem) -> Choice:
+def choose(solver: Solver | Auto | None, problem: Problem) -> Choice:
     """Return the solver to run and the reason for it; a minimax objective never gets a symmetric one by default."""
     if isinstance(solver, Auto | None):
         auto = solver or Auto()

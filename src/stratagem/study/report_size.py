@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stratagem.accuracy import objective
 from stratagem.io.presentation import show
 from stratagem.io.screen import brief
+from stratagem.io.table import Table
 from stratagem.math.linalg import factor
 from stratagem.problem import Average
 from stratagem.solvers import Certified, Problem, search
@@ -59,11 +60,11 @@ class TradeOff:
 
     def __str__(self) -> str:
         """Lay the points out as a table."""
-        lines = [f"{'outputs':>9}  {'bits':>5}  {'objective':>12}  {'gap':>8}"]
-        for point in self.points:
-            cells = (f"{point.outputs:9d}", f"{point.bits:5.1f}", f"{point.objective:12.6g}")
-            lines.append("  ".join((*cells, f"{100 * point.gap:6.2f} %")))
-        return "\n".join(lines)
+        rows = [
+            (f"{one.outputs}", f"{one.bits:.1f}", f"{one.objective:.6g}", f"{100 * one.gap:.2f} %")
+            for one in self.points
+        ]
+        return str(Table(("outputs", "bits", "objective", "gap"), rows, words=0))
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the gap against the size of a report; write an .svg, .png or .pdf if a path is given.

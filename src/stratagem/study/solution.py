@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, largest_variance
+from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, goal, largest_variance
 from stratagem.bounds import Bounds
 from stratagem.io.presentation import show
-from stratagem.io.screen import brief, html_table
+from stratagem.io.screen import brief
+from stratagem.io.table import Table
 from stratagem.math.number import count_text
 from stratagem.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Contender
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +96,7 @@ class Solution:
     @property
     def least_variance(self) -> float:
         """A lower bound on the total variance that one user adds to unbiased answers under any epsilon-LDP strategy."""
-        return least_variance(self.problem, self.lower_bound)
+        return self.problem.added(self.lower_bound)
 
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha, the measure of the literature.
@@ -129,13 +129,8 @@ class Solution:
         return both_needed(mean, self.largest_variance, error)
 
     def users_sentence(self) -> str:
-        """Return `users_for` as a sentence on a standard error of 1 % of the users.
-
-        Where answers are sums of numbers and not of users, it is 0.01 a user in the units of the queries.
-        """
-        if counts_users(self.workload):
-            return self.users_for().sentence()
-        return self.users_for().sentence(f"a standard error of {ERROR:g} a user, in the units of the queries")
+        """Return `users_for` as a sentence on a standard error of 1 % of the users (see `goal`)."""
+        return self.users_for().sentence(goal(self.workload))
 
     def mechanism(
         self,
@@ -244,7 +239,7 @@ class Solution:
             ("measured epsilon", f"{self.strategy.epsilon:.6g}"),
             ("reports", count_text(self.strategy.outputs)),
         ]
-        return html_table(f"{self.solver}: {self.status}", ("strategy", "value"), rows)
+        return Table(("strategy", "value"), rows).html(f"{self.solver}: {self.status}")
 
     def __str__(self) -> str:
         """Return a few lines with the strategy found and its certificate."""
@@ -257,12 +252,3 @@ class Solution:
             f"solver       {self.solver}: {self.reason}\n"
             f"{self.status}"
         )
-
-
-def least_variance(problem: Problem, bound: float) -> float:
-    """Return what a lower bound on the objective says of the total variance that one user adds to the answers.
-
-    The mean over user types, (L - offset)/n; where a worst case was asked for, the largest total of a type or the
-    largest variance of a query, which no total falls below.
-    """
-    return problem.added(bound) if isinstance(problem, Average) else bound
