@@ -145,11 +145,11 @@ def test_bold_rows_are_for_terminals(monkeypatch, capsys):
     assert capsys.readouterr().out == "name\n------\nours\ntheirs\n"
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
     write_table(table)
     write("x " * 60)
-    assert sys.stdout.getvalue().startswith("name\n------\n\x1b[1mours\x1b[0m\ntheirs\n")
-    assert max(map(len, sys.stdout.getvalue().splitlines())) <= 80
+    assert terminal.getvalue().startswith("name\n------\n\x1b[1mours\x1b[0m\ntheirs\n")
+    assert max(map(len, terminal.getvalue().splitlines())) <= 80
 
 
 def test_long_lines_are_indented_behind_their_label(capsys):
@@ -204,11 +204,11 @@ def test_on_a_terminal_a_bar_shows_the_seconds_left(monkeypatch):
     monkeypatch.setattr(interruption, "PATIENCE", 0.0)
     monkeypatch.setattr(interruption, "PULSE", 0.02)
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with progress("optimising", 60.0) as on_step:
         on_step(STEP)
         time.sleep(0.3)
-    assert "of 60 s left" in sys.stderr.getvalue()
+    assert "of 60 s left" in terminal.getvalue()
 
 
 def test_limits_are_those_of_the_search():
