@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stratagem.cli.interruption import keeping, progress
 from stratagem.cli.option import FORCE, JSON, MISSING, check_free
-from stratagem.cli.output import write, write_json
+from stratagem.cli.output import continued, write, write_facts, write_json
 
 if TYPE_CHECKING:
     from stratagem.study.plan import Plan
-
-WIDTH = 96
-"""Largest number of characters of a line of text."""
 
 
 def plan(
@@ -118,18 +114,16 @@ def _describe(found: Plan, out: Path, page: Path, commands: list[str]) -> None:
     warning = found.warning()
     values = found.values() if warning is None else (*found.values(), warning)
     for sentences in (found.answer(), found.meaning(), values):
-        for sentence in sentences:
-            write("\n".join(wrap(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False)))
-        write()
-    write(f"saved:  {out} (the bundle: the mechanism for clients and the aggregator)")
-    write(f"        {page} (the report: open it in a browser)")
-    write("next:   try it on this file, as it will run on people's devices:")
+        write("\n".join(sentences) + "\n")
+    write_facts(
+        {
+            "saved": f"{out} (the bundle: the mechanism for clients and the aggregator)",
+            "and": f"{page} (the report: open it in a browser)",
+            "next": "try it on this file, as it will run on people's devices:",
+        }
+    )
     for command in commands:
-        write(
-            f"  {command}"
-            if len(command) < WIDTH
-            else f"  {command}".replace(" --column", " \\\n    --column")
-        )
+        write(continued(command))
 
 
 def _data(found: Plan) -> dict[str, object]:
