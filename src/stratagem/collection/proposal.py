@@ -111,8 +111,8 @@ def _of_numbers(counts: Mapping[float, int]) -> Proposal:
     if whole and high - low < 2 * MOST:
         return _edges(low, high + 1, 1, "every whole number has a value of its own")
     share = np.cumsum([counts[number] for number in numbers]) / sum(counts.values())
-    ends = [float(numbers[np.searchsorted(share, part)]) for part in (TAIL, 1 - TAIL)]
-    first, last, step = round_steps(*ends, MOST, least=1.0 if whole else 0.0)
+    left, right = (float(numbers[np.searchsorted(share, part)]) for part in (TAIL, 1 - TAIL))
+    first, last, step = round_steps(left, right, MOST, least=1.0 if whole else 0.0)
     start, stop, _ = round_steps(low, high, math.inf, least=step)
     if stop - start <= last - first + MOST // 8:
         first, last = start, stop

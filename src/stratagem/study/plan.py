@@ -14,7 +14,9 @@ import numpy as np
 
 from stratagem.accuracy import users_needed
 from stratagem.catalogue.catalogue import load
+from stratagem.collection.binning import Labels
 from stratagem.collection.columns import distinct
+from stratagem.collection.edges import Edges
 from stratagem.collection.proposal import Proposal, propose, stated
 from stratagem.io.screen import brief
 from stratagem.math.number import real, users_text
@@ -212,8 +214,8 @@ class Plan:
             ValueError: if the strategy does not fit into whole numbers.
         """
         attribute, values = self.solution.workload.domain.attributes[0], self.proposal.values
-        edges = {attribute: values.edges} if self.proposal.ordered else None
-        labels = None if self.proposal.ordered else {attribute: values.labels}
+        edges = {attribute: values.edges} if isinstance(values, Edges) else None
+        labels = {attribute: values.labels} if isinstance(values, Labels) else None
         units = {attribute: self.unit} if self.unit else None
         return self.solution.mechanism(name=self.name, labels=labels, edges=edges, units=units)
 
