@@ -16,9 +16,10 @@ from commands import assert_refused, run
 from mechanisms import mechanism
 from reading import LOADING, Page
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.report.content import Provenance, ReportContent, along, around
-from stratagem.report.page import report_saved
+from stratagem.report.content import Cover, Provenance, ReportContent, along, around, rated
+from stratagem.report.page import page, report_saved
 from stratagem.report.reproduction import check, privacy_section, threats
+from stratagem.report.verdict import verdict
 from stratagem.report.wording import odds
 from tools import take_away
 
@@ -99,7 +100,7 @@ def hostile():
 def test_queries_and_attributes_are_in_the_users_words(capsys, tmp_path, monkeypatch):
     words = read(mechanism("unit").report(tmp_path / "report.html")).text
     assert "delay below 0.5 minutes" in words
-    assert "-30 – 0 – 0.5 – 60 – 1000000 minutes" in words
+    assert "-30 to below 0, 0 to below 0.5, 0.5 to below 60, 60 to below 1000000 minutes" in words
     assert "delay below (minutes)" in words, "the axis of the figure"
     assert "the least accurate is number" not in words
     monkeypatch.chdir(tmp_path)
@@ -150,6 +151,7 @@ def test_the_same_again_is_the_same_file(name, tmp_path):
 def test_the_command_on_the_page_makes_the_page(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = ["prefix", "--domain", "5", "--epsilon", "0.5", "--seed", "3", "--over", "epsilon=0.25,1"]
+    given += ["--title", "Delays", "--question", "It's late?", "--users", "1000", "--date", "2026-11-25"]
     assert run(capsys, "report", *given, "-o", "first.html") == (
         0,
         "first.html holds the report: open it in a browser\n",
@@ -209,11 +211,92 @@ def test_the_check_of_doubles_holds_and_sees_a_broken_matrix(solution):
 def test_the_promise_is_in_plain_words(epsilon):
     """From a prior of 1/2 the posterior is at most e^epsilon/(1 + e^epsilon)."""
     found = st.tune(st.histogram(3), epsilon, "randomised-response")
-    page = Page(privacy_section(ReportContent(found, "votes", along(found, []), Provenance())))
-    said = re.search(r"can become at most ([0-9.]+) % sure", page.text)
-    assert said is not None
-    assert 0 <= float(said[1]) / 100 - 1 / (1 + math.exp(-epsilon)) < 1e-3
-    assert f"at most e^ε = {odds(epsilon)}." in page.text
+    content = ReportContent(found, "votes", along(found, []), Provenance())
+    words = privacy_section(content)["words"]
+    for sentence in (words, verdict(content)["sentences"]["Privacy"]):
+        said = re.search(r"at most ([0-9.]+)\u00a0% sure", sentence)
+        assert said is not None
+        assert 0 <= float(said[1]) / 100 - 1 / (1 + math.exp(-epsilon)) < 1e-3
+    assert f"at most e^ε = {odds(epsilon)}." in words
+
+
+def said(solution, **about):
+    """Return the verdict of a solution at its own budget alone, with ordinary spaces."""
+    content = ReportContent(solution, "cdf", along(solution, []), Provenance(), cover=Cover(**about))
+    return {
+        term: text.replace("\u00a0", " ") for term, text in verdict(content)["sentences"].items()
+    }, content
+
+
+def three(value):
+    return float(f"{value:.3g}")
+
+
+def test_the_verdict_with_users_states_the_errors_of_the_solution(solution):
+    """(variance/N)^(1/2) of this mechanism, of the best published one and of the bound."""
+    sentences, _ = said(solution, users=5000)
+    mean = solution.accuracy.worst_case_variance / 6
+    errors = re.findall(r"([0-9.]+) %", sentences["Accuracy"])
+    single = solution.largest_variance
+    assert [float(one) for one in errors] == [three(100 * math.sqrt(v / 5000)) for v in (mean, single)]
+    best = min(solution.baselines, key=lambda one: one.accuracy.worst_case_variance)
+    theirs = best.accuracy.worst_case_variance / 6
+    more, error, least = (
+        float(one) for one in re.findall(r"([0-9.]+) %", sentences["Distance from the best"])
+    )
+    assert best.mechanism in sentences["Distance from the best"]
+    assert more == pytest.approx(100 * (theirs / mean - 1), abs=0.06)
+    assert error == three(100 * math.sqrt(theirs / 5000))
+    assert least == three(100 * math.sqrt(solution.least_variance / 6 / 5000))
+    assert least <= three(100 * math.sqrt(mean / 5000)) < error
+
+
+def test_the_verdict_without_users_states_the_users_needed(solution):
+    sentences, _ = said(solution)
+    assert sentences["Accuracy"] == f"{solution.users_sentence()}."
+    best = min(solution.baselines, key=lambda one: one.accuracy.worst_case_variance).users_for()
+    assert f"({best.root_mean_square:,} users)" in sentences["Distance from the best"]
+    fewest = math.ceil(100 * st.Comparison.of(solution).fewest_users)
+    assert f"fewer than {fewest:,} users" in sentences["Distance from the best"]
+
+
+def test_the_verdict_is_fair_to_a_better_published_mechanism():
+    worse = rated(st.tune(st.prefix(6), 1.0, "randomised-response").mechanism())
+    sentences, _ = said(worse)
+    assert re.search(r"needs [0-9.]+ % fewer users", sentences["Distance from the best"])
+    sentences, _ = said(st.tune(st.histogram(6), 1.0, "subset-selection"))
+    assert "needs as many users" in sentences["Distance from the best"]
+
+
+def test_title_question_users_and_date_are_on_the_page(solution):
+    about = {"title": ATTACK, "question": f"How late? {ATTACK}", "users": 5000, "date": "25 November 2026"}
+    content = said(solution, **about)[1]
+    found = Page(page(content))
+    assert len(found.all("script")) == 2
+    assert not {"img", "alert"} & {tag for tag, _ in found.elements}
+    for words in (
+        "How late? </script>",
+        "5,000, one randomised report each",
+        "25 November 2026",
+        "value at most 0",
+    ):
+        assert words in found.text
+    assert found.text.count(" ".join(ATTACK.split())) == 3, "title of the window, heading and question"
+    checked = [one["value"] for one in found.all("input") if "checked" in one]
+    assert checked == ["error"]
+    assert next(one["value"] for one in found.all("input") if one.get("id") == "users") == "5000"
+    assert page(content) == page(content)
+    plain = Page(page(said(solution)[1])).text
+    assert "Question" not in plain
+    assert "Date" not in plain
+
+
+def test_no_number_of_users_is_refused(solution, tmp_path):
+    for wrong in (0, -5, 1.5, 10**16, True):
+        with pytest.raises(ValueError, match=r"the number of users is .* give how many people"):
+            solution.report(tmp_path / "report.html", users=wrong)
+    with pytest.raises(TypeError):
+        solution.report(tmp_path / "report.html", user=5000)
 
 
 def test_references_are_names_and_years(tmp_path):
@@ -284,6 +367,7 @@ BAD = {
     "file with a domain": (["x.ldp.json", "--domain", "4"], "--domain was given with x.ldp.json"),
     "file with a budget": (["x.npz", "--epsilon", "1"], "--epsilon was given with x.npz"),
     "no file": (["x.ldp.json"], "x.ldp.json"),
+    "no users": ([*GOOD, "--users", "0"], "the number of users is 0"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,10 +17,12 @@ from stratagem.cli.output import write
 from stratagem.cli.request import Request, Saved, read_budgets, requesting_or_saved
 
 if TYPE_CHECKING:
-    from stratagem.report.content import Provenance
+    from stratagem.report.content import Cover, Provenance
     from stratagem.solvers import Auto, Solver
     from stratagem.study.solution import Solution
 
+PAGE = repr("report.html")
+"""The page in the Python code that a page shows."""
 NEAR = 0.02
 """Gap within which strategies for the other budgets are sought."""
 
@@ -42,23 +44,42 @@ def report(
         bool,
         typer.Option("--quick", help="At other budgets published mechanisms and bounds alone, no search."),
     ] = False,
+    title: Annotated[
+        str, typer.Option(help="Title of the page, otherwise the workload and its ε.", show_default=False)
+    ] = "",
+    question: Annotated[
+        str, typer.Option(help="The question that people are asked.", show_default=False)
+    ] = "",
+    users: Annotated[
+        int | None,
+        typer.Option(
+            help="People who will answer: the page then states the errors to expect.", show_default=False
+        ),
+    ] = None,
+    date: Annotated[str, typer.Option(help="A date to print, such as 2026-11-25.", show_default=False)] = "",
     force: FORCE = False,
 ) -> None:
     """Write one HTML page that shows a strategy, its accuracy and its privacy, and needs no network.
 
     Ctrl-C keeps the best so far.
     """
+    from stratagem.report.content import Cover
     from stratagem.report.page import check_page
 
     check_page(out)
     check_free(out, force=force)
+    cover = Cover(title=title, question=question, users=users, date=date)
     budgets = _budgets(over)
-    own = ({} if over is None else {"over": over}) | ({"quick": True} if quick else {})
+    own = ({} if over is None else {"over": over}) | ({"quick": True} if quick else {}) | _given(cover)
     if isinstance(asked, Saved):
-        _write_saved(out, asked, budgets, own)
+        _write_saved(out, asked, budgets, own, cover)
     else:
-        _write_found(out, asked, budgets, own, quick=quick)
+        _write_found(out, asked, budgets, own, cover, quick=quick)
     write(f"{out} holds the report: open it in a browser")
+
+
+def _given(cover: Cover) -> dict[str, Any]:
+    return {name: value for name, value in asdict(cover).items() if value}
 
 
 def _budgets(over: str | None) -> list[float] | None:
@@ -67,7 +88,9 @@ def _budgets(over: str | None) -> list[float] | None:
     return None if over is None else [check(budget) for budget in read_budgets(over)]
 
 
-def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapping[str, Any]) -> None:
+def _write_saved(
+    out: Path, asked: Saved, budgets: list[float] | None, own: Mapping[str, Any], cover: Cover
+) -> None:
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import Mechanism
     from stratagem.report.content import Provenance
@@ -76,15 +99,22 @@ def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, own: Mapp
     saved = read_saved(asked.file)
     python = ""
     if isinstance(saved, Mechanism):
-        objective = "" if not asked.options else f", objective={asked.objective!r}"
-        python = f"import stratagem as st\n\nst.load_mechanism({str(asked.file)!r}).report('report.html'{objective})"
+        load = f"st.load_mechanism({str(asked.file)!r})"
+        objective = {"objective": asked.objective} if asked.options else {}
+        python = f"import stratagem as st\n\n{_call(f'{load}.report', PAGE, **objective, **_given(cover))}"
     origin = Provenance(_command(str(asked.file), {**asked.options, **own}), python, asked.file.name)
     with progress("rating"):
-        report_saved(out, saved, objective=asked.objective, origin=origin, budgets=budgets)
+        report_saved(out, saved, objective=asked.objective, origin=origin, budgets=budgets, **asdict(cover))
 
 
 def _write_found(
-    out: Path, request: Request, budgets: list[float] | None, own: Mapping[str, Any], *, quick: bool
+    out: Path,
+    request: Request,
+    budgets: list[float] | None,
+    own: Mapping[str, Any],
+    cover: Cover,
+    *,
+    quick: bool,
 ) -> None:
     from stratagem.mechanism.attribute import described_attributes
     from stratagem.report.content import ReportContent, along
@@ -106,7 +136,8 @@ def _write_found(
         note("ended by hand: the budgets that were reached are here, the others are not")
     with keeping():
         stated = described_attributes(request.workload.domain, **request.values)
-    write_page(out, ReportContent(solution, request.name, line, _origin(request, own), stated=stated))
+    origin = _origin(request, own, cover)
+    write_page(out, ReportContent(solution, request.name, line, origin, stated=stated, cover=cover))
 
 
 def _hurried(solver: Solver | Auto) -> Solver | Auto:
@@ -117,10 +148,10 @@ def _hurried(solver: Solver | Auto) -> Solver | Auto:
     return replace(solver, gap=max(own, NEAR))
 
 
-def _origin(request: Request, own: Mapping[str, Any]) -> Provenance:
+def _origin(request: Request, own: Mapping[str, Any], cover: Cover) -> Provenance:
     from stratagem.report.content import Provenance
 
-    return Provenance(_command(request.name, {**request.options, **own}), _python(request))
+    return Provenance(_command(request.name, {**request.options, **own}), _python(request, cover))
 
 
 def _command(name: str, options: Mapping[str, Any]) -> str:
@@ -136,7 +167,7 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-def _python(request: Request) -> str:
+def _python(request: Request, cover: Cover) -> str:
     """Return the same in Python; nothing where a prior comes from a file."""
     if request.prior is not None:
         return ""
@@ -147,7 +178,7 @@ def _python(request: Request) -> str:
     return (
         f"import stratagem as st\n\nworkload = {load}\n"
         f"solution = {_call('st.optimise', 'workload', epsilon=request.epsilon, objective=objective, **solver)}\n"
-        f"solution.report('report.html', name={request.name!r})"
+        f"{_call('solution.report', PAGE, name=request.name, **_given(cover))}"
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import BinaryIO
 
-from stratagem.io import markup
+from stratagem.io import template
 from stratagem.io.screen import ROWS, WIDTH, columns, visible
 from stratagem.io.target import check_target, written_atomically
 
@@ -93,7 +93,8 @@ class Table:
     def html(self, caption: str) -> str:
         """Return the table as HTML for a notebook, every text escaped, the colours those of the page around it."""
         left = f" (the first {ROWS} of {len(self.rows):,})" if len(self.rows) > ROWS else ""
-        return markup.table(f"{caption}{left}", self.headings, self.rows[:ROWS], self.words)
+        shown = template.Table(f"{caption}{left}", self.headings, self.rows[:ROWS], self.words)
+        return template.render("io/table.html", of=shown)
 
 
 def _drawn(cells: Sequence[str], widths: Sequence[int], words: int) -> list[str]:

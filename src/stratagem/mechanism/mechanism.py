@@ -243,15 +243,26 @@ class Mechanism:
             file.write(self.text)
         return path
 
-    def report(self, path: str | Path, *, objective: str = "average") -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        objective: str = "average",
+        title: str = "",
+        question: str = "",
+        users: int | None = None,
+        date: str = "",
+    ) -> Path:
         """Write one HTML page on this mechanism that needs no network, as `Solution.report`; return its path.
 
-        `objective` is what it is held against: average, worst-case or worst-query.
+        `objective` is what it is held against: average, worst-case or worst-query; the others as there.
 
         Raises:
-            ValueError: without matplotlib, for a path that cannot be written, or an unknown objective.
+            ValueError: without matplotlib, for a path that cannot be written, an unknown objective, or users that are
+                no whole number from 1 to 10^15.
         """
-        return show("report_saved", path, self, objective=objective)
+        about = {"title": title, "question": question, "users": users, "date": date}
+        return show("report_saved", path, self, objective=objective, **about)
 
 
 def _check_domain(strategy: Exact, domain: Domain) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stratagem.accuracy import ERROR
-from stratagem.io.markup import Markup, details, element, joined, table
+from stratagem.io.template import Table
 from stratagem.math.number import users_text
 from stratagem.report.content import ReportContent
 from stratagem.study.comparison import OPTIMISED
@@ -36,19 +36,20 @@ def numbers(subject: ReportContent) -> dict[str, object]:
     }
 
 
-def calculator(subject: ReportContent) -> Markup:
-    """Return the controls, the place of the chart, and everything it shows as a table."""
-    many = len(subject.line.sweep.places)
-    return joined(
-        element("noscript", element("p", "The calculator needs JavaScript; the table below does not.")),
-        element("form", _modes(), _slider(many, subject), *_fields(), id="choice", hidden=True),
-        element("output", id="answer", for_="budget users error", aria_live="polite", hidden=True),
-        element(
-            "figure", _chart(), element("figcaption", *_caption(subject)), hidden=True, id="over-budgets"
-        ),
-        element("div", id="found", hidden=True),
-        details("All computed numbers", _table(subject), _table(subject, least_accurate=True)),
-    )
+def calculator(subject: ReportContent) -> dict[str, object]:
+    """Return the first values of the controls, the caption of the chart, and everything it shows as tables."""
+    places, epsilon, users = subject.line.sweep.places, subject.solution.epsilon, subject.cover.users
+    return {
+        "modes": MODES,
+        "mode": "users" if users is None else "error",
+        "epsilon": f"{epsilon:g}",
+        "place": places.index(epsilon),
+        "last": len(places) - 1,
+        "users": 100_000 if users is None else users,
+        "error": f"{100 * ERROR:g}",
+        "caption": "".join(_caption(subject)),
+        "tables": [_table(subject), _table(subject, least_accurate=True)],
+    }
 
 
 def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:
@@ -59,49 +60,6 @@ def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:
         for key in subject.line.sweep.variances()
     }
     return names | {OPTIMISED: (OURS, "ours"), BOUND: (BOUND, "bound")}
-
-
-def _modes() -> Markup:
-    options = [
-        element(
-            "label",
-            element("input", type="radio", name="find", value=mode, checked=mode == "users"),
-            f" {words}",
-        )
-        for mode, words in MODES.items()
-    ]
-    return element("fieldset", element("legend", "Find"), *options)
-
-
-def _slider(many: int, subject: ReportContent) -> Markup:
-    epsilon = subject.solution.epsilon
-    place = subject.line.sweep.places.index(epsilon)
-    label = element(
-        "label", "Privacy budget ε = ", element("span", f"{epsilon:g}", id="budget-shown"), for_="budget"
-    )
-    limits = {"min": "0", "max": str(many - 1), "step": "1", "value": str(place)}
-    slider = element("input", id="budget", type="range", aria_valuetext=f"{epsilon:g}", **limits)
-    return element("div", label, slider, class_="field", data_mode="budget")
-
-
-def _fields() -> list[Markup]:
-    return [
-        element(
-            "div",
-            element("label", words, for_=name),
-            element("input", id=name, type="number", min=least, max=most, step="any", value=value),
-            class_="field",
-            data_mode=name,
-        )
-        for name, words, least, most, value in (
-            ("users", "Users", "1", "1e15", "100000"),
-            ("error", "Standard error of an answer, % of all users", "0.0001", "1000", f"{100 * ERROR:g}"),
-        )
-    ]
-
-
-def _chart() -> Markup:
-    return element("div", id="chart", role="img", aria_label="Users needed over ε")
 
 
 def _caption(subject: ReportContent) -> list[str]:
@@ -116,7 +74,7 @@ def _caption(subject: ReportContent) -> list[str]:
     return sentences + [f"ε = {epsilon:g} is left out: {why}. " for epsilon, why in missing]
 
 
-def _table(subject: ReportContent, *, least_accurate: bool = False) -> Markup:
+def _table(subject: ReportContent, *, least_accurate: bool = False) -> Table:
     line = subject.line.sweep
     needed = line.users_needed(least_accurate=least_accurate)
     rows = [
@@ -125,4 +83,4 @@ def _table(subject: ReportContent, *, least_accurate: bool = False) -> Markup:
     ]
     headings = ("ε =", *(f"{place:g}" for place in line.places))
     which = "on every single answer" if least_accurate else "root mean square over the queries"
-    return table(f"Users needed for a standard error of 1 % of all users, {which}", headings, rows)
+    return Table(f"Users needed for a standard error of 1 % of all users, {which}", headings, rows)

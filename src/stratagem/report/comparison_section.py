@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-from stratagem.io.markup import Markup, details, element, joined, table
+from stratagem.io.template import Table
 from stratagem.math.number import number_text, users_text
 from stratagem.report.content import ReportContent
-from stratagem.report.drawing import WIDTH, figure
+from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.wording import BEST, at_most, factor, percent
 from stratagem.solvers.solver import relative_gap
-from stratagem.study.comparison import Comparison, Row
+from stratagem.study.comparison import OPTIMISED, Comparison, Row
 
 HEADINGS = (
     "mechanism",
@@ -28,28 +28,23 @@ SHOWN = 12
 """Largest number of mechanisms in the picture."""
 
 
-def comparison_section(subject: ReportContent) -> Markup:
+def comparison_section(subject: ReportContent) -> dict[str, object]:
     """Return the comparison as a sentence, a picture and a table, and all bounds."""
     comparison = subject.comparison
-    bound = comparison.bounds.best
     rows = [_cells(row, comparison) for row in comparison.rows]
     ladder = [
         (name, number_text(value), MEANINGS[name].title)
         for name, value in sorted(comparison.bounds.known().items())
     ]
-    words = element(
-        "div", element("p", _sentence(subject)), table(CAPTION, ("bound", "value", "what it is"), ladder, 3)
-    )
-    return joined(
-        element("div", element("div", _picture(comparison) if bound > 0 else ""), words, class_="side"),
-        details(
-            "All mechanisms as a table",
-            table("Every mechanism at its best for these queries", HEADINGS, rows, 2),
-        ),
-    )
+    return {
+        "words": _sentence(subject),
+        "figure": _picture(comparison) if comparison.bounds.best > 0 else None,
+        "bounds": Table(CAPTION, ("bound", "value", "what it is"), ladder, 3),
+        "mechanisms": Table("Every mechanism at its best for these queries", HEADINGS, rows, 2, OPTIMISED),
+    }
 
 
-def _picture(comparison: Comparison) -> Markup:
+def _picture(comparison: Comparison) -> Picture:
     """Draw the best mechanisms, this one among them, under short names; the table states their parameters."""
     rows = comparison.rows[:SHOWN]
     rows += tuple(row for row in comparison.rows[SHOWN:] if row.optimised)
@@ -60,15 +55,16 @@ def _picture(comparison: Comparison) -> Markup:
         if len(rows) == len(comparison.rows)
         else f" The {len(rows)} best of {len(comparison.rows)} are drawn."
     )
-    return figure(
+    return Picture.of(
         replace(comparison, rows=tuple(replace(row, parameters="") for row in rows)).plot(width=WIDTH),
         f"Objectives over the lower bound: {label}",
-        f"Objectives at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed line.{some}",
+        f"Objectives at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed line. "
+        f"“{OPTIMISED}” is this one.{some}",
     )
 
 
 def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
-    cells = (
+    return (
         row.mechanism,
         row.parameters,
         number_text(row.objective),
@@ -76,7 +72,6 @@ def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
         *map(users_text, comparison.users_for(row.mechanism)),
         row.report,
     )
-    return tuple(element("strong", cell) for cell in cells) if row.optimised else cells
 
 
 def _sentence(subject: ReportContent) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from stratagem.accuracy import evaluate
+from stratagem.math.number import integer
 from stratagem.math.privacy import MAXIMUM, MINIMUM, check
 from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
@@ -97,6 +98,29 @@ class Provenance:
     """Name of the file that holds the strategy."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cover:
+    """What whoever asks for a report says about the survey; what is empty or None is left out.
+
+    Raises:
+        ValueError: for a number of users that is no whole number from 1 to 10^15.
+    """
+
+    title: str = ""
+    """Title of the page, in place of the one that names the workload."""
+    question: str = ""
+    """The question that people are asked."""
+    users: int | None = None
+    """Number of people who will answer."""
+    date: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of users."""
+        if self.users is not None:
+            advice = "give how many people will answer, for example 5000"
+            integer(self.users, "the number of users", 1, 10**15, advice)
+
+
 @dataclass(frozen=True, eq=False)
 class ReportContent:
     """A solution with everything else that its report shows."""
@@ -111,6 +135,8 @@ class ReportContent:
     """The strategy in whole numbers; None if it was not saved as a mechanism."""
     stated: tuple[Attribute, ...] = ()
     """Descriptions of the values of the attributes; they are used only without a mechanism, which has its own."""
+
+    cover: Cover = Cover()
 
     @property
     def comparison(self) -> Comparison:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 
-from stratagem.io.markup import Markup, details, element, joined, table
+from stratagem.io.template import Table
 from stratagem.report.content import ReportContent
 from stratagem.report.plots.figure import DATES, STYLE, page
 from stratagem.report.plots.strategy import draw_strategy
+from stratagem.report.verdict import LISTED, values_text
 from stratagem.report.wording import count, odds, percent
 from stratagem.strategies import Strategy, TranslationStrategy
 
@@ -29,21 +30,25 @@ INK = {
     "#ffffff": "card",
 }
 """Custom properties of the page that replace the colours of the figures, by colour."""
-WIDTH = 3.3
+WIDTH = 3.0
 """Width in inches that a telephone shows at full letter size."""
 
 
-def figure(drawn: Figure, label: str, caption: str, *more: str) -> Markup:
-    """Return a figure with its text alternative, its caption and further parts."""
-    return element(
-        "figure",
-        element("div", inlined(drawn), class_="picture", role="img", aria_label=label),
-        element("figcaption", caption),
-        *more,
-    )
+class Picture(NamedTuple):
+    """A figure on the page."""
+
+    svg: str
+    label: str
+    """What it shows, for those who do not see it."""
+    caption: str
+
+    @staticmethod
+    def of(drawn: Figure, label: str, caption: str) -> Picture:
+        """Return a matplotlib figure with its text alternative and its caption."""
+        return Picture(inlined(drawn), label, caption)
 
 
-def inlined(drawn: Figure) -> Markup:
+def inlined(drawn: Figure) -> str:
     """Return a matplotlib figure as SVG for a page that forbids style attributes and loads nothing.
 
     Styles become presentation attributes, the palette becomes custom properties, and names are this figure's
@@ -68,7 +73,7 @@ def inlined(drawn: Figure) -> Markup:
     for name in ("width", "height", "version"):
         root.attrib.pop(name)
     root.attrib |= {"aria-hidden": "true", "stroke-linejoin": "round"}
-    return Markup(ElementTree.tostring(root, encoding="unicode"))
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def _restyle(node: ElementTree.Element) -> None:
@@ -101,8 +106,8 @@ SHOWN = 20
 """Largest number of reports or patterns in the table."""
 
 
-def drawing(subject: ReportContent) -> Markup:
-    """Return the picture of the strategy with a sentence on how to read it, and its likeliest parts."""
+def drawing(subject: ReportContent) -> dict[str, object]:
+    """Return the picture of the strategy with a sentence on how to read it, the attributes, and its likeliest parts."""
     strategy, times = subject.solution.strategy, odds(subject.solution.epsilon)
     with page(None, HEIGHT, WIDTH) as drawn:
         draw_strategy(drawn, strategy, subject.attributes)
@@ -118,18 +123,27 @@ def drawing(subject: ReportContent) -> Markup:
             f"most {times} times as likely as for those that are white. One report says no more than that."
         )
         label = f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} user types across"
-    shown = figure(drawn, f"The strategy: {label}. The likeliest of them are in a table.", reading)
-    return joined(shown, details("The likeliest of them as a table", _parts(strategy)))
+    shown = Picture.of(drawn, f"The strategy: {label}. The likeliest of them are in a table.", reading)
+    return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy)}
 
 
-def _parts(strategy: Strategy | TranslationStrategy) -> Markup:
+def _attributes(subject: ReportContent) -> Table:
+    rows = [(one.name, count(one.size), values_text(one)) for one in subject.attributes[:LISTED]]
+    more = len(subject.attributes) - len(rows)
+    if more:
+        rows.append((f"and {more:,} more", "", ""))
+    headings = ("attribute", "values", "what they are")
+    return Table("What is known about a user: the attributes and their values", headings, rows, 3)
+
+
+def _parts(strategy: Strategy | TranslationStrategy) -> Table:
     if isinstance(strategy, TranslationStrategy):
         headings = ("pattern", "probability", "cells", "of them dark", "placements")
         rows = [
             (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
             for b in np.argsort(-strategy.weights, kind="stable")[:SHOWN]
         ]
-        return table(f"Patterns, {_some(len(rows), len(strategy.patterns))}", headings, rows)
+        return Table(f"Patterns, {_some(len(rows), len(strategy.patterns))}", headings, rows)
     likely = strategy.row_sums / strategy.domain_size
     chosen = np.argsort(-likely, kind="stable")[:SHOWN]
     picked = np.zeros((len(chosen), strategy.outputs))
@@ -152,7 +166,7 @@ def _parts(strategy: Strategy | TranslationStrategy) -> Markup:
         )
         for y, row in zip(chosen, Q, strict=True)
     ]
-    return table(f"Reports, {_some(len(rows), strategy.outputs)}", headings, rows)
+    return Table(f"Reports, {_some(len(rows), strategy.outputs)}", headings, rows)
 
 
 def _cells(strategy: TranslationStrategy, b: int) -> tuple[str, str, str]:

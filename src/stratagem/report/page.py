@@ -7,22 +7,23 @@ import hashlib
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
-from string import Template
+from typing import Any
 
-from stratagem.io.markup import Markup, island, text
 from stratagem.io.presentation import presents
 from stratagem.io.target import check_target, written_atomically
+from stratagem.io.template import render
 from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import shipped
 from stratagem.problem import Average
-from stratagem.report.answer import answers, domain, summary, title
+from stratagem.report.answer import answers
 from stratagem.report.calculator import calculator, numbers
 from stratagem.report.comparison_section import comparison_section
-from stratagem.report.content import Provenance, ReportContent, along, rated
+from stratagem.report.content import Cover, Provenance, ReportContent, along, rated
 from stratagem.report.drawing import drawing
 from stratagem.report.plots import check_matplotlib
 from stratagem.report.reproduction import privacy_section, reproduction, threats
+from stratagem.report.verdict import facts, verdict
 from stratagem.study.solution import Solution
 from stratagem.workloads.serial import to_data
 
@@ -55,28 +56,27 @@ def write_page(path: str | Path, subject: ReportContent) -> Path:
 
 def page(subject: ReportContent) -> str:
     """Return the page; its policy names style and script by their hashes and forbids the network."""
-    style, script = Markup(shipped("page.css").decode() + _shipped("report.css")), _shipped("report.js")
-    return Template(_shipped("report.html")).substitute(
+    style, script = shipped("page.css").decode() + _shipped("report.css"), _shipped("report.js")
+    return render(
+        "report/report.html",
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        title=text(title(subject)),
-        summary=summary(subject),
-        domain=domain(subject),
+        hashes={"style": _hash(style), "script": _hash(script)},
+        verdict=verdict(subject),
         calculator=calculator(subject),
-        numbers=island(numbers(subject)),
-        drawing=drawing(subject),
+        numbers=numbers(subject),
         answers=answers(subject),
-        standing=comparison_section(subject),
         promise=privacy_section(subject),
+        standing=comparison_section(subject),
+        drawing=drawing(subject),
         threats=threats(),
+        facts=facts(subject),
         reproduction=reproduction(subject),
     )
 
 
-def _shipped(name: str) -> Markup:
-    return Markup(files("stratagem.report").joinpath(name).read_text(encoding="utf-8"))
+def _shipped(name: str) -> str:
+    return files("stratagem.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(content: str) -> str:
@@ -86,19 +86,26 @@ def _hash(content: str) -> str:
 
 @presents
 def report_solution(
-    path: str | Path, solution: Solution, *, name: str = "workload", others: Iterable[Solution] = ()
+    path: str | Path,
+    solution: Solution,
+    *,
+    name: str = "workload",
+    others: Iterable[Solution] = (),
+    **about: Any,
 ) -> Path:
     """Write the report of a solution; `others` are solutions of the same problem at other budgets.
 
+    `about` are the fields of `Cover`.
+
     Raises:
-        ValueError: as `check_page`, or for another solution of another problem.
+        ValueError: as `check_page` and `Cover`, or for another solution of another problem.
     """
-    target = check_page(path)
+    target, cover = check_page(path), Cover(**about)
     found = {one.epsilon: one for one in others}
     for one in found.values():
         _check_alike(solution, one)
     line = along(solution, list(found), found.__getitem__) if found else along(solution)
-    return write_page(target, ReportContent(solution, name, line, Provenance()))
+    return write_page(target, ReportContent(solution, name, line, Provenance(), cover=cover))
 
 
 @presents
@@ -109,16 +116,21 @@ def report_saved(
     objective: str = Average.kind,
     origin: Provenance | None = None,
     budgets: Iterable[float] | None = None,
+    **about: Any,
 ) -> Path:
     """Write the report of a saved strategy, with the published mechanisms and bounds at its budget and at others.
 
+    `about` are the fields of `Cover`.
+
     Raises:
-        ValueError: as `check_page` and `rated`, or for a budget out of range.
+        ValueError: as `check_page`, `Cover` and `rated`, or for a budget out of range.
     """
-    target, solution = check_page(path), rated(saved, objective)
+    target, cover = check_page(path), Cover(**about)
+    solution = rated(saved, objective)
     mechanism = saved if isinstance(saved, Mechanism) else None
     line = along(solution, budgets)
-    return write_page(target, ReportContent(solution, saved.name, line, origin or Provenance(), mechanism))
+    content = ReportContent(solution, saved.name, line, origin or Provenance(), mechanism, cover=cover)
+    return write_page(target, content)
 
 
 def _check_alike(solution: Solution, other: Solution) -> None:

@@ -120,7 +120,7 @@
         String(Number(budget.toPrecision(3)))));
     });
     svg.append(draw("text", { class: "tick", x: (left + width - right) / 2, y: HEIGHT - 4, "text-anchor": "middle" },
-      "ε"));
+      "privacy budget ε"));
     const chosen = find === "budget" ? found.find(({ kind }) => kind === "ours").x : budgets[place];
     if (chosen !== null) {
       svg.append(draw("line", { class: "chosen", x1: x(chosen), x2: x(chosen), y1: top, y2: HEIGHT - bottom }));
@@ -228,6 +228,14 @@
     chart(chosen, found);
     table(found, chosen);
   }
+
+  // paper shows what is folded, also where the style sheet cannot open it
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
 
   for (const id of ["choice", "answer", "over-budgets", "found"]) $(id).hidden = false;
   $("choice").addEventListener("input", show);

@@ -11,7 +11,7 @@ from importlib.resources import files
 from stratagem.auditor.independent_check import recheck
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import publications, readable
-from stratagem.io.markup import Markup, details, element, joined, table
+from stratagem.io.template import Table
 from stratagem.math.privacy import posterior
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
@@ -23,7 +23,7 @@ PRIORS = (0.01, 0.1, 0.5, 0.9)
 """Prior probabilities, before a report, for which the probability after a report is stated."""
 
 
-def privacy_section(subject: ReportContent) -> Markup:
+def privacy_section(subject: ReportContent) -> dict[str, object]:
     """Return the section on what epsilon means for one person and how it was measured."""
     epsilon = subject.solution.epsilon
     text = (
@@ -36,12 +36,8 @@ def privacy_section(subject: ReportContent) -> Markup:
         for prior in PRIORS
     ]
     headings = ("believed before", "at least, after the report", "at most, after the report")
-    return joined(
-        element("p", text),
-        table("What one report can change, in the worst case", headings, rows),
-        element("h3", "How ε was measured"),
-        element("p", measured(subject)),
-    )
+    table = Table("What one report can change, in the worst case", headings, rows)
+    return {"words": text, "table": table, "measured": measured(subject)}
 
 
 def measured(subject: ReportContent) -> str:
@@ -68,7 +64,7 @@ def _in_whole_numbers(mechanism: Mechanism) -> str:
     )
 
 
-def threats() -> Markup:
+def threats() -> str:
     """Return the threat model, from the one text that the package has."""
     from markdown_it import MarkdownIt
 
@@ -79,7 +75,7 @@ def threats() -> Markup:
     for token in tokens:
         if token.type.startswith("heading") and token.tag != "h1":
             token.tag = f"h{int(token.tag[1]) + 1}"
-    return Markup(parser.renderer.render(tokens[start:], parser.options, {}))
+    return parser.renderer.render(tokens[start:], parser.options, {})
 
 
 PACKAGES = ("stratagem", "numpy", "scipy", "jax", "cvxpy")
@@ -140,35 +136,27 @@ solution.mechanism().save("checked.ldp.json", overwrite=True)  # refused unless 
 """
 
 
-def reproduction(subject: ReportContent) -> Markup:
-    """Return the section with commands, versions, the check of the certificate, and references."""
-    origin = subject.origin
-    parts = []
-    if origin.command:
-        parts += [element("p", "On the command line:"), _code(origin.command)]
-    if origin.python:
-        parts += [element("p", "In Python:"), _code(origin.python)]
-    if subject.mechanism is not None:
-        parts.append(element("p", "SHA-256 of the bundle: ", element("code", subject.mechanism.identifier)))
-    specification = json.dumps(to_data(subject.solution.workload), ensure_ascii=False)
-    if len(specification) <= LONGEST:
-        parts.append(details("The queries as data", _code(specification)))
-    paper = publications()[PUBLISHED]
-    return joined(
-        *parts,
-        element("h3", "Check it yourself"),
-        element("p", _words(subject)),
-        _code(check(subject)),
-        element("h3", "Versions"),
-        element(
-            "p",
-            ", ".join(f"{name} {version(name)}" for name in PACKAGES),
-            f", Python {platform.python_version()}.",
-        ),
-        element("h3", "Where it comes from"),
-        element("p", f"The problem and the objective: {paper.short}, {paper.fields['title']}."),
-        details("References of the published mechanisms", _references(subject)),
-    )
+def reproduction(subject: ReportContent) -> dict[str, object]:
+    """Return the commands, versions, the check of the certificate, and references."""
+    origin, paper = subject.origin, publications()[PUBLISHED]
+    programs = {
+        "On the command line:": origin.command,
+        "In Python:": origin.python,
+        _words(subject): check(subject),
+    }
+    queries = json.dumps(to_data(subject.solution.workload), ensure_ascii=False)
+    return {
+        "programs": {words: program for words, program in programs.items() if program},
+        "identifier": "" if subject.mechanism is None else subject.mechanism.identifier,
+        "queries": queries if len(queries) <= LONGEST else "",
+        "versions": ", ".join([*_versions(), f"Python {platform.python_version()}"]),
+        "source": f"{paper.short}, {paper.fields['title']}",
+        "references": _references(subject),
+    }
+
+
+def _versions() -> list[str]:
+    return [f"{name} {version(name)}" for name in PACKAGES]
 
 
 def check(subject: ReportContent) -> str:
@@ -194,11 +182,7 @@ def _words(subject: ReportContent) -> str:
     return "This program checks the bundle in whole numbers, and nothing in it is trusted:"
 
 
-def _references(subject: ReportContent) -> Markup:
+def _references(subject: ReportContent) -> Table:
     shown = {row.mechanism for one in subject.line.sweep.comparisons for row in one.rows}
     rows = [(one.name, one.title, readable(one.reference)) for one in BASELINES if one.name in shown]
-    return table("Published mechanisms on this page", ("mechanism", "what it is", "reference"), rows, 3)
-
-
-def _code(program: str) -> Markup:
-    return element("pre", element("code", program.rstrip("\n")), tabindex="0")
+    return Table("Published mechanisms on this page", ("mechanism", "what it is", "reference"), rows, 3)

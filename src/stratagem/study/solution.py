@@ -218,17 +218,31 @@ class Solution:
         bound = math.sqrt(self.least_variance / self.workload.queries)
         return show("plot_strategy", self.workload, self.strategy, path, width, prior=self.prior, bound=bound)
 
-    def report(self, path: str | Path, *, name: str = "workload", others: Iterable[Solution] = ()) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        name: str = "workload",
+        others: Iterable[Solution] = (),
+        title: str = "",
+        question: str = "",
+        users: int | None = None,
+        date: str = "",
+    ) -> Path:
         """Write one HTML page on this solution that needs no network, and return its path.
 
         It shows the strategy, the error of every query, baselines and bounds, the users needed over epsilon, what
         is protected and what is not, and how to check it. `others` are solutions of the same problem at other
         budgets, as `stratagem.path` returns them; without them the page knows baselines and bounds there.
+        `title`, the `question` that people are asked, the number of `users` and `date` appear on it where given; the
+        verdict then states the errors to expect with so many users, otherwise the users needed for an error of 1 %.
 
         Raises:
-            ValueError: without matplotlib, for a path that cannot be written, or solutions of another problem.
+            ValueError: without matplotlib, for a path that cannot be written, solutions of another problem, or users
+                that are no whole number from 1 to 10^15.
         """
-        return show("report_solution", path, self, name=name, others=others)
+        about = {"title": title, "question": question, "users": users, "date": date}
+        return show("report_solution", path, self, name=name, others=others, **about)
 
     def _repr_html_(self) -> str:
         """Return the certificate as a table for a notebook."""

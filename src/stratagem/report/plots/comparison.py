@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TICK = 0.36
 """Space in inches for a number below the axis."""
+FEW = 6.0
+"""Ratio of the ends of an axis from which 1, 2 and 5 times powers of ten number it."""
 
 
 @presents
@@ -75,15 +77,17 @@ def _draw_bound(axes: Axes, comparison: Comparison) -> None:
 
 def _label(axes: Axes, comparison: Comparison) -> None:
     """Scale the axis so that every number fits beside its dot, and label everything."""
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
     bound, worst = comparison.least, max(row.value for row in comparison.rows)
     spread = math.log(max(worst / bound, 1.5))
     axes.set_xscale("log")
-    axes.set_xlim(bound * math.exp(-0.05 * spread), bound * math.exp(1.25 * spread))
+    low, high = bound * math.exp(-0.05 * spread), bound * math.exp(1.25 * spread)
+    axes.set_xlim(low, high)
     room = 0.45 * axes.figure.bbox.width / axes.figure.dpi / TICK
     subs = (1.0, 2.0, 5.0) if 3 * 1.3 * spread / math.log(10) < room else (1.0,)
-    axes.xaxis.set_major_locator(LogLocator(subs=subs))
+    few = high < FEW * low  # a logarithmic locator finds less than two places and would number every hundred
+    axes.xaxis.set_major_locator(MaxNLocator(2 if room < 3 else 3) if few else LogLocator(subs=subs))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(comparison.rows)), [_name(row) for row in comparison.rows])

@@ -147,14 +147,15 @@ def draw_errors(
     strategy: Runnable,
     prior: np.ndarray | None,
     bound: float | None,
-) -> None:
-    """Draw the standard deviation that one user of random type adds to every answer.
+) -> bool:
+    """Draw the standard deviation that one user of random type adds to every answer; return whether some are left out.
 
     A place for each query up to 256; a column for each kind of table, from the least error to the largest; the
     errors in order for other large workloads. Where they cannot be told query by query, the root mean square
     over queries is drawn for every user type. `bound` is a lower bound on the root mean square of them all.
+    Exact answers, such as the number of all users, are left out beside others that have their own positions.
     """
-    axes, workload = figure.subplots(), naming.workload
+    axes, workload, left_out = figure.subplots(), naming.workload, False
     try:
         variances = query_variances(workload, strategy, prior)
         errors = np.sqrt(np.where(variances > ROUNDING, variances, 0.0))
@@ -164,12 +165,16 @@ def draw_errors(
         errors = _draw_types(axes, workload, strategy, prior)
     else:
         kinds = _kinds(workload)
-        _draw_queries(axes, errors, naming) if kinds is None else _draw_kinds(axes, errors, kinds)
+        if kinds is None:
+            left_out = _draw_queries(axes, errors, naming)
+        else:
+            _draw_kinds(axes, errors, kinds)
     axes.set_ylim(0, 1.08 * max(float(errors.max()), bound or 0.0) or 1.0)
     axes.set_ylabel("standard deviation per user")
     if bound is not None:
         line = axes.axhline(bound, color=GREY, linestyle="--")
         figure.legend([line], ["bound on the root mean square"], loc="outside lower center")
+    return left_out
 
 
 def upright(naming: Naming) -> bool:
@@ -178,17 +183,21 @@ def upright(naming: Naming) -> bool:
     return many <= ORDERED and _kinds(naming.workload) is None and QueryAxis.of(naming, range(many)).upright
 
 
-def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> None:
-    many = len(errors)
+def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> bool:
+    """Draw the error of every query; return whether exact ones are left out, which would end a line at zero."""
+    many, shown = len(errors), errors > 0
+    left_out = many <= ORDERED and bool(shown.any()) and not shown.all()
     if many <= ORDERED:
         marks = {"marker": "o", "markersize": 2.5} if many <= SINGLE else {}
         along = QueryAxis.of(naming, range(many))
-        axes.plot(along.places, errors, color=VERMILION, linewidth=0.8, **marks)
+        drawn = shown if left_out else np.ones(many, dtype=bool)
+        axes.plot(along.places[drawn], errors[drawn], color=VERMILION, linewidth=0.8, **marks)
         along.write_below(axes)
     else:
         axes.plot((np.arange(many) + 0.5) / many * 100, np.sort(errors), color=VERMILION)
         axes.set_xlabel(f"share of {many:,} queries, %")
-    axes.set_title("error of every query")
+    axes.set_title(f"error of every query{'; exact ones left out' * left_out}")
+    return left_out
 
 
 def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:

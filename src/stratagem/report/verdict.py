@@ -1,0 +1,188 @@
+"""The verdict: what epsilon means, the error to expect and the distance from the best; and the facts behind it."""
+
+from __future__ import annotations
+
+import math
+
+from stratagem.accuracy import users_needed
+from stratagem.catalogue.bibliography import MEANINGS, SCOPE
+from stratagem.io.template import Table
+from stratagem.math.number import number_text, ratio, users_text
+from stratagem.math.privacy import posterior
+from stratagem.report.content import ReportContent
+from stratagem.report.wording import BEST, above, at_most, count, counted, percent
+from stratagem.solvers import Status
+from stratagem.study.comparison import OPTIMISED
+from stratagem.study.comparison_sweep import BOUND
+from stratagem.workloads.domain import Attribute
+from stratagem.workloads.explicit import counts_users
+
+LISTED = 12
+"""Largest number of attributes, and of values of one attribute, that are written out."""
+
+
+def verdict(subject: ReportContent) -> dict[str, object]:
+    """Return the title, what is asked of whom, and the verdict: three sentences by what they are about."""
+    return {
+        "title": subject.cover.title or _title(subject),
+        "about": _about(subject),
+        "sentences": {
+            "Privacy": _privacy(subject),
+            "Accuracy": _accuracy(subject),
+            "Distance from the best": _distance(subject),
+        },
+    }
+
+
+def _title(subject: ReportContent) -> str:
+    """Return what is asked and how close to the best possible unbiased mechanism it is."""
+    gap = subject.solution.gap
+    if not math.isfinite(gap):
+        return f"{subject.name} at ε = {subject.solution.epsilon:g}"
+    close = "" if gap < BEST else f"within {above(gap)} of "
+    return f"{subject.name} at ε = {subject.solution.epsilon:g}: {close}the best possible unbiased mechanism"
+
+
+def _about(subject: ReportContent) -> dict[str, str]:
+    workload, cover = subject.solution.workload, subject.cover
+    names = dict.fromkeys(subject.naming.label(query) for query in (0, workload.queries - 1))
+    found = {
+        "Question": cover.question,
+        "Possible answers": _possible(subject.attributes),
+        "What is estimated": f"{counted(workload.queries, 'query')} over "
+        f"{counted(workload.domain_size, 'user type')}: {', …, '.join(names)}",
+        "Users": f"{count(cover.users)}, one randomised report each" if cover.users else "",
+        "Date": cover.date,
+    }
+    return {term: words for term, words in found.items() if words}
+
+
+def _possible(attributes: tuple[Attribute, ...]) -> str:
+    if len(attributes) == 1:
+        return values_text(attributes[0])
+    some = [f"{one.name} ({count(one.size)} values)" for one in attributes[:LISTED]]
+    return " × ".join([*some, f"{len(attributes) - LISTED:,} more"] if len(attributes) > LISTED else some)
+
+
+def values_text(attribute: Attribute) -> str:
+    """Return the values of an attribute as its owner calls them, some of them where there are many."""
+    unit = f" {attribute.unit}" if attribute.unit else ""
+    if not (attribute.labels or attribute.edges):
+        return f"0 to {count(attribute.size - 1)}{unit}"
+    last = attribute.size - 1
+    shown = range(last) if attribute.size <= LISTED else range(LISTED - 2)
+    some = [attribute.words(k, k) for k in shown] + ["…"] * (attribute.size > LISTED)
+    return ", ".join([*some, attribute.values_text(last, last)])
+
+
+def _privacy(subject: ReportContent) -> str:
+    epsilon = subject.solution.epsilon
+    return (
+        f"ε = {epsilon:g} means: whoever thinks a fact about one person's answer as likely as not before seeing that "
+        f"person's report is at most {above(posterior(0.5, epsilon))} sure of it afterwards, whatever else they know."
+    )
+
+
+def _accuracy(subject: ReportContent) -> str:
+    solution, users = subject.solution, subject.cover.users
+    if users is None:
+        return f"{solution.users_sentence()}."
+    mean, single = (
+        solution.accuracy.worst_case_variance / solution.workload.queries,
+        solution.largest_variance,
+    )
+    every = "" if single is None else f", and {standard_error(subject, single)} for the least accurate one"
+    unit = "of all users" if counts_users(solution.workload) else "in the units of the queries"
+    return (
+        f"With {users_text(users)} users, an answer has a standard error of {standard_error(subject, mean)} {unit}, "
+        f"root mean square over the queries{every}, even if everybody had the least favourable type."
+    )
+
+
+def standard_error(subject: ReportContent, variance: float) -> str:
+    """Return (variance/N)^(1/2) for the N users of the cover: the standard error if each adds so much variance.
+
+    In per cent of all users; for queries that do not count users, a user in their own units.
+    """
+    share = math.sqrt(variance / (subject.cover.users or 1))
+    return f"{100 * share:.3g}\u00a0%" if counts_users(subject.solution.workload) else f"{share:.3g} a user"
+
+
+def _distance(subject: ReportContent) -> str:
+    """Return how far the best published mechanism and the bound are, in the terms of the sentence on accuracy."""
+    place = subject.line.sweep.places.index(subject.solution.epsilon)
+    found = {name: line[place] for name, line in subject.line.sweep.variances().items()}
+    ours, least = found.pop(OPTIMISED) or 0.0, found.pop(BOUND) or 0.0
+    published = {name: variance for name, variance in found.items() if variance is not None}
+
+    nobody, asked = f"no ε-LDP mechanism with {SCOPE}", subject.cover.users is not None
+    words = standard_error if asked else _needed
+    limit = f"{nobody} {'gets below' if asked else 'manages with fewer than'} {words(subject, least)}"
+    if not published:
+        return f"Published mechanisms were not set up on a domain of this size; {limit}."
+    name = min(published, key=published.__getitem__)
+    theirs = f"{'with as many it reaches ' if asked else ''}{words(subject, published[name])}"
+    return (
+        f"For the same error the best published mechanism, {name}, needs {_more(published[name], ours)} ({theirs}), "
+        f"and {limit}."
+    )
+
+
+def _needed(_: ReportContent, variance: float) -> str:
+    return f"{users_text(users_needed(variance))} users"
+
+
+def _more(theirs: float, ours: float) -> str:
+    more = (ratio(theirs, ours) or math.inf) - 1
+    if abs(more) <= BEST:
+        return "as many users"
+    return f"{percent(abs(more))} {'more' if more > 0 else 'fewer'} users"
+
+
+FACTS = ("what", "value", "what it means")
+
+
+def facts(subject: ReportContent) -> Table:
+    """Return the numbers of the mechanism, each with its meaning."""
+    solution = subject.solution
+    per_type, name = " per user type" if solution.per_type else "", solution.bounds.name
+    rows = [
+        (
+            "budget ε",
+            f"{solution.epsilon:g} asked for, {solution.strategy.epsilon:.10g} measured",
+            "the largest natural logarithm of the ratio between the probabilities of one report for two user types",
+        ),
+        (
+            "reports",
+            f"{count(solution.strategy.outputs)} possible",
+            "what a device can send; every user sends one of them",
+        ),
+        (
+            f"objective ({solution.objective_kind})",
+            f"{number_text(solution.objective)}{per_type}",
+            "the variance that the search makes small, as theory.md defines it",
+        ),
+        (
+            "lower bound",
+            f"{number_text(solution.lower_bound)}{per_type}",
+            f"no ε-LDP mechanism with {SCOPE} has less ({name}: {MEANINGS[name].title})",
+        ),
+        (
+            "above the bound",
+            at_most(solution.gap),
+            "how much larger the objective is than that of the best possible unbiased mechanism",
+        ),
+    ]
+    if solution.interrupted:
+        rows.append(
+            (
+                "search",
+                "interrupted",
+                "ε and the numbers hold, but a longer search may find a better mechanism",
+            )
+        )
+    if solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED):
+        rows.append(("read from", subject.origin.file or "a bundle", "the file that holds the mechanism"))
+    else:
+        rows.append(("found by", solution.solver, f"the search that was used: {solution.reason}"))
+    return Table("What the numbers of this mechanism are and mean", FACTS, rows, 3)
