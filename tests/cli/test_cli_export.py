@@ -228,3 +228,9 @@ def test_a_folder_for_browsers_holds_client_page_and_bundle(capsys, tmp_path, bu
     assert (tmp_path / "site" / "bundle.ldp.json").read_bytes() == bundle.read_bytes()
     for arguments in (["-o", "x.npz", "--web", "site"], []):
         assert_refused(capsys, ["export", str(bundle), *arguments], "one thing at a time")
+    asked = ["--web", tmp_path / "site", "--question", "How late?"]
+    assert run(capsys, "export", bundle, *asked)[0] == 0
+    assert "How late?" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert (tmp_path / "site" / "bundle.ldp.json").read_bytes() == bundle.read_bytes()
+    alone = ["export", str(bundle), "-o", "x.npz", "--question", "How late?"]
+    assert_refused(capsys, alone, "only the page of --web asks one")

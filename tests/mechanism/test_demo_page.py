@@ -41,8 +41,8 @@ def show(browser, tmp_path):
     """Return a function that opens the page of a mechanism; what it requests and complains of is kept."""
     with contextlib.ExitStack() as stack:
 
-        def opened(found, **options):
-            base = stack.enter_context(served(write_web_client(tmp_path / "web", found)))
+        def opened(found, question="", **options):
+            base = stack.enter_context(served(write_web_client(tmp_path / "web", found, question)))
             context = stack.enter_context(browser.new_context(**options))
             page = context.new_page()
             page.requests, page.complaints = [], []
@@ -67,13 +67,38 @@ def answer_labels(page):
     return 1
 
 
+def fine_bins():
+    """So many bins that a number is typed."""
+    return Mechanism.of(st.randomised_response(65, 2.0), st.histogram(65), 2.0, edges=range(-30, 36))
+
+
+def fine_numbers():
+    return Mechanism.of(st.randomised_response(65, 2.0), st.histogram(65), 2.0)
+
+
+def with_other():
+    """Bins, the last value of which is whatever lies in none of them."""
+    edges = {"edges": [-30, -25, 0, "other"], "units": "minutes"}
+    return Mechanism.of(st.randomised_response(3, 2.0), st.histogram(3), 2.0, **edges)
+
+
 def answer_edges(page):
-    page.get_by_label("value").fill("59.5")
+    page.get_by_label("0.5 to below 60", exact=True).check()
+    return 2
+
+
+def answer_other(page):
+    page.get_by_label("other", exact=True).check()
+    return 2
+
+
+def answer_fine_bins(page):
+    page.get_by_label("value").fill("-27.5")
     return 2
 
 
 def answer_number(page):
-    page.get_by_label("value").fill("8")
+    page.get_by_label("value").select_option("8")
     return 8
 
 
@@ -83,13 +108,13 @@ def answer_choice(page):
 
 
 def answer_both(page):
-    page.get_by_label("age").fill("64")
+    page.get_by_label("18 to below 65", exact=True).check()
     page.get_by_label("m", exact=True).check()
     return 3
 
 
 def answer_four_and_m(page):
-    page.get_by_label("age").fill("3")
+    page.get_by_label("3", exact=True).check()
     page.get_by_label("m", exact=True).check()
     return 7
 
@@ -97,6 +122,8 @@ def answer_four_and_m(page):
 ANSWERS = {
     "labels": (lambda: mechanism("labels"), answer_labels),
     "edges": (lambda: mechanism("edges"), answer_edges),
+    "other": (with_other, answer_other),
+    "many bins": (fine_bins, answer_fine_bins),
     "numbers": (lambda: mechanism("hadamard"), answer_number),
     "a long choice": (regions, answer_choice),
     "several attributes": (lambda: mechanism("several-attributes"), answer_both),
@@ -154,8 +181,10 @@ def test_it_shows_the_report_and_sends_nothing(name, show):
 def test_a_hundred_questions_are_asked_and_two_chances_shown(show):
     found = mechanism("hundred")
     page = show(found)
-    page.get_by_label("a100", exact=True).wait_for()
-    page.evaluate("document.querySelectorAll('input[type=number]').forEach((one) => (one.value = '1'))")
+    page.get_by_role("group", name="a100", exact=True).wait_for()
+    page.evaluate(
+        "document.querySelectorAll('label:last-child > input').forEach((one) => (one.checked = true))"
+    )
     report = made_report(page)
     assert report["output"] < found.outputs
     assert "1.2676506002282294e+30 possible answers" in page.locator("#facts").text_content()
@@ -177,37 +206,52 @@ def test_a_request_would_be_seen_and_none_reaches_another_place(show, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint", "typed", "own", "another"),
+    ("make", "chosen", "own", "others"),
     [
         (
-            "unit",
-            "a number of minutes from -30 to below 1000000",
-            "59.5",
+            lambda: mechanism("unit"),
+            ["0.5 to below 60 minutes"],
             "0.5 to below 60 minutes",
-            "-30 to below 0",
+            ["-30 to below 0 minutes", "60 to below 1000000 minutes"],
         ),
-        ("labels", None, "nein", "nein", "weiß nicht ☂"),
+        (lambda: mechanism("labels"), ["nein"], "nein", ["weiß nicht ☂"]),
         (
-            "several-attributes",
-            "a number from 0 to below 130",
-            "64",
+            lambda: mechanism("several-attributes"),
+            ["18 to below 65", "m"],
             "18 to below 65, m",
-            "65 to below 130, f",
+            ["65 to below 130, f"],
         ),
+        (with_other, ["-30 to below -25 minutes"], "-30 to below -25 minutes", ["other"]),
     ],
 )
-def test_answers_are_shown_by_their_labels_edges_and_units(name, hint, typed, own, another, show):
-    page = show(mechanism(name))
-    if hint is not None:
-        assert page.locator(".hint").inner_text() == hint
-        page.locator("input[type=number]").fill(typed)
-    if name != "unit":
-        page.get_by_label("m" if hint else typed, exact=True).check()
+def test_answers_are_offered_and_shown_by_their_labels_bins_and_units(make, chosen, own, others, show):
+    page = show(make())
+    for label in chosen:
+        page.get_by_label(label, exact=True).check()
+    assert "whole number" not in page.locator("#question").inner_text()
     made_report(page)
     assert page.locator("#likelihood").inner_text().startswith(f"Your answer ({own}) makes")
-    titles = [bar.get_attribute("title") for bar in page.locator("#bars span").all()]
-    assert len(titles) == mechanism(name).domain.size
-    assert any(title.startswith(another) for title in titles)
+    titles = [bar.get_attribute("title").rpartition(": ")[0] for bar in page.locator("#bars span").all()]
+    assert len(titles) == make().domain.size
+    assert {own, *others} <= set(titles)
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("make", "hint"),
+    [(fine_bins, "a number from -30 to below 35"), (fine_numbers, "a whole number from 0 to 64")],
+)
+def test_of_many_answers_one_is_typed(make, hint, show):
+    page = show(make())
+    assert page.locator(".hint").inner_text() == hint
+
+
+def test_the_question_is_asked_in_the_words_given(show):
+    question = f"How late was your flight, in minutes? {HTML}"
+    page = show(mechanism("unit"), question)
+    page.locator("#question").wait_for()
+    assert page.locator("#question-title").inner_text() == question
+    assert page.locator("h2 img").count() == 0
     assert page.complaints == []
 
 
@@ -224,13 +268,11 @@ def test_the_keyboard_is_enough(show):
     for _ in range(20):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.type || document.activeElement.localName"))
-        if order[-1] == "number":
-            page.keyboard.type("20")
         if order[-1] == "radio":
             page.keyboard.press("Space")
         if order[-1] == "submit":
             break
-    assert order == ["summary", "file", "number", "radio", "submit"]
+    assert order == ["summary", "file", "radio", "radio", "submit"]
     page.keyboard.press("Enter")
     page.locator("#result").wait_for()
     assert json.loads(page.locator("#report").inner_text())["output"] >= 0
@@ -238,18 +280,18 @@ def test_the_keyboard_is_enough(show):
 
 
 @pytest.mark.parametrize(
-    ("name", "typed", "sentence"),
+    ("make", "typed", "sentence"),
     [
-        ("edges", "1000000", "value is 1000000, but must be a number from -30 to below 1000000"),
-        ("edges", "-30.5", "value is -30.5, but must be a number from -30 to below 1000000"),
-        ("edges", "", "Please answer value."),
-        ("numbers", "9", "value is 9, but must be a whole number from 0 to 8"),
-        ("numbers", "1.5", "value is 1.5, but must be a whole number from 0 to 8"),
-        ("numbers", "-1", "value is -1, but must be a whole number from 0 to 8"),
+        (fine_bins, "35", "value is 35, but must be a number from -30 to below 35"),
+        (fine_bins, "-30.5", "value is -30.5, but must be a number from -30 to below 35"),
+        (fine_bins, "", "Please answer value."),
+        (fine_numbers, "65", "value is 65, but must be a whole number from 0 to 64"),
+        (fine_numbers, "1.5", "value is 1.5, but must be a whole number from 0 to 64"),
+        (fine_numbers, "-1", "value is -1, but must be a whole number from 0 to 64"),
     ],
 )
-def test_an_answer_outside_the_domain_makes_no_report(name, typed, sentence, show):
-    page = show(ANSWERS[name][0]())
+def test_an_answer_outside_the_domain_makes_no_report(make, typed, sentence, show):
+    page = show(make())
     page.get_by_label("value").fill("1")
     made_report(page)
     page.get_by_label("value").fill(typed)
@@ -260,7 +302,7 @@ def test_an_answer_outside_the_domain_makes_no_report(name, typed, sentence, sho
 
 def test_what_is_not_answered_is_asked_for(show):
     page = show(mechanism("several-attributes"))
-    page.get_by_label("age").fill("30")
+    page.get_by_label("18 to below 65", exact=True).check()
     assert_refused(page, "Please answer sex.")
 
 
@@ -301,9 +343,10 @@ def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(scheme, widt
     page = show(
         mechanism("several-attributes"), color_scheme=scheme, viewport={"width": width, "height": 640}
     )
+    assert_refused(page, "Please answer age.")
+    assert low_contrast(page) == []
     answer_both(page)
     page.locator("summary").click()
     made_report(page)
-    page.get_by_label("age").fill("200")
     assert low_contrast(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -38,6 +38,24 @@ def test_it_is_written_again_with_another_bundle(tmp_path):
     assert (tmp_path / "of-others.txt").read_text() == "kept"
 
 
+def test_another_question_replaces_the_page_unless_it_was_changed_by_hand(tmp_path):
+    """The question is escaped on the page, and no other file knows it."""
+    page, found = tmp_path / "index.html", mechanism("labels")
+    write_web_client(tmp_path, found)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    write_web_client(tmp_path, found, "<b>How late</b> & why?" * 50)
+    asked = page.read_text(encoding="utf-8")
+    assert "&lt;b&gt;How late&lt;/b&gt; &amp; why?" in asked
+    assert "<b>" not in asked
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert {name for name in after if after[name] != before[name]} == {"index.html"}
+    write_web_client(tmp_path, found)
+    assert page.read_bytes() == before["index.html"]
+    page.write_text(asked.replace("One answer", "My answer"), encoding="utf-8")
+    with pytest.raises(ValueError, match="holds something else and is not overwritten"):
+        write_web_client(tmp_path, found)
+
+
 @pytest.mark.parametrize("name", [BUNDLE, "index.html", "client.js", "demo.css"])
 def test_the_files_of_others_are_not_overwritten(name, tmp_path):
     (tmp_path / name).write_text("mine")

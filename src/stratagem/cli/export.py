@@ -30,6 +30,9 @@ def export(
             show_default=False,
         ),
     ] = None,
+    question: Annotated[
+        str, typer.Option(help="With --web: the question that the page asks.", show_default=False)
+    ] = "",
     edges: EDGES = None,
     labels: LABELS = None,
     unit: UNIT = None,
@@ -43,6 +46,10 @@ def export(
 
     if (out is None) == (web is None):
         raise ValueError("export writes one thing at a time: give -o FILE or --web FOLDER")
+    if question and web is None:
+        raise ValueError(
+            "--question was given, but only the page of --web asks one: add --web FOLDER, or leave it out"
+        )
     check_free(out, force=force)
     saved = read_saved(file)
     if edges or labels or unit:
@@ -59,7 +66,7 @@ def export(
         held = web / BUNDLE
         if held.is_file() and held.read_bytes() != mechanism.text:
             check_free(held, force=force)
-        write_web_client(web, mechanism)
+        write_web_client(web, mechanism, question)
         write(f"{web} holds the client, its page and the bundle: serve it over https or from localhost")
         return
     assert out is not None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
 from stratagem.io.target import written_atomically
+from stratagem.io.template import render
 from stratagem.mechanism.client import FORMAT
 from stratagem.mechanism.mechanism import Mechanism
 
@@ -22,14 +24,21 @@ MODULES = (
     "package.json",
 )
 """The ES module client.js and what it imports; package.json tells Node that they are modules."""
-PAGE = {"index.html": "demo.html", "demo.js": "demo.js", "page.css": "page.css", "demo.css": "demo.css"}
+FRONT = "index.html"
+PAGE = {FRONT: "demo.html", "demo.js": "demo.js", "page.css": "page.css", "demo.css": "demo.css"}
 """The page, by the names that it is served under."""
 BUNDLE = "bundle.ldp.json"
+QUESTION = re.compile(rb'(?<=<h2 id="question-title">)[^<]*')
+"""Place of the question on the page: pages that differ in it alone replace each other."""
+
+LONGEST = 100_000
+"""Bytes by which a page with another question may be longer."""
 
 
-def write_web_client(folder: str | Path, mechanism: Mechanism) -> Path:
+def write_web_client(folder: str | Path, mechanism: Mechanism, question: str = "") -> Path:
     """Write the web client, its page and the bundle into a folder, which is made if need be.
 
+    The page asks the `question` in these words; it is in no bundle.
     Serve the folder over https or from localhost: browsers give WebCrypto and modules to no other page.
     Every file appears complete or not at all, the page last.
 
@@ -41,6 +50,7 @@ def write_web_client(folder: str | Path, mechanism: Mechanism) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in MODULES}
         contents |= {name: shipped(source) for name, source in reversed(PAGE.items())}
+        contents[FRONT] = render("mechanism/web/demo.html", question=question).encode()
         for name, content in contents.items():
             _check_free(folder / name, content)
         for name, content in contents.items():
@@ -57,10 +67,11 @@ def shipped(name: str) -> bytes:
 
 
 def _check_free(path: Path, content: bytes) -> None:
-    """Refuse to overwrite a file that is neither the same nor, in the place of the bundle, a bundle."""
+    """Refuse to overwrite a file that is neither the same, nor the page with another question, nor another bundle."""
     if not path.exists():
         return
     with path.open("rb") as file:
-        held = file.read(len(content) + 1)
-    if held != content and not (path.name == BUNDLE and FORMAT.encode() in held[:200]):
+        held = file.read(len(content) + LONGEST)
+    same = QUESTION.sub(b"", held) == QUESTION.sub(b"", content)
+    if not same and not (path.name == BUNDLE and FORMAT.encode() in held[:200]):
         raise ValueError(f"{path} holds something else and is not overwritten: name another folder")

@@ -5,7 +5,8 @@ import { edgeBounds, OTHER } from "./value.js";
 
 const BARS = 256; // answers that are drawn one by one
 const MANY = 2 ** 22; // answers whose chances are looked at one by one
-const RADIOS = 6; // labels that are shown all at once
+const RADIOS = 6; // answers that are shown all at once
+const CHOICES = 64; // answers that are chosen from a list; of more, one is typed
 const $ = (id) => document.getElementById(id);
 let client = null, questions = [];
 
@@ -56,20 +57,11 @@ function tell(epsilon) {
 
 /** Return an attribute's element, its controls and how to read them (undefined where nothing is answered). */
 function question(attribute, k) {
-  const { name, size, labels, edges, unit } = attribute, of = unit ? ` of ${unit}` : "", id = `answer-${k}`;
-  if (labels && labels.length <= RADIOS) {
-    const controls = labels.map(() => make("input", { type: "radio", name: id }));
-    const options = controls.map((control, i) => make("label", control, labels[i]));
-    const element = make("fieldset", make("legend", name), make("div", { className: "options" }, ...options));
-    return { element, controls, read: () => labels[controls.findIndex((control) => control.checked)] };
-  }
-  if (labels) {
-    const blank = make("option", { value: "", textContent: "choose …" });
-    const control = make("select", { id }, blank, ...labels.map((label) => make("option", label)));
-    const read = () => labels[control.selectedIndex - 1];
-    return { element: field(name, id, control), controls: [control], read };
-  }
+  const { name, size, edges, unit } = attribute, of = unit ? ` of ${unit}` : "", id = `answer-${k}`;
   const { bounds, other, moment } = edges ? edgeBounds(edges, name, size) : { bounds: [0, size - 1] };
+  if (attribute.labels || size <= CHOICES) {
+    return choice(attribute, id, (place) => (other && place === size - 1 ? OTHER : edges ? bounds[place] : place));
+  }
   const [min, max] = [bounds[0], bounds[bounds.length - 1]], kind = moment ? "date or time like 2026-12-31 or 23:59" : "number";
   const hint = edges
     ? `a ${kind}${of} from ${min} to below ${max}${other ? `, or ${OTHER}` : ""}`
@@ -81,6 +73,29 @@ function question(attribute, k) {
   const text = () => (moment || control.value === OTHER ? control.value : Number(control.value));
   const read = () => (control.value === "" ? undefined : plain ? control.valueAsNumber : text());
   return { element, controls: [control], read };
+}
+
+/** Return the question of an attribute whose answers are all shown, by label, by bin or by number. */
+function choice(attribute, id, unlabelled) {
+  const { name, size, labels } = attribute, texts = Array.from({ length: size }, (_, place) => named(attribute, place));
+  const value = (place) => (place < 0 ? undefined : labels ? labels[place] : unlabelled(place));
+  if (size <= RADIOS) {
+    const controls = texts.map(() => make("input", { type: "radio", name: id }));
+    const options = controls.map((control, place) => make("label", control, texts[place]));
+    const element = make("fieldset", make("legend", name), make("div", { className: "options" }, ...options));
+    return { element, controls, read: () => value(controls.findIndex(({ checked }) => checked)) };
+  }
+  const blank = make("option", { value: "", textContent: "choose …" });
+  const control = make("select", { id }, blank, ...texts.map((text) => make("option", text)));
+  return { element: field(name, id, control), controls: [control], read: () => value(control.selectedIndex - 1) };
+}
+
+/** Return a value of an attribute as its owner calls it: a label, a bin with its unit, or a whole number. */
+function named({ labels, edges, unit }, place) {
+  if (labels) return labels[place];
+  if (edges && edges[place + 1] === OTHER) return OTHER;
+  const value = edges ? `${edges[place]} to below ${edges[place + 1]}` : String(place);
+  return unit ? `${value} ${unit}` : value;
 }
 
 function field(name, id, ...parts) {
@@ -126,13 +141,8 @@ function coordinates(number) {
   return values;
 }
 
-/** Return an answer as its owner calls it: labels, bins with their unit, or whole numbers. */
+/** Return an answer as its owner calls it, attribute by attribute. */
 function words(own) {
-  const named = ({ labels, edges, unit }, place) => {
-    if (labels) return labels[place];
-    const value = edges ? `${edges[place]} to below ${edges[place + 1]}` : String(place);
-    return unit ? `${value} ${unit}` : value;
-  };
   return client.attributes.map((attribute, k) => named(attribute, own[k])).join(", ");
 }
 
