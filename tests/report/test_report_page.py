@@ -240,6 +240,50 @@ def test_paper_shows_everything_but_the_controls(show):
     assert low_contrast(page) == []
 
 
+FOLDED = "[...document.querySelectorAll('details table, details pre')].map((one) => one.checkVisibility())"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_technical_sections_are_folded_open_without_scripts_and_are_printed(scripts, browser, written):
+    context = browser.new_context(offline=True, java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto(written("solution").as_uri())
+    titles = page.locator("details > summary > h2")
+    assert titles.count() == 5
+    assert not page.get_by_text("import numpy as np").is_visible()
+    if scripts:
+        assert not any(page.evaluate(FOLDED))
+        page.emulate_media(media="print")
+        assert all(page.evaluate(FOLDED))
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert all(page.evaluate(FOLDED))
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert not any(page.evaluate(FOLDED))
+    titles.last.click()
+    assert page.get_by_text("import numpy as np").is_visible()
+    context.close()
+
+
+def test_the_verdict_comes_first(show):
+    page = show()
+    assert page.locator("main h2").first.inner_text() == "The verdict"
+    assert page.locator("main > section").first.locator("dd").count() == 3
+
+
+@pytest.mark.parametrize("name", ["solution", "bundle"])
+def test_letters_of_pictures_are_large_enough_on_a_telephone(name, show):
+    """Seven points are 9.33 pixels."""
+    page = show(name, viewport={"width": 360, "height": 800})
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('svg text')].map((one) => [one.getScreenCTM(), getComputedStyle(one)])"
+        ".map(([matrix, style]) => Math.hypot(matrix.a, matrix.b) * parseFloat(style.fontSize))"
+    )
+    assert len(sizes) > 20
+    assert min(sizes) >= 9.3
+
+
 def test_it_moves_nothing_for_those_who_ask(show):
     page = show(reduced_motion="reduce")
     moving = page.evaluate(
