@@ -272,7 +272,11 @@ def test_a_solution_shows_every_report_and_the_bound(monkeypatch):
     assert f"{solution.strategy.outputs:,} reports" in table.get_title()
     curve, bound = errors.lines
     variances = st.per_query_variance(st.prefix(16), solution.strategy, np.full(16, 1 / 16))
-    np.testing.assert_allclose(curve.get_ydata(), np.sqrt(variances), atol=1e-12)
+    assert variances[-1] == pytest.approx(0, abs=1e-12), "the last prefix counts everybody and is left out"
+    np.testing.assert_allclose(curve.get_ydata(), np.sqrt(variances[:-1]), atol=1e-12)
+    assert errors.get_title() == "error of every query\n(exact ones left out)"
+    (total,) = st.optimise(st.total(5), 1.0, QUICK).plot().axes[1].lines[:1]
+    assert total.get_ydata().tolist() == [0.0], "what is exact throughout is drawn"
     assert bound.get_ydata()[0] == pytest.approx(np.sqrt(solution.least_variance / 16))
     assert bound.get_ydata()[0] <= np.sqrt(variances.mean()) * (1 + 1e-9)
 

@@ -13,7 +13,7 @@ from stratagem.math.number import spread, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.plots.figure import page
-from stratagem.report.plots.query_error import NAMES, draw_errors, upright
+from stratagem.report.plots.query_error import NAMES, draw_errors, exact, upright
 from stratagem.report.verdict import standard_error
 from stratagem.report.wording import count
 
@@ -37,13 +37,13 @@ def _picture(subject: ReportContent) -> Picture:
     workload, strategy, prior = solution.workload, solution.strategy, solution.prior
     least = math.sqrt(solution.least_variance / workload.queries)
     with page(None, HEIGHT + NAMES * upright(subject.naming), WIDTH) as drawn:
-        exact = draw_errors(drawn, subject.naming, strategy, prior, least)
+        left_out = draw_errors(drawn, subject.naming, strategy, prior, least)
     mean = math.sqrt(solution.accuracy.average_variance / workload.queries)
     words = (
         f"One user of random type adds {mean:.3g} to the standard deviation of an answer (root mean square over "
         f"the queries), N users √N times as much. No ε-LDP mechanism with {SCOPE} gets below {least:.3g}."
     )
-    if exact:
+    if left_out:
         words += " Answers without any error, such as the number of all users, are not drawn."
     return Picture.of(drawn, f"Standard deviation of every answer. {words}", words)
 
@@ -52,8 +52,10 @@ def _table(subject: ReportContent) -> Table:
     solution, users = subject.solution, subject.cover.users
     variances = largest_variances(solution.workload, solution.strategy, solution.prior)
 
+    variances = np.where(exact(variances), 0.0, variances)
+
     def error(variance: float) -> str:
-        if variance <= 0:
+        if variance == 0:
             return "0 (exact)"
         return f"{math.sqrt(variance):.4g}" if users is None else standard_error(subject, variance)
 

@@ -16,11 +16,11 @@ from stratagem.study.comparison import OPTIMISED, Comparison, Row
 HEADINGS = (
     "mechanism",
     "parameters",
+    "a report",
     "objective",
     "above the bound",
     "users for 1\u00a0%",
     "for every answer",
-    "a report",
 )
 
 CAPTION = f"Lower bounds: no ε-LDP mechanism with {SCOPE} has a smaller objective"
@@ -40,7 +40,7 @@ def comparison_section(subject: ReportContent) -> dict[str, object]:
         "words": _sentence(subject),
         "figure": _picture(comparison) if comparison.bounds.best > 0 else None,
         "bounds": Table(CAPTION, ("bound", "value", "what it is"), ladder, 3),
-        "mechanisms": Table("Every mechanism at its best for these queries", HEADINGS, rows, 2, OPTIMISED),
+        "mechanisms": Table("Every mechanism at its best for these queries", HEADINGS, rows, 3, OPTIMISED),
     }
 
 
@@ -67,10 +67,10 @@ def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
     return (
         row.mechanism,
         row.parameters,
+        row.report,
         number_text(row.objective),
         percent(relative_gap(row.objective, comparison.bounds.best)),
         *map(users_text, comparison.users_for(row.mechanism)),
-        row.report,
     )
 
 

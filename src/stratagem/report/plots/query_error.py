@@ -135,7 +135,7 @@ SINGLE = 64
 KINDS = 10
 """Largest number of kinds of tables that each have their own position."""
 ROUNDING = 1e-14
-"""Variance per user below which an answer counts as exact."""
+"""Variance per user up to which an answer counts as exact; beside a large one, up to 100 times this share of it."""
 LABELS = 30
 """Number of characters that fit below the axis of a panel."""
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -158,7 +158,7 @@ def draw_errors(
     axes, workload, left_out = figure.subplots(), naming.workload, False
     try:
         variances = query_variances(workload, strategy, prior)
-        errors = np.sqrt(np.where(variances > ROUNDING, variances, 0.0))
+        errors = np.sqrt(np.where(exact(variances), 0.0, variances))
     except UnsupportedWorkloadError:
         raise
     except ValueError:  # too many numbers
@@ -175,6 +175,11 @@ def draw_errors(
         line = axes.axhline(bound, color=GREY, linestyle="--")
         figure.legend([line], ["bound on the root mean square"], loc="outside lower center")
     return left_out
+
+
+def exact(variances: np.ndarray) -> np.ndarray:
+    """Return which variances are zero up to the rounding of the computation, as an array of the same shape."""
+    return variances <= ROUNDING * max(1.0, 100 * float(variances.max()))
 
 
 def upright(naming: Naming) -> bool:
@@ -196,7 +201,7 @@ def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> bool:
     else:
         axes.plot((np.arange(many) + 0.5) / many * 100, np.sort(errors), color=VERMILION)
         axes.set_xlabel(f"share of {many:,} queries, %")
-    axes.set_title(f"error of every query{'; exact ones left out' * left_out}")
+    axes.set_title("error of every query" + "\n(exact ones left out)" * left_out)
     return left_out
 
 
