@@ -12,9 +12,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import BinaryIO
 
-from stratagem.io import template
 from stratagem.io.screen import ROWS, WIDTH, columns, visible
 from stratagem.io.target import check_target, written_atomically
+from stratagem.io.template import render
 
 USUAL = 80
 """Characters of a screen for which headings are broken; only words that do not fit it use a wider one."""
@@ -32,6 +32,8 @@ class Table:
     words: int = 1
     bold: int | None = None
     """The row that stands out; None for none."""
+    caption: str = ""
+    """What the table shows, above it on a page."""
 
     def without(self, *headings: str) -> Table:
         """Return the table without some columns."""
@@ -93,8 +95,8 @@ class Table:
     def html(self, caption: str) -> str:
         """Return the table as HTML for a notebook, every text escaped, the colours those of the page around it."""
         left = f" (the first {ROWS} of {len(self.rows):,})" if len(self.rows) > ROWS else ""
-        shown = template.Table(f"{caption}{left}", self.headings, self.rows[:ROWS], self.words)
-        return template.render("io/table.html", of=shown)
+        shown = replace(self, caption=f"{caption}{left}", rows=self.rows[:ROWS])
+        return render("io/table.html", of=shown)
 
 
 def _drawn(cells: Sequence[str], widths: Sequence[int], words: int) -> list[str]:

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jinja2 import Environment
-
-
-class Table(NamedTuple):
-    """A table of texts: the first `words` columns hold words, the others numbers."""
-
-    caption: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    words: int = 1
-    marked: str = ""
-    """First cell of the row that stands out."""
 
 
 def render(name: str, **values: object) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from stratagem.accuracy import largest_variances, users_needed
 from stratagem.catalogue.bibliography import SCOPE
-from stratagem.io.template import Table
+from stratagem.io.table import Table
 from stratagem.math.number import spread, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
@@ -69,4 +69,4 @@ def _table(subject: ReportContent) -> Table:
         f"the least accurate, {subject.naming.label(worst)}, needs {users_text(users_needed(variances[worst]))} users"
     )
     second = "largest deviation per user" if users is None else f"error with {users_text(users)} users"
-    return Table(caption, ("query", second, "users for 1\u00a0%"), rows)
+    return Table(("query", second, "users for 1\u00a0%"), rows, caption=caption)

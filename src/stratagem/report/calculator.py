@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stratagem.accuracy import ERROR
-from stratagem.io.template import Table
+from stratagem.io.table import Table
 from stratagem.math.number import users_text
 from stratagem.report.content import ReportContent
 from stratagem.study.comparison import OPTIMISED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-from stratagem.io.template import Table
+from stratagem.io.table import Table
 from stratagem.math.number import number_text, users_text
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from stratagem.io.template import Table
+from stratagem.io.table import Table
 from stratagem.report.content import ReportContent
 from stratagem.report.plots.figure import DATES, STYLE, page
 from stratagem.report.plots.strategy import draw_strategy

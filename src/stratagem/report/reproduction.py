@@ -11,7 +11,7 @@ from importlib.resources import files
 from stratagem.auditor.independent_check import recheck
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import publications, readable
-from stratagem.io.template import Table
+from stratagem.io.table import Table
 from stratagem.math.privacy import posterior
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent

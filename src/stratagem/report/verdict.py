@@ -6,7 +6,7 @@ import math
 
 from stratagem.accuracy import users_needed
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-from stratagem.io.template import Table
+from stratagem.io.table import Table
 from stratagem.math.number import number_text, ratio, users_text
 from stratagem.math.privacy import posterior
 from stratagem.report.content import ReportContent
