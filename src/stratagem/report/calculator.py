@@ -83,4 +83,4 @@ def _table(subject: ReportContent, *, least_accurate: bool = False) -> Table:
     ]
     headings = ("ε =", *(f"{place:g}" for place in line.places))
     which = "on every single answer" if least_accurate else "root mean square over the queries"
-    return Table(f"Users needed for a standard error of 1 % of all users, {which}", headings, rows)
+    return Table(headings, rows, caption=f"Users needed for a standard error of 1 % of all users, {which}")

@@ -32,6 +32,7 @@ def comparison_section(subject: ReportContent) -> dict[str, object]:
     """Return the comparison as a sentence, a picture and a table, and all bounds."""
     comparison = subject.comparison
     rows = [_cells(row, comparison) for row in comparison.rows]
+    ours = next((place for place, row in enumerate(comparison.rows) if row.optimised), None)
     ladder = [
         (name, number_text(value), MEANINGS[name].title)
         for name, value in sorted(comparison.bounds.known().items())
@@ -39,8 +40,8 @@ def comparison_section(subject: ReportContent) -> dict[str, object]:
     return {
         "words": _sentence(subject),
         "figure": _picture(comparison) if comparison.bounds.best > 0 else None,
-        "bounds": Table(CAPTION, ("bound", "value", "what it is"), ladder, 3),
-        "mechanisms": Table("Every mechanism at its best for these queries", HEADINGS, rows, 3, OPTIMISED),
+        "bounds": Table(("bound", "value", "what it is"), ladder, 3, caption=CAPTION),
+        "mechanisms": Table(HEADINGS, rows, 3, ours, "Every mechanism at its best for these queries"),
     }
 
 

@@ -133,7 +133,7 @@ def _attributes(subject: ReportContent) -> Table:
     if more:
         rows.append((f"and {more:,} more", "", ""))
     headings = ("attribute", "values", "what they are")
-    return Table("What is known about a user: the attributes and their values", headings, rows, 3)
+    return Table(headings, rows, 3, caption="What is known about a user: the attributes and their values")
 
 
 def _parts(strategy: Strategy | TranslationStrategy) -> Table:
@@ -143,7 +143,7 @@ def _parts(strategy: Strategy | TranslationStrategy) -> Table:
             (f"{b + 1}", percent(float(strategy.weights[b])), *_cells(strategy, int(b)))
             for b in np.argsort(-strategy.weights, kind="stable")[:SHOWN]
         ]
-        return Table(f"Patterns, {_some(len(rows), len(strategy.patterns))}", headings, rows)
+        return Table(headings, rows, caption=f"Patterns, {_some(len(rows), len(strategy.patterns))}")
     likely = strategy.row_sums / strategy.domain_size
     chosen = np.argsort(-likely, kind="stable")[:SHOWN]
     picked = np.zeros((len(chosen), strategy.outputs))
@@ -166,7 +166,7 @@ def _parts(strategy: Strategy | TranslationStrategy) -> Table:
         )
         for y, row in zip(chosen, Q, strict=True)
     ]
-    return Table(f"Reports, {_some(len(rows), strategy.outputs)}", headings, rows)
+    return Table(headings, rows, caption=f"Reports, {_some(len(rows), strategy.outputs)}")
 
 
 def _cells(strategy: TranslationStrategy, b: int) -> tuple[str, str, str]:

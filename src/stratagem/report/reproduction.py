@@ -36,7 +36,7 @@ def privacy_section(subject: ReportContent) -> dict[str, object]:
         for prior in PRIORS
     ]
     headings = ("believed before", "at least, after the report", "at most, after the report")
-    table = Table("What one report can change, in the worst case", headings, rows)
+    table = Table(headings, rows, caption="What one report can change, in the worst case")
     return {"words": text, "table": table, "measured": measured(subject)}
 
 
@@ -185,4 +185,6 @@ def _words(subject: ReportContent) -> str:
 def _references(subject: ReportContent) -> Table:
     shown = {row.mechanism for one in subject.line.sweep.comparisons for row in one.rows}
     rows = [(one.name, one.title, readable(one.reference)) for one in BASELINES if one.name in shown]
-    return Table("Published mechanisms on this page", ("mechanism", "what it is", "reference"), rows, 3)
+    return Table(
+        ("mechanism", "what it is", "reference"), rows, 3, caption="Published mechanisms on this page"
+    )

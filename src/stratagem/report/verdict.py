@@ -185,4 +185,4 @@ def facts(subject: ReportContent) -> Table:
         rows.append(("read from", subject.origin.file or "a bundle", "the file that holds the mechanism"))
     else:
         rows.append(("found by", solution.solver, f"the search that was used: {solution.reason}"))
-    return Table("What the numbers of this mechanism are and mean", FACTS, rows, 3)
+    return Table(FACTS, rows, 3, caption="What the numbers of this mechanism are and mean")
