@@ -22,6 +22,7 @@ from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.privacy import check, check_prior
+from stratagem.math.threads import on_one_core
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import Line, line
 from stratagem.workloads.norm import Norms
@@ -148,7 +149,12 @@ def lower_bounds(
     workload = workload_of(workload, domain)
     epsilon, n = check(epsilon), workload.domain.size
     p = None if prior is None else check_prior(prior, n)
-    bounds = _of_all_sizes(workload, epsilon, p)
+    with on_one_core(n):
+        return _quick_bounds(workload, epsilon, p, duals)
+
+
+def _quick_bounds(workload: Workload, epsilon: float, p: np.ndarray | None, duals: Duals | None) -> Bounds:
+    n, bounds = workload.domain.size, _of_all_sizes(workload, epsilon, p)
     duals = duals or Duals(workload, epsilon, p)
     small, known, single = n <= EXACT_LIMIT, duals.weighted, duals.linear
     few_patterns = not small and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
@@ -258,7 +264,7 @@ def tighten(
     """
     p = None if prior is None else check_prior(prior, workload.domain.size)
     search = _Tightening(bounds, workload, check(epsilon), p, objective, gap, time.monotonic() + seconds)
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), on_one_core(workload.domain.size):
         search.run(patterns)
     return search.bounds
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from threadpoolctl import ThreadpoolController
+
+from stratagem.math.threads import on_one_core
 
 MOST = 80
 """Newton steps; 20 to 45 are usual."""
@@ -78,7 +77,7 @@ def solve(given: Answers) -> Point:
         Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optimization 1992.
     """
     point = _start(given)
-    with _on_one_core():  # threads cost more than they save on matrices of some hundred rows
+    with on_one_core():  # threads cost more than they save on matrices of some hundred rows
         for _ in range(MOST):
             newton = _Newton(given, point)
             if newton.done():
@@ -249,18 +248,3 @@ class _Barrier:
         hessian += self.weight * (self.C.T / slack**2) @ self.C
         hessian[np.diag_indices(len(x))] += np.append(0.0, self.weight / x[1:] ** 2)
         return gradient, hessian
-
-
-def _on_one_core() -> AbstractContextManager[object]:
-    """Return a context in which the BLAS of NumPy and SciPy take one core.
-
-    Each has threads of its own, which wait for work without a pause. Where small matrices go from one to the other,
-    or another process takes a core, they wait for each other: factors of 30 in time were seen.
-    """
-    return _libraries().limit(limits=1, user_api="blas")
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Return the controller of the thread pools of all loaded libraries."""
-    return ThreadpoolController()

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 import jax
 
+from stratagem.math.threads import on_one_core
 from stratagem.problem import Problem
 from stratagem.strategies import Strategy, TranslationStrategy
 
@@ -184,10 +185,11 @@ def search(
     bound = problem.lower_bound if lower_bound is None else lower_bound
     found, began = Search(), time.perf_counter()
     try:
-        for start in range(solver.limits.restarts):
-            found.status = _descend(solver, problem, bound, start, found, began, on_step)
-            if found.status not in (Status.CONVERGED, Status.STEPS_EXHAUSTED):
-                break
+        with on_one_core(problem.workload.domain_size):
+            for start in range(solver.limits.restarts):
+                found.status = _descend(solver, problem, bound, start, found, began, on_step)
+                if found.status not in (Status.CONVERGED, Status.STEPS_EXHAUSTED):
+                    break
     except KeyboardInterrupt:
         found.status = Status.INTERRUPTED
     return found

@@ -17,6 +17,7 @@ from stratagem.accuracy import (
 )
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
+from stratagem.math.threads import on_one_core
 from stratagem.problem import Problem
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
@@ -76,8 +77,9 @@ def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) 
         'hierarchical'
     """
     setting = setting_of(problem)
-    best = (tuned(baseline, problem, setting) for baseline in baselines)
-    return tuple(sorted((one for one in best if one), key=lambda one: ten_digits(one.objective)))
+    with on_one_core(problem.workload.domain_size):
+        best = [one for baseline in baselines if (one := tuned(baseline, problem, setting))]
+    return tuple(sorted(best, key=lambda one: ten_digits(one.objective)))
 
 
 def ten_digits(objective: float) -> float:
