@@ -46,6 +46,7 @@ def overstated(text: str) -> list[str]:
 PATHS = [
     *(path for path in sorted((ROOT / "src").rglob("*")) if path.suffix in SUFFIXES),
     *sorted((ROOT / "notebooks").glob("*.ipynb")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "workloads").glob("*.toml")),
     *sorted((ROOT / "solvers").glob("*.toml")),
     ROOT / "README.md",

@@ -28,6 +28,8 @@ PLACES = {
     "LICENSE",
     "README.md",
     "SECURITY.md",
+    "docs",
+    "mkdocs.yml",
     "notebooks",
     "pyproject.toml",
     "solvers",

@@ -88,9 +88,9 @@ def test_the_wheel_holds_every_file_of_the_package_and_both_catalogues(wheel):
 
 
 def test_the_source_distribution_holds_what_builds_and_tests_the_package(unpacked):
-    for folder in ("src", "workloads", "solvers", "tests", "notebooks"):
+    for folder in ("src", "workloads", "solvers", "tests", "notebooks", "docs"):
         assert files(unpacked / folder) == files(ROOT / folder)
-    assert {"README.md", "SECURITY.md", "LICENSE", "pyproject.toml", "PKG-INFO"} <= {
+    assert {"README.md", "SECURITY.md", "LICENSE", "mkdocs.yml", "pyproject.toml", "PKG-INFO"} <= {
         path.name for path in unpacked.iterdir()
     }
 

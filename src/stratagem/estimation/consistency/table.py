@@ -155,7 +155,7 @@ def consistent_marginals(
 
     argmin sum_i ||T'_i - T_i||^2 / variance_i subject to equal sub-tables: for every set A of attributes that is
     the intersection of some tables, smaller sets first, T_A = the mean of the tables' T_i[A], weighted by
-    1 / (variance_i cells_i / cells_A), and T_i(c) += (T_A(a) - T_i[A](a)) cells_A / cells_i, a = c on A. A table is
+    1 / (variance_i cells_i / cells_A), and T_i(c) += (T_A(a) - T_i[A] (a)) cells_A / cells_i, a = c on A. A table is
     the orthogonal sum of its interactions, and the tables that hold an interaction are those that hold the
     smallest such A around it, so one pass is the exact minimum, for attributes of any sizes and any variances.
 

@@ -1,0 +1,140 @@
+"""Pages of the site that are made at build time: files of the repository, notebooks, and the reference."""
+
+import ast
+import importlib
+import inspect
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import AnchorLink
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "stratagem"
+INCLUDED = {
+    "theory.md": PACKAGE / "theory.md",
+    "threat-model.md": PACKAGE / "mechanism" / "threat-model.md",
+    "changelog.md": ROOT / "CHANGELOG.md",
+}
+"""Pages that are files of the repository."""
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+WINGS = {
+    "counts": "mechanisms for counts of small groups, where one curator sees the people",
+    "central": "mechanisms of a trusted curator, for reference",
+}
+"""Modules with public names of their own, imported as `from stratagem import counts`, and what they hold."""
+TITLES = {"io": "Version"} | {wing: f"stratagem.{wing}" for wing in WINGS}
+"""Titles of the pages of the reference whose folder does not name them well."""
+LINKS = {
+    "../src/stratagem/theory.md": "../theory.html",
+    "../src/stratagem/mechanism/threat-model.md": "../threat-model.html",
+    **{path.name: f"{path.stem}.html" for path in NOTEBOOKS},
+}
+"""Links of notebooks, and where they lead on the site."""
+HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)<a class="anchor-link"', re.DOTALL)
+"""A heading of a notebook: its anchor and its text."""
+
+
+def rooms() -> dict[str, list[str]]:
+    """Return the public names by the folder that they stand in, from the stub that lists them."""
+    found: dict[str, list[str]] = {}
+    for node in ast.parse((PACKAGE / "__init__.pyi").read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.setdefault(node.module.split(".")[0], []).extend(one.name for one in node.names)
+    for wing in WINGS:
+        found[wing] = [f"{wing}.{name}" for name in importlib.import_module(f"stratagem.{wing}").__all__]
+    return found
+
+
+def purposes() -> dict[str, str]:
+    """Return what each page of the reference holds, in the words of CONTRIBUTING.md or of this file."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    return (
+        dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE))
+        | WINGS
+        | {"io": "the version of the package"}
+    )
+
+
+def summary(name: str) -> str:
+    """Return the first sentence of the docstring of a public name, fit for a cell of a table."""
+    module, _, own = f"stratagem.{name}".rpartition(".")
+    value = getattr(importlib.import_module(module), own)
+    if isinstance(value, str):
+        return "The version of the package."
+    paragraph = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=[.:])\s", paragraph)[0].rstrip(":").replace("|", "\\|")
+
+
+def reference() -> dict[str, str]:
+    """Return the pages of the reference, one a folder, and first a table of all public names."""
+    pages = {}
+    contents = ["# Reference\n", "Every public name, by the part of the package that it stands in.\n"]
+    for room, names in sorted(rooms().items()):
+        title = TITLES.get(room, room.capitalize())
+        use = f"from stratagem import {room}" if room in WINGS else "import stratagem as st"
+        rows = [f"| [`{name}`]({room}.md#stratagem.{name}) | {summary(name)} |" for name in names]
+        contents += [f"## {title}\n", "| name | what it is |", "|---|---|", *rows, ""]
+        purpose = purposes()[room]
+        text = f"# {title}\n\n{purpose[0].upper()}{purpose[1:]}. To use it: `{use}`.\n\n"
+        pages[f"reference/{room}.md"] = text + "\n".join(f"::: stratagem.{name}\n" for name in names)
+    return {"reference/index.md": "\n".join(contents)} | pages
+
+
+def gallery() -> str:
+    """Return the contents of the gallery: the title of every notebook."""
+    lines = [
+        "# Gallery\n",
+        "Each notebook asks one question. The site shows what it printed when it was stored.\n",
+    ]
+    for path in NOTEBOOKS:
+        first = json.loads(path.read_text("utf-8"))["cells"][0]["source"]
+        lines.append(f"* [{''.join(first).splitlines()[0].lstrip('# ')}]({path.name})")
+    return "\n".join(lines) + "\n"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Complete the navigation by what this file makes."""
+    sections = {
+        "Reference": ["reference/index.md", *(f"reference/{room}.md" for room in sorted(rooms()))],
+        "Gallery": ["notebooks/index.md", *(f"notebooks/{path.name}" for path in NOTEBOOKS)],
+    }
+    for entry in config.nav or []:
+        for title in entry.keys() & sections:
+            entry[title] = sections[title]
+    return config
+
+
+@event_priority(100)
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages, before the plug-in for notebooks looks for notebooks."""
+    for name, path in INCLUDED.items():
+        files.append(File.generated(config, name, abs_src_path=str(path)))
+    for name, text in (reference() | {"notebooks/index.md": gallery()}).items():
+        files.append(File.generated(config, name, content=text))
+    for path in NOTEBOOKS:  # as files of a folder: the plug-in knows no generated ones
+        files.append(File(f"notebooks/{path.name}", str(ROOT), config.site_dir, config.use_directory_urls))
+    return files
+
+
+def flat(links: Iterable[AnchorLink]) -> Iterator[AnchorLink]:
+    """Yield the entries of a table of contents in the order of their headings."""
+    for link in links:
+        yield link
+        yield from flat(link.children)
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let links of notebooks lead to pages of the site, and their contents to headings that hold code."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return content
+    for link, (anchor, title) in zip(flat(page.toc), HEADING.findall(content), strict=True):
+        link.id, link.title = anchor, re.sub(r"<[^>]+>", "", title)
+    for old, new in LINKS.items():
+        content = content.replace(f'href="{old}"', f'href="{new}"')
+    return content

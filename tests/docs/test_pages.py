@@ -1,0 +1,125 @@
+"""The pages of the documentation: what they tell readers to run runs, prints what they show, and every number is so."""
+
+import inspect
+
+import pytest
+
+import stratagem as st
+from pages import FOLDER, PAGES, blocks, numbers, run, says, sentences
+from stratagem.mechanism.client import CEILING
+
+ROOT = FOLDER.parent
+
+NOT_RUN = {
+    "index.md": ["it makes an environment and installs packages from a network"],
+    "guides/browser.md": [
+        "a server does not end by itself",
+        "it needs a browser and a server of yours; tests/mechanism runs the same client in Chromium and Node",
+    ],
+    "guides/engines.md": ["it needs Java; tests/collection/test_spark.py holds Spark against DuckDB"],
+}
+"""Blocks that do not run, page by page, with the reason that stands before them."""
+MADE = {"benchmarks.md"}
+"""Pages that a programme writes; tests/docs/test_benchmarks.py is about them."""
+WRITTEN = sorted(PAGES.keys() - MADE)
+FACTS = {
+    "index.md": {
+        "3.11": lambda page: 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
+    },
+    "choose.md": {"10": lambda page: CEILING == 10},
+    "guides/ranges.md": {
+        "9,200": lambda page: page["people"][:2].sum() == 9200,
+        "11,700": lambda page: page["people"][2:4].sum() == 11700,
+        "34,000": lambda page: page["people"].sum() == 34000,
+        "65,536": lambda page: (
+            "65,536 values" in (ROOT / "notebooks/50-ranges-and-quantiles.ipynb").read_text("utf-8")
+        ),
+    },
+    "guides/survey.md": {
+        "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
+        "100": lambda page: 95 / 100 == inspect.signature(st.estimate).parameters["confidence"].default,
+    },
+}
+"""Numbers of sentences that no block of their page holds, each with a check that may use the names of the page."""
+
+
+@pytest.fixture
+def captured(capsys):
+    def read() -> str:
+        return "".join(capsys.readouterr())
+
+    return read
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_page_runs_and_its_numbers_are_so(name, captured, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = PAGES[name].read_text("utf-8")
+    known, names = "", {}
+    for block, printed in run(text, captured, names):
+        if block.language == "text":
+            assert says(block.code, printed, block.varying), (
+                f"{block.code}\n--- was not printed, but\n{printed}"
+            )
+        known += "" if block.varying else block.code
+    facts = FACTS.get(name, {})
+    assert numbers(sentences(text)) - numbers(known) == facts.keys()
+    assert [number for number, holds in facts.items() if not holds(names)] == []
+
+
+def test_blocks_that_do_not_run_have_a_reason_and_are_few():
+    found = {name: [b.reason for b in blocks(PAGES[name].read_text("utf-8")) if b.reason] for name in WRITTEN}
+    assert {name: reasons for name, reasons in found.items() if reasons} == NOT_RUN
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_block_is_one_that_the_tests_know(name):
+    text = PAGES[name].read_text("utf-8")
+    languages = {block.language for block in blocks(text) if not block.reason}
+    assert languages <= {"python", "sh", "text"}
+    assert text.count("```") == 2 * len(blocks(text))
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        ("33 reports", "34 reports"),
+        ("33 reports", "33 reports more"),
+        ("33 reports", "some 33 reports"),
+        ("... at most 5 users", "at most 6 users"),
+        ("first ... last", "last first"),
+        ("first ... last", "first last more"),
+        ("", "words"),
+    ],
+)
+def test_another_output_than_the_one_shown_is_found(shown, printed):
+    assert not says(shown, printed)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        ("33 reports", "33\n  reports"),
+        ("1,000.5 users", "1,000.6 users"),
+        ("first ... last", "first and last but not last"),
+        ("... last", "at last"),
+        ("first ...", "first"),
+    ],
+)
+def test_an_output_is_recognised(shown, printed):
+    assert says(shown, printed)
+
+
+def test_numbers_that_differ_every_time_are_still_numbers():
+    assert says("12 users", "99 users", varying=True)
+    assert not says("12 users", "many users", varying=True)
+
+
+def test_a_number_in_a_sentence_is_found():
+    text = "It takes 12 users,\n<!-- 13 --> `14` and [15](16.md) for +1.5 % of 1,000.\n```text\n17\n```\n"
+    assert numbers(sentences(text)) == {"12", "15", "1.5", "1,000"}
+
+
+def test_a_command_of_another_programme_must_be_marked(captured):
+    with pytest.raises(AssertionError, match="a page runs rm"):
+        list(run("```sh\nrm -r folder\n```\n", captured, {}))

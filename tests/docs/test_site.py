@@ -1,0 +1,197 @@
+"""The site of the documentation: built without warnings, whole without a network, complete and readable."""
+
+import os
+import posixpath
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import stratagem as st
+from pages import FOLDER
+from stratagem import central, counts
+from tools import need_package
+
+ROOT = FOLDER.parent
+PACKAGES = ("mkdocs", "material", "mkdocstrings_handlers.python", "mkdocs_jupyter", "latex2mathml")
+PUBLIC = {
+    *(f"stratagem.{name}" for name in st.__all__),
+    *(f"stratagem.counts.{name}" for name in counts.__all__),
+    *(f"stratagem.central.{name}" for name in central.__all__),
+}
+"""Every public name of the package, by its full name."""
+PHONE = 360
+"""Width of a narrow screen in pixels."""
+
+
+class Reader(HTMLParser):
+    """What a page refers to, and what can be referred to in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links, self.parts, self.anchors, self.headings = [], [], set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.anchors |= {given[name] for name in ("id", "name") if given.get(name)}
+        if tag == "h2" and given.get("id"):
+            self.headings.append(given["id"])
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+        elif tag == "link" and given.get("rel") in ("stylesheet", "icon", "preconnect", "preload"):
+            self.parts.append(given["href"])
+        elif given.get("src"):
+            self.parts.append(given["src"])
+
+
+def leads(name: str, target: str, pages: dict[str, Reader], files: set[str]) -> bool:
+    """Return whether a reference of a page leads to a file of the site, and to an anchor in it if it names one."""
+    where = urlsplit(target)
+    path = (
+        posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(where.path)))
+        if where.path
+        else name
+    )
+    folder = posixpath.normpath(posixpath.join(path, "index.html"))
+    path = folder if folder in files else path
+    anchor = not where.fragment or path not in pages or unquote(where.fragment) in pages[path].anchors
+    return not where.scheme and not where.netloc and path in files and anchor
+
+
+def broken(pages: dict[str, Reader], files: set[str]) -> list[str]:
+    """Return the links of a site that lead nowhere, and the parts of its pages that only a network has."""
+    found = []
+    for name, page in pages.items():
+        own = [link for link in page.links if urlsplit(link).scheme not in ("http", "https", "mailto")]
+        own += [part for part in page.parts if not part.startswith("data:")]
+        found += [f"{name}: {target}" for target in own if not leads(name, target, pages, files)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    for package in PACKAGES:
+        need_package(package)
+    target = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", target],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert not done.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[str, str]:
+    return {
+        path.relative_to(site).as_posix(): path.read_text("utf-8") for path in sorted(site.rglob("*.html"))
+    }
+
+
+@pytest.fixture(scope="module")
+def read(pages) -> dict[str, Reader]:
+    return {name: Reader(text) for name, text in pages.items() if name != "404.html"}
+
+
+def test_every_link_leads_somewhere_and_nothing_comes_from_a_network(site, read):
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    assert broken(read, files) == []
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import )[\"']?(https?:)?//", style.read_text("utf-8")), style.name
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '<a href="gone.html">',
+        '<a href="#gone">',
+        '<a href="other.html#gone">',
+        '<script src="https://cdn.example/x.js"></script>',
+        '<img src="//cdn.example/x.png">',
+        '<link rel="stylesheet" href="https://cdn.example/x.css">',
+    ],
+)
+def test_a_broken_link_is_found(code):
+    pages = {"page.html": Reader(code), "other.html": Reader('<h2 id="here">')}
+    assert len(broken(pages, set(pages))) == 1
+
+
+def test_a_link_that_leads_somewhere_is_none():
+    code = '<a href="other.html#here"></a><a href="https://example.org"></a><a id="top" href="#top"></a>'
+    pages = {"page.html": Reader(code), "other.html": Reader('<h2 id="here">')}
+    assert broken(pages, set(pages)) == []
+
+
+def test_the_reference_has_every_public_name_once_and_no_other(read):
+    named = [
+        one for name, page in read.items() if name.startswith("reference/") for one in page.headings
+        if one.startswith("stratagem.")
+    ]  # fmt: skip
+    assert sorted(named) == sorted(PUBLIC)
+
+
+def test_the_table_of_the_reference_links_every_public_name(read):
+    linked = {urlsplit(link).fragment for link in read["reference/index.html"].links}
+    assert linked >= PUBLIC
+
+
+def test_every_notebook_and_every_included_file_is_a_page(pages):
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f"notebooks/{path.stem}.html" in pages
+    for name, words in {
+        "theory.html": "an A-optimal design",
+        "threat-model.html": "The source of randomness.",
+        "changelog.html": "not released yet",
+    }.items():
+        assert words in pages[name]
+
+
+def main_part(text: str) -> str:
+    """Return what a page says, without code and tags."""
+    (article,) = re.findall(r"<article.*?</article>", text, re.DOTALL)
+    article = re.sub(r"<(pre|code|math|script|style|svg|table)\b.*?</\1>", " ", article, flags=re.DOTALL)
+    return re.sub(r"<[^>]+>", "", article)
+
+
+def test_formulas_are_set(pages):
+    theory = main_part(pages["theory.html"])
+    assert not re.search(r"\^|\b(theta|lambda|gamma|kappa|sum_\w|eps)\b|&[lg]t;=", theory)
+    assert "s<sup>⊤</sup> G s/(1<sup>⊤</sup> s) ≤ λ<sup>⊤</sup> s" in pages["theory.html"]
+    assert "θ<sub>y</sub> s<sub>y</sub>" in pages["theory.html"]
+    notebook = pages["notebooks/20-how-far-from-optimal.html"]
+    assert not re.search(r"\$|\\(top|operatorname|frac)", main_part(notebook))
+    assert notebook.count("<math") > 100
+
+
+def test_search_finds_epsilon_without_a_network(site, browser):
+    asked = []
+    page = browser.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "index.html").as_uri())
+    page.get_by_role("textbox", name="Search").fill("epsilon")
+    found = page.locator(".md-search-result__link")
+    found.first.wait_for()
+    assert found.count() >= 5
+    assert found.first.get_attribute("href").split("?")[0].endswith("glossary.html")
+    assert all("psilon" in one for one in page.locator(".md-search-result__item").all_inner_texts()[:5])
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "choose", "guides/survey", "theory", "reference/study", "benchmarks"]
+)
+def test_a_page_fits_a_telephone(site, browser, name):
+    page = browser.new_page(viewport={"width": PHONE, "height": 800})
+    page.goto((site / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+    page.close()
