@@ -1,0 +1,54 @@
+"""Draw the picture of the README: errors above the lower bound, Stratagem's and the best published mechanism's.
+
+Run: python docs/overview.py docs/images/overview.png
+"""
+
+import sys
+from importlib.resources import as_file, files
+
+import matplotlib.pyplot as plt
+import stratagem as st
+
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
+WORKLOADS = {
+    "prefix, 16 values": st.prefix(16),
+    "all-range, 16 values": st.all_range(16),
+    "pairs of 4 bits": st.marginals("2^4", 2),
+}
+COLOURS = ("#0072b2", "#009e73", "#cc79a7")
+
+
+def above(workload: st.Workload) -> tuple[list[float], list[float]]:
+    """Return by how many per cent ours and the best published total variance lie above the bound, at every epsilon."""
+    ours, published = [], []
+    for epsilon in EPSILONS:
+        comparison = st.compare(workload, epsilon)
+        best = min(row.objective for row in comparison.rows if not row.optimised)
+        found = min(row.objective for row in comparison.rows)
+        ours.append(100 * (found / comparison.bounds.best - 1))
+        published.append(100 * (best / comparison.bounds.best - 1))
+    return ours, published
+
+
+def main(path: str) -> None:
+    """Draw the picture and print its numbers."""
+    with as_file(files("stratagem.report.plots") / "paper.mplstyle") as style:
+        plt.style.use(style)
+    figure, axes = plt.subplots(figsize=(7, 3.2))
+    for (name, workload), colour in zip(WORKLOADS.items(), COLOURS, strict=True):
+        ours, published = above(workload)
+        print(name, "ours", [round(float(x), 2) for x in ours], "published", [round(float(x), 1) for x in published])
+        axes.plot(EPSILONS, published, "o-", color=colour, label=f"best published: {name}")
+        axes.plot(EPSILONS, ours, "D--", color=colour, markersize=4)
+    axes.axhline(0, color="black", linewidth=1)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+    axes.set_xlabel("privacy budget ε of one person")
+    axes.set_ylabel("total variance\nabove the bound (%)")
+    axes.annotate("Stratagem, all three", (1.0, 0.5), (0.6, 4.5), arrowprops={"arrowstyle": "-", "color": "grey"})
+    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(path, dpi=200, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
