@@ -103,6 +103,7 @@ def test_queries_and_attributes_are_in_the_users_words(capsys, tmp_path, monkeyp
     assert "-30 to below 0, 0 to below 0.5, 0.5 to below 60, 60 to below 1000000 minutes" in words
     assert "delay below (minutes)" in words, "the axis of the figure"
     assert "the least accurate is number" not in words
+    assert not re.search(r"query [0-9]|[0-9] ?[-–] ?-[0-9]", words), "neither query 17 nor -30--25"
     monkeypatch.chdir(tmp_path)
     asked = ["prefix", "--epsilon", "1", "--edges", "age=0,18,65,130", "--unit", "years", "--quick"]
     assert run(capsys, "report", *asked, "-o", "age.html")[0] == 0
