@@ -21,6 +21,7 @@ SHIPPED = {
     "report/plots/paper.mplstyle",
     "io/table.html",
     "report/calculator.html",
+    "report/facts.html",
     "report/parts.html",
     "report/report.css",
     "report/report.html",

@@ -288,6 +288,8 @@ def test_title_question_users_and_date_are_on_the_page(solution):
     assert next(one["value"] for one in found.all("input") if one.get("id") == "users") == "5000"
     assert page(content) == page(content)
     plain = Page(page(said(solution)[1])).text
+    assert f"found by {solution.solver} the search that was used: {solution.reason}" in plain
+    assert f"1 asked for, {solution.strategy.epsilon:.10g} measured" in plain
     assert "Question" not in plain
     assert "Date" not in plain
 

@@ -6,7 +6,6 @@ import math
 
 from stratagem.accuracy import users_needed
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-from stratagem.io.table import Table
 from stratagem.math.number import number_text, ratio, users_text
 from stratagem.math.privacy import posterior
 from stratagem.report.content import ReportContent
@@ -139,50 +138,17 @@ def _more(theirs: float, ours: float) -> str:
     return f"{percent(abs(more))} {'more' if more > 0 else 'fewer'} users"
 
 
-FACTS = ("what", "value", "what it means")
-
-
-def facts(subject: ReportContent) -> Table:
-    """Return the numbers of the mechanism, each with its meaning."""
+def facts(subject: ReportContent) -> dict[str, object]:
+    """Return the numbers of the mechanism and where it comes from, as texts."""
     solution = subject.solution
-    per_type, name = " per user type" if solution.per_type else "", solution.bounds.name
-    rows = [
-        (
-            "budget ε",
-            f"{solution.epsilon:g} asked for, {solution.strategy.epsilon:.10g} measured",
-            "the largest natural logarithm of the ratio between the probabilities of one report for two user types",
-        ),
-        (
-            "reports",
-            f"{count(solution.strategy.outputs)} possible",
-            "what a device can send; every user sends one of them",
-        ),
-        (
-            f"objective ({solution.objective_kind})",
-            f"{number_text(solution.objective)}{per_type}",
-            "the variance that the search makes small, as theory.md defines it",
-        ),
-        (
-            "lower bound",
-            f"{number_text(solution.lower_bound)}{per_type}",
-            f"no ε-LDP mechanism with {SCOPE} has less ({name}: {MEANINGS[name].title})",
-        ),
-        (
-            "above the bound",
-            at_most(solution.gap),
-            "how much larger the objective is than that of the best possible unbiased mechanism",
-        ),
-    ]
-    if solution.interrupted:
-        rows.append(
-            (
-                "search",
-                "interrupted",
-                "ε and the numbers hold, but a longer search may find a better mechanism",
-            )
-        )
-    if solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED):
-        rows.append(("read from", subject.origin.file or "a bundle", "the file that holds the mechanism"))
-    else:
-        rows.append(("found by", solution.solver, f"the search that was used: {solution.reason}"))
-    return Table(FACTS, rows, 3, caption="What the numbers of this mechanism are and mean")
+    name, unit = solution.bounds.name, " per user type" if solution.per_type else ""
+    return {
+        "solution": solution,
+        "reports": count(solution.strategy.outputs),
+        "objective": number_text(solution.objective) + unit,
+        "bound": number_text(solution.lower_bound) + unit,
+        "limit": f"no ε-LDP mechanism with {SCOPE} has less ({name}: {MEANINGS[name].title})",
+        "gap": at_most(solution.gap),
+        "saved": solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED),
+        "file": subject.origin.file or "a bundle",
+    }
