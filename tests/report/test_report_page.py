@@ -233,8 +233,9 @@ def test_low_contrast_and_wide_pages_would_be_seen(show):
 
 
 def test_paper_shows_everything_but_the_controls(show):
-    page = show("bundle", color_scheme="dark")
+    page = show("bundle", color_scheme="dark", viewport={"width": 720, "height": 1000})
     page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
     assert page.locator("#choice").is_hidden()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert low_contrast(page) == []
