@@ -88,7 +88,7 @@ def plan(
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the report"):
-            found.mechanism().report(page)
+            found.mechanism().report(page, users=found.users)
         commands = _commands(found, data, out)
         if json:
             write_json(_data(found) | {"file": str(out), "report": str(page), "commands": commands})
