@@ -21,7 +21,9 @@ COPIED_OUT = {"client.py"}
 """Files that must hold everything they need, as people copy them out."""
 PLACES = {
     ".ci",
+    ".github",
     ".gitignore",
+    ".pre-commit-config.yaml",
     "CHANGELOG.md",
     "CITATION.cff",
     "CONTRIBUTING.md",
