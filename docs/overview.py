@@ -7,6 +7,7 @@ import sys
 from importlib.resources import as_file, files
 
 import matplotlib.pyplot as plt
+
 import stratagem as st
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
@@ -31,13 +32,12 @@ def above(workload: st.Workload) -> tuple[list[float], list[float]]:
 
 
 def main(path: str) -> None:
-    """Draw the picture and print its numbers."""
+    """Draw the picture."""
     with as_file(files("stratagem.report.plots") / "paper.mplstyle") as style:
         plt.style.use(style)
     figure, axes = plt.subplots(figsize=(7, 3.2))
     for (name, workload), colour in zip(WORKLOADS.items(), COLOURS, strict=True):
         ours, published = above(workload)
-        print(name, "ours", [round(float(x), 2) for x in ours], "published", [round(float(x), 1) for x in published])
         axes.plot(EPSILONS, published, "o-", color=colour, label=f"best published: {name}")
         axes.plot(EPSILONS, ours, "D--", color=colour, markersize=4)
     axes.axhline(0, color="black", linewidth=1)

@@ -8,6 +8,7 @@ if (
 ):  # one process a core, so one thread a process; before NumPy is imported
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,18 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder.name)
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave one case in k of a table marked `sampled(k)` to the default run, and mark the others exhaustive."""
+    places: Counter[str] = Counter()
+    for item in items:
+        if marker := item.get_closest_marker("sampled"):
+            table = item.nodeid.split("[")[0]
+            if places[table] % marker.args[0]:
+                item.add_marker(pytest.mark.exhaustive)
+            places[table] += 1
 
 
 def pytest_report_header() -> str:

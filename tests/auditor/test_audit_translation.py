@@ -186,6 +186,7 @@ def even_placements(found):
     return erring(found, change)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("make", "caught"),
     [

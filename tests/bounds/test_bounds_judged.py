@@ -100,6 +100,7 @@ def judged(number):
         yield name, value, float(over / found.value) if found.value else float(over)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("objective", sorted(KINDS))
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 12.0, 20.0])
 def test_a_total_that_outweighs_all_else_by_far_leaves_the_digits_of_the_rest(epsilon, objective):
@@ -168,6 +169,7 @@ def test_the_judge_ends_where_the_best_strategy_loses_rank():
     assert all(over <= 0 for _, _, over in judged(4819))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_no_bound_is_above_the_optimum(first):
     for number in range(first, min(first + BATCH, COUNT)):

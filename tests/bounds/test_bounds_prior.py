@@ -33,6 +33,7 @@ def draw(i):
     return workload, epsilon, check_prior(p, n), rng
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("i", range(CASES))
 def test_no_strategy_is_below_any_bound_under_its_prior(i):
     workload, epsilon, p, rng = draw(i)
@@ -88,6 +89,7 @@ def test_random_proofs_are_valid_once_prices_cover_what_patterns_lack():
     assert before > 20
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("i", range(0, CASES, 2))
 def test_no_strategy_is_below_the_bound_of_any_mixture(i):
     workload, epsilon, p, rng = draw(i)
@@ -109,6 +111,7 @@ def test_no_strategy_is_below_the_bound_of_any_mixture(i):
             assert value >= least * (1 - 1e-8)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 @pytest.mark.parametrize("n", [2, 3, 6, 10])
 @pytest.mark.parametrize(("make", "kind"), [(st.prefix, "worst-case"), (st.all_range, "worst-query")])

@@ -218,6 +218,7 @@ def test_useless_patterns_and_wrong_objectives_cost_time_alone(patterns, objecti
     assert 160.0 <= found.best <= 162.1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("epsilon", "gap"), [(3.0, 0.02), (4.0, 0.01)])
 def test_prefix_64_is_certified_at_high_epsilon(epsilon, gap):
     """The weighted bound leaves 17 % and 35 %, the nonnegative one below 1 %."""

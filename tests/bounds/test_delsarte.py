@@ -81,6 +81,7 @@ def test_every_pattern_meets_the_inequalities(workload):
         assert dual.correlations(energy).min() >= -(min(share, 1 - share) ** 2) - 1e-12
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("workload", SMALL.values(), ids=SMALL)
 def test_it_lies_between_the_integer_bound_and_the_best_of_all_patterns(workload, epsilon):
@@ -153,6 +154,7 @@ def test_the_gain_of_the_antipodal_translation(workload, ratio):
     assert bounds.delsarte == pytest.approx(by_hand, rel=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LARGE)
 def test_it_grows_with_privacy_and_is_never_below_the_closed_bound(name):
     values = []

@@ -161,6 +161,7 @@ def test_node_is_left_out_where_it_is_missing(capsys, saved, monkeypatch):
     assert run(capsys, "audit", saved, "--client", "node")[0] == 2
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", ["two-level", "randomised", "labels", "several-attributes", "fine"])
 def test_the_web_client_passes(capsys, tmp_path, case):
     need("node")
@@ -200,6 +201,7 @@ def test_a_web_client_that_is_wrong_is_caught(tmp_path, monkeypatch):
     assert "outputs" in {check.name for check in one.failures}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("place", "caught"), [("", {"new processes"}), ("client.", {"new clients", "new processes"})]
 )

@@ -92,6 +92,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", CLOSED)
 def test_streams_that_take_nothing_end_in_one_sentence(kind):
     before, status, words = CLOSED[kind]

@@ -308,6 +308,7 @@ def test_answers_call_the_last_value_other():
     assert day.text(0, 1) == "day from 2026-01-01 to below 2026-03-01"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("edges", ["0:3:1,other", "2026-01-01:2026-01-05:1d"])
 def test_pictures_and_files_of_answers_name_dates_and_other(capsys, folder, edges):
     """Every command from the mechanism to the picture, on edges that are not all numbers."""

@@ -42,6 +42,7 @@ def least_cost(asked):
     return Program(asked, 1.0, 1.0).bound("HIGHS")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("n", "alpha"), PAIRS)
 def test_all_property_sets_collapse_to_the_flowchart(n, alpha):
     """P19: under L0 each of the 128 programs costs what its route costs; at most four costs differ."""
@@ -216,6 +217,7 @@ SETS = some.sets(some.sampled_from(NAMES)).map(",".join)
 LOSSES = some.sampled_from(["L0", "L1", "L2", "L0,1", "L1,1", "L2,1", "matrix"])
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     n=some.sampled_from([2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 25, 40, 64]),

@@ -43,6 +43,7 @@ def test_the_table_is_the_one_of_the_literature():
     assert values.shape == (48_842, 9)
 
 
+@pytest.mark.exhaustive
 def test_errors_are_as_stated_and_far_below_marginal_response():
     """Ten sums of some 4,000 nearly independent squares: within 6 % of their mean but for 1 in 100,000 runs.
 

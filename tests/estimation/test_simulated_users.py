@@ -23,6 +23,7 @@ def ratio(d, wrong=None):
     return found.observed.mean() / stated, found.observed.std(ddof=1) / 60**0.5 / stated
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("d", [10, 70])
 def test_errors_are_those_predicted(d):
     """Normal approximation, false alarms about 1e-6; a prediction a quarter too large must be noticed."""

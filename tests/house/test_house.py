@@ -103,6 +103,7 @@ def test_a_notebook_has_one_title(path):
     assert not titles[0].startswith("# #")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_notebooks_run(path):
     command = [

@@ -77,6 +77,7 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = st.wizard
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
@@ -133,6 +134,7 @@ FORBIDDEN += [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("room", "forbidden"), FORBIDDEN)
 def test_imports_point_downwards(room, forbidden):
     code = (

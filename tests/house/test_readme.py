@@ -95,6 +95,16 @@ def test_its_table_is_what_a_comparison_says(name, size, unit, ours, theirs, bes
     assert over == pytest.approx([float(ours), float(theirs)], abs=0.1)
 
 
+@pytest.mark.exhaustive
+def test_its_picture_shows_what_it_says():
+    name = ROOT / "docs" / "overview.py"
+    names = {"__name__": "overview"}
+    exec(compile(name.read_text("utf-8"), str(name), "exec"), names)
+    lines = [names["above"](workload) for workload in names["WORKLOADS"].values()]
+    assert max(max(ours) for ours, _ in lines) <= 0.25
+    assert 19 <= max(max(published) for _, published in lines) <= 20
+
+
 def test_it_has_a_table_a_picture_and_shows_the_way_within_forty_lines():
     assert len(re.findall(ROW, TEXT)) >= 3
     door = "\n".join(TEXT.splitlines()[:40])

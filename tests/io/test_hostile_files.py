@@ -62,6 +62,7 @@ def test_what_never_ends_is_no_workload(capsys, tmp_path, suffix, kind):
     assert_refused(capsys, arguments, "a device, a pipe or a socket")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("workload", "domain", "words"),
     [

@@ -336,6 +336,7 @@ def test_a_page_without_a_bundle_says_so(show, tmp_path):
     assert page.locator("#question").is_hidden()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1280])
 def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(scheme, width, show):

@@ -51,6 +51,7 @@ def returned(tmp_path_factory):
     return json.loads(done.stdout), solution
 
 
+@pytest.mark.exhaustive
 def test_intervals_cover_the_truth_as_often_as_they_say(returned):
     data, _ = returned
     assert COVERED[0] <= np.mean(data["inside"]) <= COVERED[1]

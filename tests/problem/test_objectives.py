@@ -126,6 +126,7 @@ def prior_of(word, n):
     return {None: None, "skewed": skewed, "zeros": np.where(np.arange(n) % 3 == 0, 0, skewed)}[word]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case)))
 def test_solutions_are_certified(case):
     name, n, kind, word = case
@@ -144,6 +145,7 @@ def test_solutions_are_certified(case):
     assert solution.objective == pytest.approx(values[kind], rel=1e-8)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["histogram", "prefix", "all-range", "all-marginals", "parity"])
 def test_the_worst_case_is_at_most_that_of_the_average_case(name):
     workload = WORKLOADS[name](16)
@@ -164,18 +166,21 @@ NEAR = [
 ]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case", NEAR, ids=lambda case: " ".join(map(str, case)))
 def test_the_adversary_and_the_answers_meet(case):
     name, n, kind, epsilon = case
     assert st.optimise(WORKLOADS[name](n), epsilon, objective=kind).gap <= 0.01
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("n", "kind", "epsilon"), [(8, "worst-case", 4.0), (16, "worst-query", 1.0)])
 def test_the_adversary_and_the_answers_meet_for_random_queries(n, kind, epsilon):
     workload = st.explicit(np.random.default_rng(n).standard_normal((n // 2 + 3, n)))
     assert st.optimise(workload, epsilon, objective=kind).gap <= 0.01
 
 
+@pytest.mark.exhaustive
 def test_the_worst_case_at_64_types():
     workload, solver = st.prefix(64), Certified(outputs=512, max_steps=2, updates=20, gap=0.018, restarts=0)
     worst, usual = (st.optimise(workload, 1.0, solver, objective=kind) for kind in ("worst-case", "average"))
@@ -285,6 +290,7 @@ def test_too_many_queries_to_list_are_refused():
         st.optimise(st.all_range(512), 1.0, objective="worst-query")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_trivial_workloads(kind):
     for workload in (st.total(8), st.histogram(1)):

@@ -125,6 +125,7 @@ def plot(name: str) -> Callable:
     return KINDS[name]()
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("width", [None, 3.4])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_figure_is_readable_and_sound(name, width, monkeypatch):
@@ -216,6 +217,7 @@ def test_the_checks_of_a_figure_find_what_is_wrong(monkeypatch):
             assert_sound(figure)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", ["solution of prefixes", "a sweep", "prefixes", "a simulation", "a trade-off"]
 )

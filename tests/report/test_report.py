@@ -110,6 +110,7 @@ def test_queries_and_attributes_are_in_the_users_words(capsys, tmp_path, monkeyp
     assert "age below 65 years" in read(tmp_path / "age.html").text
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MADE)
 def test_a_page_loads_nothing_and_runs_nothing_but_its_own(name, tmp_path):
     """Two scripts, one of them data; no handlers, no style attributes, and a policy that names both by hash."""
@@ -143,6 +144,7 @@ def test_what_makers_write_is_shown_as_they_wrote_it(tmp_path):
     assert "$style ${x} &amp;" in page.text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["bundle", "worst query", "translates"])
 def test_the_same_again_is_the_same_file(name, tmp_path):
     first, second = MADE[name](tmp_path / "a.html"), MADE[name](tmp_path / "b.html")
@@ -184,6 +186,7 @@ def test_a_file_is_reported_with_its_own_budget(capsys, tmp_path, monkeypatch):
         assert f"stratagem report {file}" in page.text
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", ["two-level", "hadamard", "fine", "mixed-juntas"])
 def test_the_check_on_the_page_holds_and_sees_a_broken_table(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -397,6 +400,7 @@ def test_a_saved_strategy_of_any_format_can_be_reported_from_python(tmp_path):
     assert numbers(read(path))["budgets"] == [1.0, 2.0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "way"), [("randomised-response", "smaller"), ("hierarchical", "as good as")]
 )

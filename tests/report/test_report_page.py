@@ -85,6 +85,7 @@ def shown(page):
     return {row.locator("th").inner_text(): row.locator("td").first.inner_text() for row in rows.all()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PAGES)
 def test_it_asks_nobody_for_anything_and_complains_of_nothing(name, show, written):
     page = show(name)
@@ -294,6 +295,7 @@ def test_it_moves_nothing_for_those_who_ask(show):
     assert moving == 0
 
 
+@pytest.mark.exhaustive
 def test_without_scripts_the_numbers_are_in_a_table(show):
     page = show(java_script_enabled=False)
     assert page.locator("#choice").is_hidden()

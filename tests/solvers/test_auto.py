@@ -64,6 +64,7 @@ def test_fewer_outputs_than_types_are_reached_where_the_rank_is_low():
     assert "6 outputs for 8 user types" in solution.reason
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("n", "outputs"), [(4, 4), (4, 5), (8, 8), (8, 20), (16, 16)])
 @pytest.mark.parametrize("seconds", [0.2, 20.0])
 def test_outputs_are_never_exceeded(n, outputs, seconds):
@@ -73,6 +74,7 @@ def test_outputs_are_never_exceeded(n, outputs, seconds):
     assert solution.objective <= st.evaluate(st.prefix(n), st.randomised_response(n, 1.0)).objective
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("gap", "status"), [(0.05, st.Status.OPTIMAL), (1e-9, st.Status.GAP_MISSED)])
 def test_the_status_says_whether_the_gap_was_met(gap, status):
     solution = st.optimise(st.prefix(24), 1.0, solver=st.Auto(gap=gap, max_seconds=2.0))

@@ -84,6 +84,7 @@ AWKWARD = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_certificates(name, epsilon):
@@ -250,6 +251,7 @@ def test_time_runs_out_within_a_round():
     assert objective(st.prefix(64), strategy) <= 1.2 * lower_bounds(st.prefix(64), 1.0).best
 
 
+@pytest.mark.exhaustive
 def test_the_trade_off_falls_with_outputs():
     table = st.trade_off(st.prefix(12), 1.0, outputs=[96, 24], max_seconds=10)
     assert [point.outputs for point in table.points] == [24, 96]

@@ -44,6 +44,7 @@ def test_the_published_optimum_is_reached(case):
     assert np.abs(solution.strategy.matrix.sum(axis=0) - 1).max() <= 1e-12
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0])
 def test_a_thousand_values_are_told_apart_only_at_the_end(epsilon):
     solution = st.optimise(evenly(1024), epsilon)
@@ -77,6 +78,7 @@ def drawn(seed):
     return rng.uniform(-2, 5, n), (p if p.any() else np.ones(n)) / (p.sum() or n), epsilon
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(30))
 def test_an_independent_linear_programme_agrees(seed):
     """Badanidiyuru et al., NeurIPS 2023: the optimum over 241 outputs is above the optimum by a grid's width."""
@@ -191,6 +193,7 @@ def several(seed):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(24))
 def test_the_optimum_over_all_patterns_agrees(seed):
     """The design problem over all 2^n patterns knows nothing of answers."""
@@ -209,6 +212,7 @@ def test_the_optimum_over_all_patterns_agrees(seed):
 MOMENTS = [(16, 2, 0.1), (16, 2, 1.0), (16, 2, 6.0), (16, 3, 1.0), (64, 2, 1.0), (64, 3, 1.0), (1024, 2, 1.0)]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("n", "order", "epsilon"), MOMENTS)
 def test_moments_are_certified(n, order, epsilon):
     solution = st.optimise(st.moments(np.linspace(0, 1, n), order), epsilon)

@@ -46,6 +46,7 @@ SMALL = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("workload", SMALL.values(), ids=SMALL)
 def test_strategies_are_private_and_between_the_bound_and_the_classics(workload, epsilon):
@@ -72,6 +73,7 @@ CLOSE = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("domain", "order", "epsilon", "most"), CLOSE)
 def test_marginals_of_large_domains_come_close_to_the_bound(domain, order, epsilon, most):
     workload = st.marginals(domain, order)
@@ -95,6 +97,7 @@ UNEQUAL = [  # order, epsilon, objective per user type at most: far below those 
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("order", "epsilon", "most"), UNEQUAL)
 def test_marginals_of_unequal_attributes_come_close_to_the_bound(order, epsilon, most):
     workload = st.marginals(ADULT, order)
@@ -115,6 +118,7 @@ def test_energies_of_a_type_are_made_equal(sizes, order):
         assert m.max() <= m.min() * (1 + 1e-6), kind
 
 
+@pytest.mark.exhaustive
 def test_tables_with_many_equations_share_the_weight_among_variants(monkeypatch):
     workload = st.marginals("a=12,b=9,c=4", 2)
     even, _ = solved(workload, 1.0, max_steps=1)

@@ -28,6 +28,7 @@ def instance(rng, m, n):
     return jnp.asarray(Q / Q.sum(axis=0)), jnp.asarray(V), jnp.asarray(np.linalg.cholesky(V))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("m", "n"), [(3, 1), (5, 3), (40, 10), (150, 37), (300, 67)])
 def test_value_and_gradient_equal_automatic_differentiation(m, n, rng):
     Q, V, F = instance(rng, m, n)
@@ -62,6 +63,7 @@ def test_it_is_the_objective_of_the_accuracy_room():
     assert value == pytest.approx(objective(st.prefix(37), strategy), rel=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 50, 131])
 def test_inverse_cholesky_and_blocked_information(n, rng):
     Q = jnp.asarray(rng.random((3 * n, n)) + 0.1)

@@ -65,6 +65,7 @@ def test_multiples_are_patterns_of_their_own(values, cycle, parts):
     np.testing.assert_allclose(query_variances(W, one), query_variances(W, other), rtol=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", ["unbiased", "norm-sub"])
 @pytest.mark.parametrize(("values", "cycle", "parts"), CASES)
 def test_estimates_are_those_of_the_patterns_listed(values, cycle, parts, method):
@@ -77,6 +78,7 @@ def test_estimates_are_those_of_the_patterns_listed(values, cycle, parts, method
         np.testing.assert_allclose(mine.standard_errors, theirs.standard_errors, rtol=1e-8, err_msg=str(W))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("n", "epsilon"), [(300, 3.0), (720, 5.0), (1100, 6.0)])
 def test_several_sets_estimate_as_the_transforms_do(n, epsilon, monkeypatch):
     """Reports of rounded weights too; cells listed, or convolved by set and multiple."""
@@ -140,6 +142,7 @@ TABLES = [  # on the largest domains a few points of a prime above the number of
 ]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("sizes", "epsilon", "loss"), TABLES)
 def test_a_large_table_is_as_good_as_subset_selection_on_its_cells(sizes, epsilon, loss):
     """That is the optimum: the lower bound meets it."""

@@ -197,6 +197,7 @@ def short(ages):
     return st.optimise(people(ages), 1.0, st.Junta(max_steps=1, max_seconds=2.0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ages", [st.all_range, st.prefix])
 def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
     """5,400,192,000 user types; of a full search 2.0 % and 4.7 % above the bound are measured."""

@@ -19,6 +19,7 @@ def value(energies, costs, w):
     return float((costs / (w @ energies)).sum())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("repeats", [1, 2])
 @pytest.mark.parametrize("shape", [(1, 4), (5, 3), (300, 512), (50, 2000), (1000, 20), (3000, 100), (40, 1)])

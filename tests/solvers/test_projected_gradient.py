@@ -32,6 +32,7 @@ def run(solver, workload, epsilon):
     return problem, found, solver.finish(problem, found.best)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "multiple", "target"), TARGETS)
 def test_a_single_start_reaches_its_target(name, multiple, target):
     workload = WORKLOADS[name](64)
@@ -44,6 +45,7 @@ def test_a_single_start_reaches_its_target(name, multiple, target):
     assert value >= st.lower_bounds(workload, 1.0).best
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("line", [g for g in golden() if g.n == 8], ids=lambda g: f"{g.name}-{g.epsilon}")
 def test_small_optima_within_five_percent(line):
     workload = line.workload()
@@ -62,6 +64,7 @@ def test_the_objective_never_increases_and_the_record_is_complete():
     assert records[-1].best == objectives[-1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("projection", ["bracketed", "sorted"])
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 def test_the_same_seed_gives_the_same_strategy(projection, momentum):
@@ -72,6 +75,7 @@ def test_the_same_seed_gives_the_same_strategy(projection, momentum):
     assert first.shape != other.shape or not np.array_equal(first, other)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
 def test_warm_starts_improve_on_every_baseline(baseline):
     workload = st.all_range(24)

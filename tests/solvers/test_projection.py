@@ -34,6 +34,7 @@ def instance(rng, m, n, E, scale):
     return jnp.asarray(R), feasible_thresholds(jnp.asarray(z), jnp.asarray(E)), jnp.asarray(E)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("m", "n", "E", "scale"), CASES)
 def test_the_projection_is_feasible_and_satisfies_its_kkt_conditions(method, m, n, E, scale, rng):

@@ -115,6 +115,7 @@ CASES = [*((sizes, order, 1.0) for sizes, order in UNEQUAL), *map(drawn, range(3
 CASES += [case for case in map(drawn_widely, range(30)) if prod(case[0]) < 20_000]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("sizes", "order", "epsilon"), CASES)
 def test_no_search_for_marginals_ends_above_it(sizes, order, epsilon):
     workload = st.marginals(domain(sizes), order)
@@ -142,6 +143,7 @@ MADE_UP = 1e-8
 """Relative loss allowed there: patterns that make up for each other miss equal energies by a little."""
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("sizes", "epsilon"), WHOLE)
 def test_large_tables_of_the_whole_domain_end_at_subset_selection(sizes, epsilon):
     workload = st.marginals(domain(sizes), len(sizes))

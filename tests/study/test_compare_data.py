@@ -25,6 +25,7 @@ def skewed(n: int) -> np.ndarray:
     return np.random.default_rng(n).integers(0, 50, n) * np.arange(n, 0, -1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_errors_are_those_of_every_querys_own_variance(name):
     workload, x = WORKLOADS[name], skewed(WORKLOADS[name].domain_size)
@@ -246,6 +247,7 @@ def test_a_column_alone_is_refused(capsys):
     assert_refused(capsys, ["compare", "prefix", "--column", "age", *FAST], "belong together")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("edges", "domain"),
     [
