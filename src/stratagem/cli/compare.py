@@ -12,7 +12,7 @@ import typer
 from stratagem.cli.interruption import keeping, note, progress, time_limit
 from stratagem.cli.layout import stated_options
 from stratagem.cli.option import ALL, FORCE, JSON, PLOT, check_free, check_plot
-from stratagem.cli.output import write, write_files, write_json, write_table
+from stratagem.cli.output import write, write_command, write_files, write_json, write_table
 from stratagem.cli.request import OVER, Request, read_over, requesting
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def _write_users(request: Request) -> None:
     write(f"{request.users}")
     if request.layout is not None and request.layout.found:
         shown = " ".join(map(shlex.quote, stated_options(request.layout)))
-        write(f"values read from the data; where the mechanism is to be run, state them: {shown}")
+        write("values read from the data; where the mechanism is to be run, state them:")
+        write_command(shown)
     write(f"mechanisms made for {made}: nothing of the data goes into them")
     write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
 

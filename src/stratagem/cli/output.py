@@ -77,6 +77,11 @@ def continued(command: str) -> str:
     return " \\\n        ".join(lines).replace("\0", " ")
 
 
+def write_command(command: str) -> None:
+    """Write what a person types, each option whole, as half of one cannot be copied."""
+    put(f"{continued(visible(command))}\n")
+
+
 def put(text: str) -> None:
     """Write a text to standard output, as it is.
 

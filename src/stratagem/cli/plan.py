@@ -11,7 +11,7 @@ import typer
 
 from stratagem.cli.interruption import keeping, progress
 from stratagem.cli.option import FORCE, JSON, MISSING, check_free
-from stratagem.cli.output import continued, write, write_facts, write_json
+from stratagem.cli.output import write, write_command, write_facts, write_json
 
 if TYPE_CHECKING:
     from stratagem.study.plan import Plan
@@ -123,7 +123,7 @@ def _describe(found: Plan, out: Path, page: Path, commands: list[str]) -> None:
         }
     )
     for command in commands:
-        write(continued(command))
+        write_command(command)
 
 
 def _data(found: Plan) -> dict[str, object]:
