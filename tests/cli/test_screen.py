@@ -89,7 +89,7 @@ def test_tables_for_notebooks_are_whole_and_escaped(objects):
     assert {type(one) for one in shown} == {st.Solution, st.Comparison, st.Bounds, st.Estimate}
     for one in shown:
         page = one._repr_html_()
-        assert page.count("<table>") == page.count("</table>") == 1
+        assert page.count("<table") == page.count("</table>") == 1
         assert page.count("<tr>") <= 18
         assert "<script>" not in page
         assert "color" not in page  # that of the page around it, dark or light
