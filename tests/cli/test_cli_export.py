@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from commands import assert_refused, run
+from commands import assert_refused, plain, run
 from stratagem.mechanism.export.saved import read_saved, to_mechanism, write_saved
 from stratagem.mechanism.export.strategy_file import StoredStrategy, load, save
 from stratagem.mechanism.matrix_input import read_probabilities
@@ -19,7 +19,7 @@ DELAYS = "delay,day\n" + "".join(f"{k % 8},{'mon' if k % 3 else 'tue'}\n" for k 
 def run_well(capsys, *arguments) -> str:
     status, out, err = run(capsys, *arguments)
     assert (status, err) == (0, "")
-    return out
+    return plain(out)
 
 
 @pytest.fixture

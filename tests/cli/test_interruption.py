@@ -80,7 +80,10 @@ def test_an_interrupted_search_is_saved_and_marked(tmp_path, out):
             assert read_saved(write_saved(tmp_path / other, read_saved(path))).interrupted
         if out == "s.ldp.json":
             page = st.load_mechanism(path).report(tmp_path / "p.html")
-            assert "ε and the numbers hold, but a longer search may find a better mechanism" in page.read_text("utf-8")
+            assert (
+                "ε and the numbers hold, but a longer search may find a better mechanism"
+                in page.read_text("utf-8")
+            )
 
 
 def test_the_page_of_an_interrupted_search_says_so(tmp_path):

@@ -14,7 +14,7 @@ import typer
 from stratagem.cli.compare import write_comparison
 from stratagem.cli.interruption import interrupted, keeping, note, progress, time_limit
 from stratagem.cli.option import ALL, FORCE, JSON, check_free
-from stratagem.cli.output import continued, read_count, write, write_facts, write_json
+from stratagem.cli.output import Command, read_count, write, write_facts, write_json
 from stratagem.cli.request import Request, requesting
 from stratagem.cli.source import check_values_kept
 
@@ -178,4 +178,4 @@ def _next(solution: Solution, name: str, out: Path | None, values: Values) -> st
         columns = "--column COLUMN" if stated else "--column COLUMN --edges START:STOP:STEP"
     if len(attributes) > NAMED:
         columns += " ..."
-    return continued(f"stratagem simulate {shlex.quote(str(out))} --data DATA.csv {columns}")
+    return Command(f"stratagem simulate {shlex.quote(str(out))} --data DATA.csv {columns}")

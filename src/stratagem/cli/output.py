@@ -56,11 +56,21 @@ def _folded(line: str, width: int) -> list[str]:
     return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
+class Command(str):
+    """What a person types: each option is shown whole, as half of one cannot be copied."""
+
+    __slots__ = ()
+
+
 def write_facts(facts: Mapping[str, object]) -> None:
     """Write facts, one a line, each behind its name."""
     width = max(map(len, facts)) + 1
     for name, fact in facts.items():
-        write(f"{name + ':':<{width}} {fact}")
+        label = f"{name + ':':<{width}} "
+        if isinstance(fact, Command):
+            write_command(fact, label)
+        else:
+            write(f"{label}{fact}")
 
 
 def write_files(**paths: Path | None) -> None:
@@ -77,9 +87,9 @@ def continued(command: str) -> str:
     return " \\\n        ".join(lines).replace("\0", " ")
 
 
-def write_command(command: str) -> None:
-    """Write what a person types, each option whole, as half of one cannot be copied."""
-    put(f"{continued(visible(command))}\n")
+def write_command(command: str, label: str = "") -> None:
+    """Write what a person types behind a label, broken before options alone."""
+    put(f"{label}{continued(visible(command))}\n")
 
 
 def put(text: str) -> None:
