@@ -15,7 +15,7 @@ from stratagem.bounds.proof import all_patterns
 from stratagem.math.linalg import factor
 from stratagem.math.privacy import check_prior
 from stratagem.problem import WorstCase, WorstQuery
-from stratagem.problem.least_favourable import pairwise_types
+from stratagem.problem.minimax import pairwise_types
 from tables import random_ldp_matrix
 
 CASES = 40

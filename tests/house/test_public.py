@@ -95,7 +95,7 @@ def test_importing_the_package_loads_nothing_heavy_and_switches_nothing():
 def test_mechanisms_know_nothing_of_solvers():
     code = (
         "import sys; from stratagem.mechanism import matrix_import; "
-        "from stratagem.mechanism.export import saved, opendp; "
+        "from stratagem.mechanism.export import saved, dap; "
         "above = {'stratagem.solvers', 'stratagem.study', 'jax', 'opendp', 'duckdb'} & set(sys.modules); "
         "assert not above, above"
     )

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 import stratagem as st
 from mechanisms import mechanism
 from stratagem.mechanism.client import exp_below
-from stratagem.mechanism.export.opendp import certified_epsilon, to_opendp
+from stratagem.mechanism.export.dap import certified_epsilon, to_opendp
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.strategies.two_level import two_levels
 from tables import random_ldp_matrix

@@ -13,7 +13,7 @@ from stratagem.math.linalg import centre
 from stratagem.math.privacy import check_prior
 from stratagem.mechanism.export.strategy_file import load
 from stratagem.problem import Average, WorstCase, WorstQuery, problem_of
-from stratagem.problem.least_favourable import _value, least_favourable_prior
+from stratagem.problem.minimax import _value, least_favourable_prior
 from stratagem.solvers import Certified, search
 from tables import WORKLOADS, assert_private, random_ldp_matrix
 

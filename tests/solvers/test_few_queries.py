@@ -10,9 +10,8 @@ from scipy.sparse import coo_array, hstack, identity, kron, vstack
 
 import stratagem as st
 from stratagem.bounds import Duals, linear
-from stratagem.bounds.duals import linear_dual
+from stratagem.bounds.duals import GROUPS, SEVERAL, grouped, linear_dual
 from stratagem.bounds.exact import exact
-from stratagem.bounds.grouping import GROUPS, SEVERAL, grouped
 from stratagem.math.answer_pricing import ceiling, climbed, peaks
 from stratagem.math.linalg import low_rank_factor, rank_one_factor
 from stratagem.problem import Average

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds.attempt import attempted
 from stratagem.bounds.delsarte import delsarte
 from stratagem.bounds.duals import Duals, linear, weighed, weighted
 from stratagem.bounds.exact import EXACT_LIMIT, RELAXED_LIMIT, exact, sdp
-from stratagem.bounds.formulas import closed, integer, noiseless, norms, safe, svd
+from stratagem.bounds.formulas import attempted, closed, integer, noiseless, norms, safe, svd
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of

@@ -1,7 +1,8 @@
-"""Bounds with a dual solution that solvers share: weights of user types, and prices of the answers to few queries."""
+"""Groups of equal user types, and the dual solutions that several bounds share."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,14 +10,57 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from stratagem.bounds.attempt import attempted
-from stratagem.bounds.formulas import root_trace, safe, total_term, ulps
-from stratagem.bounds.grouping import grouped
+from stratagem.bounds.formulas import attempted, root_trace, safe, total_term, ulps
 from stratagem.math.answer_programme import programme
 from stratagem.math.linalg import centred_factor, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.explicit import centred
+
+GROUPS, SEVERAL = 128, 64
+"""Kinds of users that are told apart by one number, those of a group at most 1/126 of the range from each other, and
+by two to five."""
+
+
+def grouped(F: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean (g x r) and weight (g,) of groups of nearly equal rows of F (n x r), in lexicographic order.
+
+    Equal rows are one group. Of one number the extremes are not grouped.
+    """
+    rows, group = np.unique(F, axis=0, return_inverse=True)
+    group = group.ravel()
+    single = rows.shape[1] == 1
+    if len(rows) > (GROUPS if single else SEVERAL):
+        group = (_cells(rows[:, 0]) if single else _halves(rows))[group]
+    _, group = np.unique(group, return_inverse=True)
+    total = np.bincount(group, weights)
+    shares = np.where(total[group] > 0, weights, 1.0)
+    means = [np.bincount(group, shares * f) / np.bincount(group, shares) for f in F.T]
+    return np.column_stack(means), total
+
+
+def _cells(f: np.ndarray) -> np.ndarray:
+    """Return a cell for each number, ascending; the extremes have their own."""
+    low, high = f.min(), f.max()
+    place = 1 + np.floor((f - low) / (high - low) * (GROUPS - 2))
+    return np.where(f == low, 0, np.where(f == high, GROUPS, place))
+
+
+def _halves(rows: np.ndarray) -> np.ndarray:
+    """Return a cell for each row (n x r): extreme rows have their own, the longest cells are halved."""
+    shape = itertools.product([-1, 0, 1], repeat=rows.shape[1])
+    directions = np.array(list(shape)) / np.maximum(np.ptp(rows, axis=0), np.finfo(float).tiny)
+    extremes = np.unique((rows @ directions.T).argmax(axis=0))
+    cell = np.zeros(len(rows), dtype=int)
+    cell[extremes] = SEVERAL + np.arange(len(extremes))
+    for new in range(1, SEVERAL - len(extremes)):
+        sides = [np.ptp(rows[cell == one], axis=0) for one in range(new)]
+        widest = int(np.argmax([side.max() for side in sides]))
+        inside = np.flatnonzero(cell == widest)
+        along = rows[inside, sides[widest].argmax()]
+        cell[inside[along > (along.min() + along.max()) / 2]] = new
+    return cell
+
 
 WIDEST = 300.0
 """Largest distance of two log gamma: an optimum is far narrower, and beyond it exp overflows."""

@@ -1,9 +1,11 @@
-"""The bounds that are formulas, and what rounding to float64 may have added to any bound."""
+"""Bounds in closed form, and bounds that may fail."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import helmert
@@ -277,3 +279,20 @@ def noiseless(workload: Workload, prior: np.ndarray | None = None) -> float:
     if prior is None:
         return workload.mean_square * workload.scale
     return workload.domain_size * float(prior @ np.diag(workload.gram()))
+
+
+T = TypeVar("T")
+FAILURES = (np.linalg.LinAlgError, FloatingPointError, ZeroDivisionError, OverflowError)
+"""Exceptions that numerical work raises where double precision does not suffice."""
+
+
+def attempted(work: Callable[[], T]) -> T | None:
+    """Return what some work finds, None where it fails numerically or finds a number that is not finite.
+
+    Any lower bound may be left out without making the others wrong, so that none ends a run.
+    """
+    try:
+        found = work()
+    except FAILURES:
+        return None
+    return None if isinstance(found, float) and not math.isfinite(found) else found

@@ -5,8 +5,7 @@ print(central.compare(st.prefix(64), epsilon=1.0, neighbours="replace"))
 """
 
 from stratagem.central.comparison import CentralComparison, Row, compare, optimised, optimised_gaussian
-from stratagem.central.cube import cube_tables, haar, parities, tables
-from stratagem.central.grid import GridHierarchy
+from stratagem.central.cube import GridHierarchy, cube_tables, haar, parities, tables
 from stratagem.central.hierarchy import (
     Hierarchy,
     Tree,

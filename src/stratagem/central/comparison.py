@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import Setting
-from stratagem.central.cube import MOST, cube_tables, haar, parities, tables
-from stratagem.central.grid import GridHierarchy
+from stratagem.central.cube import MOST, GridHierarchy, cube_tables, haar, parities, tables
 from stratagem.central.hierarchy import BRANCHINGS, Hierarchy, Tree, best_budgets
 from stratagem.central.measurement import (
     GaussianMeasurement,

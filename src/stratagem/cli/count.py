@@ -66,7 +66,7 @@ def count(
 ) -> None:
     """Find the cheapest mechanism that releases a count of n people and has the properties asked for."""
     from stratagem.counts import design
-    from stratagem.counts.design_file import WRITERS, save
+    from stratagem.counts.optimum import WRITERS, save
     from stratagem.io.target import check_target
 
     check_plot(plot, force=force)

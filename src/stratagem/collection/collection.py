@@ -17,8 +17,7 @@ from stratagem.collection.report_table import REFUSE, check_anonymous
 from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
 from stratagem.collection.tally import Tally
 from stratagem.io.literal import first_line
-from stratagem.io.scratch import ScratchFolder
-from stratagem.io.target import check_target
+from stratagem.io.target import ScratchFolder, check_target
 from stratagem.io.toml import naming
 
 if TYPE_CHECKING:

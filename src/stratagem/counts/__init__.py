@@ -19,7 +19,7 @@ from stratagem.counts.closed import (
     uniform,
 )
 from stratagem.counts.consumer import Consumer, Posterior, posterior, serve
-from stratagem.counts.derivation import Derivation, derivation
+from stratagem.counts.remap import Derivation, derivation
 from stratagem.counts.estimation import CountEstimate, estimate, unbiased_weights
 from stratagem.counts.local import merged, reach_ratio
 from stratagem.counts.mechanism import CountMechanism

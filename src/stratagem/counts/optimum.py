@@ -1,17 +1,18 @@
-"""The optimal count mechanism for a loss and properties, with the proof of how near it is."""
+"""Optimal count mechanisms with the properties asked for, and the files of such designs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, get_args
 
 import numpy as np
 
+from stratagem.counts import bundle
 from stratagem.counts.closed import ExplicitFair, Geometric, Kind, route
 from stratagem.counts.decay import decay, proper_fraction, whole_size
 from stratagem.counts.exact import BITS, fixed_point, repaired
@@ -21,6 +22,7 @@ from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, 
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.table import CountTable
 from stratagem.io.presentation import show
+from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import integer
 
 if TYPE_CHECKING:
@@ -265,3 +267,48 @@ def programmed(request: Request, asked: frozenset[Property], reason: str, solver
     bound = float(min(optimum.bound, cost))
     even = total_cost(request.loss.cost.mean(axis=0), request.weights, request.aggregate)
     return CountDesign(mechanism, request.loss.name, cost, bound, reason, asked, even)
+
+
+def save(path: str | Path, design: CountDesign) -> Path:
+    """Write a design: .csv for the matrix, a line for each output; .npz for all that belongs to it.
+
+    The .npz holds `matrix` (n+1 x n+1 float64, columns sum to one), `alpha`, `loss` (its name), `cost`,
+    `bound` and `properties` (the short names of those that hold). Both hold doubles; .count.json is the bundle,
+    exact, from which `counts.load` makes a mechanism that runs. The file appears complete or not at all.
+
+    Raises:
+        ValueError: for another suffix, a folder that does not exist, or a group too large for the file.
+    """
+    path = check_target(path, tuple(WRITERS))
+    writer = next(write for suffix, write in WRITERS.items() if path.name.lower().endswith(suffix))
+    with written_atomically(path) as file:
+        writer(file, design)
+    return path
+
+
+def _write_npz(file: BinaryIO, design: CountDesign) -> None:
+    np.savez(
+        file,
+        matrix=design.mechanism.matrix,
+        alpha=np.float64(design.mechanism.alpha),
+        loss=np.str_(design.loss),
+        cost=np.float64(design.cost),
+        bound=np.float64(design.bound),
+        properties=np.array(names(design.mechanism.properties), dtype=np.str_),
+    )
+
+
+def _write_csv(file: BinaryIO, design: CountDesign) -> None:
+    np.savetxt(file, design.mechanism.matrix, fmt="%.17g", delimiter=",")
+
+
+def _write_bundle(file: BinaryIO, design: CountDesign) -> None:
+    file.write(bundle.text(design.mechanism).encode("utf-8"))
+
+
+WRITERS: dict[str, Callable[[BinaryIO, CountDesign], None]] = {
+    bundle.SUFFIX: _write_bundle,
+    ".npz": _write_npz,
+    ".csv": _write_csv,
+}
+"""Functions that write a design, by the suffix of the file, which may contain several dots."""

@@ -1,16 +1,18 @@
-"""Untrusted archives of NumPy arrays: sizes are checked before memory is allocated; nothing is unpickled."""
+"""Arrays in .npz files and tables in Parquet."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
 from typing import BinaryIO, cast
 
 import numpy as np
+
+from stratagem.io.literal import descriptor, first_line
 
 LIMIT = 1 << 33
 """Largest total size of the arrays of a file in bytes (8 GiB): a strategy of 2 n outputs at n = 20,000."""
@@ -96,3 +98,24 @@ def check_header(file: BinaryIO, size: int) -> None:
         raise ValueError("it is no array of numbers")
     if prod(max(length, 1) for length in shape) * max(dtype.itemsize, 1) > min(size, LIMIT):
         raise ValueError("it declares more numbers than its file holds")
+
+
+def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of equal length, in their order, to the very file that is open.
+
+    Raises:
+        ValueError: if they cannot be written, for example to a disk that is full.
+    """
+    import duckdb
+
+    name = (descriptor(file) or str(Path(file.name).absolute())).replace("'", "''")
+    try:
+        with duckdb.connect() as connection:
+            connection.register("columns_to_write", dict(columns))
+            # a file of DuckDB's own beside it would take its place, with the permissions of any new file
+            options = "FORMAT parquet, USE_TMP_FILE false"
+            connection.execute(f"COPY (SELECT * FROM columns_to_write) TO '{name}' ({options})")
+    except duckdb.Error as error:
+        raise ValueError(
+            f"the Parquet file cannot be written ({first_line(error)}): free some space, or name another folder"
+        ) from None

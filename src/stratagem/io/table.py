@@ -1,4 +1,4 @@
-"""Tables of results: texts laid out for a screen or as HTML, and records written to a file."""
+"""HTML from templates that escape every value, and tables of results for a screen, a page and a file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,39 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from textwrap import wrap
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from stratagem.io.screen import ROWS, WIDTH, columns, visible
 from stratagem.io.target import check_target, written_atomically
-from stratagem.io.template import render
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def render(name: str, **values: object) -> str:
+    """Return a template of the package, named by its path there, with these values; a missing value is an error."""
+    return _environment().get_template(name).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = Environment(
+        loader=PackageLoader("stratagem", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return found
+
 
 USUAL = 80
 """Characters of a screen for which headings are broken; only words that do not fit it use a wider one."""

@@ -6,8 +6,8 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from stratagem.io.table import render
 from stratagem.io.target import written_atomically
-from stratagem.io.template import render
 from stratagem.mechanism.client import FORMAT
 from stratagem.mechanism.mechanism import Mechanism
 

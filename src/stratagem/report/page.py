@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from stratagem.io.presentation import presents
+from stratagem.io.table import render
 from stratagem.io.target import check_target, written_atomically
-from stratagem.io.template import render
 from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import shipped

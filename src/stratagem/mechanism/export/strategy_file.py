@@ -11,8 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from stratagem.io.literal import BareMatrixError, refuse_bare
-from stratagem.io.npz import array_names, read_arrays
-from stratagem.io.parquet import write_parquet
+from stratagem.io.npz import array_names, read_arrays, write_parquet
 from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.privacy import check, check_prior

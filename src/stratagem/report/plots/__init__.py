@@ -1,12 +1,11 @@
 """Figures in one style: comparisons, bounds, strategies with their errors, estimates, count mechanisms."""
 
-from stratagem.report.plots.comparison import plot_bounds, plot_comparison
+from stratagem.report.plots.comparison import plot_bounds, plot_comparison, plot_sweep, plot_trade_off
 from stratagem.report.plots.count_matrix import plot_counts
 from stratagem.report.plots.estimate import plot_estimate
 from stratagem.report.plots.figure import STYLE, SUFFIXES, check_matplotlib
 from stratagem.report.plots.simulation import plot_simulation
 from stratagem.report.plots.strategy import plot_strategy
-from stratagem.report.plots.sweep import plot_sweep, plot_trade_off
 
 __all__ = [
     "STYLE",
