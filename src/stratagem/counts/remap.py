@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
 import numpy as np
-from stratagem.counts.exact import reduced
-from stratagem.counts.loss import Aggregate
-from stratagem.counts.loss import Loss
-from stratagem.counts.loss import check_aggregate
-from stratagem.counts.loss import weights_of
+
+from stratagem.counts.exact import Whole, reduced
+from stratagem.counts.loss import Aggregate, Loss, check_aggregate, weights_of
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.table import CountTable
-from stratagem.counts.exact import Whole
 
 TIE, TINY = 1e-9, 1e-290
 """Relative and absolute difference of two expected losses below which they are compared as exact fractions."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
-from stratagem.io.target import check_target
-from stratagem.io.target import written_atomically
-from stratagem.mechanism.mechanism import Mechanism
 import math
 import secrets
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import count_text
 from stratagem.mechanism.attribute import value_of
-from stratagem.mechanism.client import SCALE
-from stratagem.mechanism.client import exp_below
+from stratagem.mechanism.client import SCALE, exp_below
+from stratagem.mechanism.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from opendp.mod import Measurement
