@@ -36,6 +36,25 @@ CASES = {
     "months": (["2024-03-31", "2026-01-20"], "2024-03-01:2026-02-01:1mo,other"),
     "quarters": (["2021-02-20 10:00:00", "2026-12-20 23:59:59"], "2021-01-01:2027-01-01:3mo,other"),
     "decades": (["1899-01-05", "2026-01-20"], "1890-01-01:2030-01-01:10y,other"),
+    "large whole numbers": ((10**13 + k for k in range(40)), "10000000000000:10000000000040:1,other"),
+    "a code far above": (
+        [*map(str, range(4999999900, 5000000000)), "5000000001"],
+        "4999999900:5000000010:10,other",
+    ),
+    "texts that say none": (["none", "dog", "cat"] * 9, "cat,dog,none,other"),
+    "an unknown date": (
+        ["2020-01-01", "2024-05-05"] * 300 + ["9999-12-31", "0001-01-01"],
+        "2020-01-01:2024-07-01:3mo,other",
+    ),
+    "a date of long ago": (
+        [f"2026-{m:02d}-15" for m in range(1, 13)] * 30 + ["1900-01-01"],
+        "2026-01-01:2027-01-01:1mo,other",
+    ),
+    "both spellings": (
+        ["2026-01-01 10:00"] * 9 + ["2026-01-01T10:00", "2026-01-03 10:00"],
+        "2026-01-01:2026-01-04:1d,other",
+    ),
+    "dates that do not exist": (["2026-31-12", "2026-30-12"] * 9, "2026-30-12,2026-31-12,other"),
     "hours": (["09:30", "23:15:10"], "00:00:24:00:1h,other"),
 }
 
@@ -43,6 +62,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_column_gets_these_values_and_loses_no_row(name):
     values, option = CASES[name]
+    values = list(values)
     counts = column([*values, None, ""])
     found = propose(counts, "c")
     assert found.option == option
@@ -92,7 +112,12 @@ def test_a_text_has_a_label_from_half_a_per_cent_of_the_rows_on():
 
 @pytest.mark.parametrize(
     ("edges", "labels", "words"),
-    [("0:10:1", "a,b", "one of them"), ("10:0:1", None, "whole steps"), (None, "a,a", "twice")],
+    [
+        ("0:10:1", "a,b", "one of them"),
+        ("10:0:1", None, "whole steps"),
+        (None, "a,a", "twice"),
+        (None, "other,a", "last"),
+    ],
 )
 def test_what_is_stated_wrongly_is_refused(edges, labels, words):
     with pytest.raises(ValueError, match=words):

@@ -67,7 +67,7 @@ def test_its_sentences_hold_its_numbers():
     assert f"{100 * plan.errors.root_mean_square:.3g} %" in text
     assert plan.best_published.mechanism in text
     assert f"{100 * plan.least_error:.3g} %" in text
-    assert "73 % sure" in text
+    assert "at most 74 % sure" in text  # 73.1, rounded up
     assert "20 of 200 rows count as 'other' (missing 20)" in text
     assert "state edges that you know without the data" in text
     assert "state edges" not in str(st.plan(AGES, edges="0:50:5", users=10))
@@ -93,6 +93,9 @@ def test_it_reads_arrays_and_iterators(values):
     [
         (CITIES, {"users": 1, "error": 0.1, "epsilon": 1.0}, "leave one out"),
         (CITIES, {"users": 0}, "users is 0"),
+        ([], {"edges": "0:10:5"}, "users is 0"),
+        (CITIES, {"missing": "Oslo"}, "several"),
+        (CITIES, {"workload": "mean"}, "asks about numbers"),
         (CITIES, {"users": 2.5}, "users is 2.5"),
         (CITIES, {"users": True}, "users is True"),
         (CITIES, {"error": 1.0}, "error is 1.0"),

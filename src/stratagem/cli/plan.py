@@ -89,21 +89,23 @@ def plan(
         found.save(out, overwrite=True)
         with progress("writing the report"):
             found.mechanism().report(page, users=found.users)
-        commands = _commands(found, data, out)
+        commands = _commands(found, data, missing or [], out)
         if json:
             write_json(_data(found) | {"file": str(out), "report": str(page), "commands": commands})
         else:
             _describe(found, out, page, commands)
 
 
-def _commands(found: Plan, data: Path, out: Path) -> list[str]:
+def _commands(found: Plan, data: Path, missing: list[str], out: Path) -> list[str]:
     """Return the commands that try the mechanism on the file, as it will run on people."""
     column, attribute = found.column, found.solution.workload.domain.attributes[0]
     named = column if column == attribute else f"{attribute}={column}"
     median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
+    texts = "".join(f" --missing {shlex.quote(text)}" for text in missing)
     bundle, source = shlex.quote(str(out)), shlex.quote(str(data))
+    read = f"--data {source} --column {shlex.quote(named)} --invalid other{texts}"
     return [
-        f"stratagem randomise {bundle} --data {source} --column {shlex.quote(named)} --invalid other -o reports.jsonl",
+        f"stratagem randomise {bundle} {read} -o reports.jsonl",
         f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
         f"stratagem estimate {bundle} counts.json{median} -o answers.csv",
     ]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
+from typing import TypeVar
 
 import numpy as np
 
 from stratagem.collection.binning import Labels, is_missing, read_number
-from stratagem.collection.edges import KINDS, Edges, kind_of, round_steps
+from stratagem.collection.edges import KINDS, Edges, round_steps
 from stratagem.workloads.domain import OTHER
 
+T = TypeVar("T")
 MOST = 32
 """Largest number of bins that are proposed; whole numbers and labels may be twice as many."""
 ALIKE = 0.9
@@ -22,6 +25,8 @@ TAIL = 0.005
 """Share of the numbers at either end that bins need not cover."""
 RARE = 0.005
 """Share of the rows below which a text has no label of its own."""
+FIRST, LAST = 1000, 9000
+"""Years of the dates that bins are made for: files use years before and after for what they do not know."""
 STEPS = (("1d", 1), ("1w", 7), ("1mo", 30), ("3mo", 91), ("1y", 365), ("10y", 3652))
 """Steps of the calendar, and about how many days they have."""
 
@@ -70,6 +75,10 @@ def stated(edges: str | None, labels: str | None) -> Proposal | None:
     if values.other is None:
         option = f"{option},{OTHER}"
         values = parse(option)
+    if values.other != values.size - 1:
+        raise ValueError(
+            f"the values {option!r} were given, but {OTHER!r} must be the last of them: write it there, or leave it out"
+        )
     return Proposal(values=values, option=option, rule="stated")
 
 
@@ -83,25 +92,43 @@ def propose(counts: Mapping[str | None, int], column: str) -> Proposal:
     Raises:
         ValueError: for a column without values, with one value alone, or of texts that hardly repeat.
     """
-    texts = Counter({text.strip(): 0 for text in counts if text is not None and not is_missing(text)})
+    labels: Counter[str] = Counter()
     for text, count in counts.items():
-        if text is not None and not is_missing(text):
-            texts[text.strip()] += count
-    if len(texts) < 2:
+        if text is not None and text.strip():
+            labels[text.strip()] += count
+    texts = Counter({text: count for text, count in labels.items() if not is_missing(text)})
+    if not texts or len(labels) < 2:
         held = f"holds {next(iter(texts))!r} alone" if texts else "holds no values"
         raise ValueError(f"column {column!r} {held}, so that there is nothing to ask: name another column")
     numbers = {text: number for text in texts if math.isfinite(number := read_number(text))}
-    if _most(texts, numbers):
-        return _of_numbers({numbers[text]: texts[text] for text in numbers})
+    if len(numbers) > 1 and _most(texts, numbers):
+        return _of_numbers(_summed(texts, numbers))
     for kind in KINDS:
-        moments = [text for text in (one.replace(" ", "T") for one in texts) if kind.fullmatch(text)]
-        if _most({text.replace(" ", "T"): count for text, count in texts.items()}, moments):
-            return _of_moments(moments)
-    return _of_texts(texts, column)
+        moments = {text: moment for text in texts if (moment := _moment(text, kind)) is not None}
+        if len(moments) > 1 and _most(texts, moments):
+            days = {text: day for text, day in moments.items() if isinstance(day, datetime)}
+            return _of_dates(_summed(texts, days)) if days else _of_hours()
+    return _of_texts(labels, column)
 
 
-def _most(texts: Mapping[str, int], chosen: Mapping[str, float] | list[str]) -> bool:
+def _summed(texts: Mapping[str, int], values: Mapping[str, T]) -> dict[T, int]:
+    """Return how often each value occurs, by how often its texts do."""
+    found: dict[T, int] = {}
+    for text, value in values.items():
+        found[value] = found.get(value, 0) + texts[text]
+    return found
+
+
+def _most(texts: Mapping[str, int], chosen: Iterable[str]) -> bool:
     return sum(texts[text] for text in chosen) >= ALIKE * sum(texts.values())
+
+
+def _inner(counts: Mapping[T, int]) -> tuple[T, T]:
+    """Return the least and the largest value that remain when .5 % at either end are left out."""
+    ordered = sorted(counts)  # type: ignore[type-var]
+    share = np.cumsum([counts[value] for value in ordered]) / sum(counts.values())
+    left, right = (ordered[int(np.searchsorted(share, part))] for part in (TAIL, 1 - TAIL))
+    return left, right
 
 
 def _of_numbers(counts: Mapping[float, int]) -> Proposal:
@@ -110,10 +137,9 @@ def _of_numbers(counts: Mapping[float, int]) -> Proposal:
     low, high = float(numbers[0]), float(numbers[-1])
     if whole and high - low < 2 * MOST:
         return _edges(low, high + 1, 1, "every whole number has a value of its own")
-    share = np.cumsum([counts[number] for number in numbers]) / sum(counts.values())
-    left, right = (float(numbers[np.searchsorted(share, part)]) for part in (TAIL, 1 - TAIL))
+    left, right = _inner(counts)
     first, last, step = round_steps(left, right, MOST, least=1.0 if whole else 0.0)
-    start, stop, _ = round_steps(low, high, math.inf, least=step)
+    start, stop = math.floor(low / step), math.floor(high / step) + 1
     if stop - start <= last - first + MOST // 8:
         first, last = start, stop
     return _edges(
@@ -125,31 +151,41 @@ def _of_numbers(counts: Mapping[float, int]) -> Proposal:
 
 
 def _edges(low: float, high: float, step: float, rule: str) -> Proposal:
-    option = f"{':'.join(f'{number:.12g}' for number in (low, high, step))},{OTHER}"
+    option = f"{':'.join(map(_written, (low, high, step)))},{OTHER}"
     return Proposal(values=Edges.parse(option), option=option, rule=rule)
 
 
-def _of_moments(texts: list[str]) -> Proposal:
-    if kind_of(texts) is KINDS[1]:
-        option = f"00:00:24:00:1h,{OTHER}"
-        return Proposal(values=Edges.parse(option), option=option, rule="every hour of the day has a bin")
-    days = sorted(datetime.fromisoformat(text) for text in texts if _is_date(text))
-    span = (days[-1] - days[0]).days + 1
-    step = next((step for step, length in STEPS if span <= MOST * length), STEPS[-1][0])
-    start = _floor(days[0], step)
-    stop = next(moment for moment in _later(start, step) if moment > days[-1])
-    option = f"{start:%Y-%m-%d}:{stop:%Y-%m-%d}:{step},{OTHER}"
-    return Proposal(
-        values=Edges.parse(option), option=option, rule=f"steps of the calendar ({step}) that cover all dates"
-    )
+def _written(number: float) -> str:
+    """Return a number as text, whole ones with all their digits."""
+    return f"{number:.0f}" if number == math.floor(number) and abs(number) < 2**53 else f"{number:.12g}"
 
 
-def _is_date(text: str) -> bool:
+def _moment(text: str, kind: re.Pattern[str]) -> datetime | time | None:
+    """Return the date or the time of day that a text is, None where it is none that exists."""
+    written = text.replace(" ", "T")
+    if not kind.fullmatch(written):
+        return None
     try:
-        datetime.fromisoformat(text)
+        return time.fromisoformat(written) if kind is KINDS[1] else datetime.fromisoformat(written)
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _of_hours() -> Proposal:
+    option = f"00:00:24:00:1h,{OTHER}"
+    return Proposal(values=Edges.parse(option), option=option, rule="every hour of the day has a bin")
+
+
+def _of_dates(counts: Mapping[datetime, int]) -> Proposal:
+    known = {day: count for day, count in counts.items() if FIRST <= day.year < LAST}
+    first, last = _inner(known or counts)
+    step = next((step for step, length in STEPS if (last - first).days < MOST * length), STEPS[-1][0])
+    start = _floor(first, step)
+    stop = next(moment for moment in _later(start, step) if moment > last)
+    option = f"{start:%Y-%m-%d}:{stop:%Y-%m-%d}:{step},{OTHER}"
+    covered = "all" if all(start <= day < stop for day in counts) else "nearly all"
+    rule = f"steps of the calendar ({step}) that cover {covered} dates"
+    return Proposal(values=Edges.parse(option), option=option, rule=rule)
 
 
 def _floor(moment: datetime, step: str) -> datetime:
@@ -179,10 +215,10 @@ def _later(start: datetime, step: str) -> Iterator[datetime]:
 def _of_texts(counts: Counter[str], column: str) -> Proposal:
     least = max(2, RARE * sum(counts.values()))
     labels = sorted(text for text, count in counts.most_common(2 * MOST) if count >= least and text != OTHER)
-    if not labels:
+    if all(map(is_missing, labels)):
         raise ValueError(
-            f"column {column!r} holds {len(counts):,} different texts, none of them in {100 * RARE:g} % of the rows: "
-            "name a column of answers to choose from, or state labels='a,b,...'"
+            f"column {column!r} holds {len(counts):,} different texts, none of them in {100 * RARE:g} % of the rows "
+            "and more than once: name a column of answers to choose from, or state labels='a,b,...'"
         )
     values = Labels((*labels, OTHER), len(labels) + 1)
     rest = len(set(counts) - {OTHER}) - len(labels)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stratagem.accuracy import users_needed
-from stratagem.catalogue.catalogue import load
+from stratagem.catalogue.catalogue import load, takes_numbers
 from stratagem.collection.binning import Labels
 from stratagem.collection.columns import distinct
 from stratagem.collection.edges import Edges
@@ -149,7 +149,8 @@ class Plan:
         return (
             f"With {users_text(self.users)} people and epsilon {self.epsilon:g}, an estimated share has a standard "
             f"error of {_percent(mean)} of the people, which is {mean * self.users:,.0f} people (root mean square "
-            f"over {self.solution.workload.queries:,} queries{every})."
+            f"over {self.solution.workload.queries:,} queries{every}), even if everybody had the least favourable "
+            "value."
         )
 
     def _published(self) -> str:
@@ -169,10 +170,10 @@ class Plan:
     def meaning(self) -> tuple[str, ...]:
         """Return what the budget means for one person, in two sentences."""
         n = len(self.x)
-        sure, right = 100 * self.believed, 100 * self.best_guess
+        sure, right = math.ceil(100 * self.believed), 100 * self.best_guess
         believed = (
             f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is at most "
-            f"{sure:.0f} % sure of it after the report."
+            f"{sure} % sure of it after the report."
         )
         guessed = (
             f"Whoever guesses one of {n} equally likely answers is right with probability {right:.1f} % "
@@ -182,7 +183,7 @@ class Plan:
 
     def values(self) -> tuple[str, ...]:
         """Return which values people choose from, and which rows of the data are in none of the others."""
-        rows, rest = int(self.x.sum()), sum(self.others.values())
+        rows, rest = int(self.x.sum()), int(self.x[-1])
         kind = "bins" if self.proposal.ordered else "labels"
         shares = ", ".join(f"{reason} {count:,}" for reason, count in self.others.items())
         return (
@@ -268,14 +269,20 @@ def plan(
         )
     if column is None and isinstance(data, str | Path):
         raise ValueError(f"no column of {data} was named: name the one that holds the answers")
+    if isinstance(missing, str):
+        raise ValueError(f"missing was given as the text {missing!r}, but is several: write a tuple of texts")
     column = column or ALONE
     counts = _counts(data, column, frozenset(text.strip() for text in missing))
     proposal = stated(edges, labels) or propose(counts, column)
     if unit and not proposal.ordered:
         raise ValueError(f"the unit {unit!r} was given, but {column!r} has labels: leave it out")
     x, others = proposal.count(counts)
-    people = int(x.sum()) if users is None else _people(users)
+    people = _people(int(x.sum()) if users is None else users)
     name = workload or ("prefix" if proposal.ordered else "histogram")
+    if takes_numbers(name):
+        raise ValueError(
+            f"{name} asks about numbers, but the value {OTHER!r} is none: plan prefix, histogram or all-range"
+        )
     asked = load(name, domain=_domain(column, len(x)))
 
     def solve(budget: float) -> Solution:
