@@ -1,5 +1,7 @@
 """Help and version: everywhere, in either spelling, and the same as the distribution's."""
 
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -10,7 +12,9 @@ import typer
 
 import stratagem as st
 from commands import run
+from stratagem.cli import COMMANDS as EXAMPLES
 from stratagem.cli import app
+from stratagem.cli.option import GROUPS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
@@ -23,6 +27,37 @@ def test_h_is_help(capsys, command):
     assert (status, short, err) == run(capsys, *command, "--help")
     assert short.startswith(f"Usage: stratagem {' '.join(command)}")
     assert "-h, --help" in short
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_stand_in_named_groups_and_an_example_ends_the_help(capsys, name):
+    _, text, _ = run(capsys, name, "--help")
+    headings = re.findall(r"^(\w+):$", text, flags=re.MULTILINE)
+    assert headings == [one for one in ("Arguments", "Options", *GROUPS, "Example") if one in headings]
+    assert headings[-2:] == ["Output", "Example"]
+    example = text.splitlines()[-1]
+    assert example.startswith(f"  stratagem {name}")
+    assert len(example) <= 90
+    for group, options in GROUPS.items():
+        section = re.search(rf"^{group}:\n(.*?)(?=^\w|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+        long = re.findall(r"^  (?:-\w, )?--(\w+)", section[1], flags=re.MULTILINE) if section else []
+        assert {{"all": "show_all", "report": "page"}.get(one, one) for one in long} <= set(options)
+
+
+def test_every_option_of_a_group_belongs_to_a_command():
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    known = {one.name for command in commands for one in command.params} | {"help"}
+    assert {option for options in GROUPS.values() for option in options} <= known
+
+
+@pytest.mark.exhaustive
+def test_the_examples_run_in_their_order(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("\n".join(["age", *(str(18 + k % 60) for k in range(400))]))
+    assert run(capsys, *shlex.split("optimise prefix --domain 8 --epsilon 1 -o matrix.csv"))[0] == 0
+    for _, example in EXAMPLES:
+        status, _, err = run(capsys, *shlex.split(example)[1:])
+        assert status == 0, (example, err)
 
 
 def test_the_version_is_that_of_the_distribution(capsys):

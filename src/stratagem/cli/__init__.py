@@ -31,6 +31,7 @@ from stratagem.cli import (
 )
 from stratagem.cli.compilation_cache import keep_compiled_code
 from stratagem.cli.interruption import ended, interrupted, interruptions
+from stratagem.cli.option import GroupedCommand
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
 INTERRUPTED = 130
@@ -63,22 +64,30 @@ def _shared(
     """Take the options that stand before a command."""
 
 
-app.command("list")(listing.listing)
-app.command()(plan.plan)
-app.command()(optimise.optimise)
-app.command()(tune.tune)
-app.command()(bound.bound)
-app.command()(compare.compare)
-app.command()(central.central)
-app.command()(report.report)
-app.command()(simulate.simulate)
-app.command()(count.count)
-app.command()(export.export)
-app.command("import")(import_matrix.import_matrix)
-app.command()(randomise.randomise)
-app.command()(aggregate.aggregate)
-app.command()(estimate.estimate)
-app.command()(audit.audit)
+COMMANDS = (
+    (listing.listing, "stratagem list"),
+    (plan.plan, "stratagem plan people.csv --column age --users 5000"),
+    (optimise.optimise, "stratagem optimise prefix --domain 16 --epsilon 1 -o prefix.ldp.json"),
+    (tune.tune, "stratagem tune prefix hierarchical --domain 16 --epsilon 1 -o tree.ldp.json"),
+    (bound.bound, "stratagem bound prefix --domain 16 --epsilon 1"),
+    (compare.compare, "stratagem compare prefix --domain 16 --epsilon 1 --plot compare.png"),
+    (central.central, "stratagem central prefix --domain 16 --epsilon 1 --neighbours replace"),
+    (report.report, "stratagem report people-age.ldp.json --users 5000 --title Ages"),
+    (simulate.simulate, "stratagem simulate people-age.ldp.json --data people.csv --column age"),
+    (count.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),
+    (export.export, 'stratagem export people-age.ldp.json --web site --question "Your age?"'),
+    (
+        import_matrix.import_matrix,
+        "stratagem import matrix.csv --workload prefix --domain 8 --epsilon 1 -o m.ldp.json",
+    ),
+    (randomise.randomise, "stratagem randomise people-age.ldp.json --value 34 -o reports.jsonl"),
+    (aggregate.aggregate, "stratagem aggregate people-age.ldp.json reports.jsonl -o counts.json"),
+    (estimate.estimate, "stratagem estimate people-age.ldp.json counts.json --quantile 0.5"),
+    (audit.audit, "stratagem audit people-age.ldp.json"),
+)
+"""Every command and an example of it; those of one survey use the files that those before it wrote."""
+for _command, _example in COMMANDS:
+    app.command(_example.split()[1], cls=GroupedCommand, epilog=_example)(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:

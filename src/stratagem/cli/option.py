@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,6 +108,40 @@ PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf 
 ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the five best.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
+
+GROUPS = {
+    "Problem": ("workload", "epsilon", "domain", "order", "width", "objective", "prior", "over"),
+    "Data": ("data", "column", "edges", "labels", "unit", "invalid", "missing", "clip"),
+    "Search": ("solver", "outputs", "restarts", "seed", "gap", "seconds", "quick"),
+    "Output": ("out", "plot", "page", "web", "show_all", "force", "json", "help"),
+}
+"""The options that every command lists under one heading, by name; its own stand first, under Options."""
+
+
+class GroupedCommand(typer.core.TyperCommand):
+    """A command whose help lists its options in `GROUPS` and ends with its epilog, a command line to try."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and every group of options."""
+        found: dict[str, list[tuple[str, str]]] = {
+            "Arguments": [],
+            "Options": [],
+            **{name: [] for name in GROUPS},
+        }
+        group_of = {option: name for name, options in GROUPS.items() for option in options}
+        for parameter in self.get_params(ctx):
+            group = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            if record := parameter.get_help_record(ctx):
+                found[group_of.get(parameter.name or "", group)].append(record)
+        for name, records in found.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the example on one line, so that it can be copied."""
+        with formatter.section("Example"):
+            formatter.write(f"{'':{formatter.current_indent}}{self.epilog}\n")
 
 
 def read_workload(name: str, domain: Domain | str | None, order: int | None, width: int | None) -> Workload:
