@@ -69,8 +69,9 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
     """
     _check_kind(path)
     _remove_abandoned(path)
-    partial, file = _started(path)
+    started: list[Path] = []
     try:
+        partial, file = _started(path, started)
         with file:
             with open(partial, "wb", opener=lambda *_: os.dup(file.fileno())) as given:
                 yield given
@@ -79,7 +80,8 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
             partial.replace(path)
         _synchronise(path.parent)
     finally:
-        partial.unlink(missing_ok=True)
+        for partial in started:
+            partial.unlink(missing_ok=True)
 
 
 def _check_kind(path: Path) -> None:
@@ -92,10 +94,14 @@ def _check_kind(path: Path) -> None:
         raise ValueError(f"{path} was given to write, but is a device, a pipe or a socket: name a file")
 
 
-def _started(path: Path) -> tuple[Path, BinaryIO]:
-    """Make a file beside the target that nobody else may ever open, locked while it is open."""
+def _started(path: Path, started: list[Path]) -> tuple[Path, BinaryIO]:
+    """Make a file beside the target that nobody else may ever open, locked while it is open.
+
+    Its name goes into `started` first, so that an interruption at any line leaves no file.
+    """
     while True:
         partial = path.with_name(f".{path.name}.{secrets.token_hex(TAG)}")
+        started.append(partial)
         file = open(partial, "xb", opener=lambda name, flags: os.open(name, flags, PRIVATE))  # noqa: SIM115
         if _locked(file) and partial.exists():
             return partial, file
