@@ -63,6 +63,7 @@ def always_alike(outputs, cells, first, rng):
     return rng.integers(0, N, N)[cells]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("lie", "caught"),
@@ -153,7 +154,7 @@ def test_a_bad_fraction_of_user_types_is_missed_as_seldom_as_stated():
     assert 0 < missed <= 30 * stated + 5 * math.sqrt(30 * stated * (1 - stated))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("asked", [0, 1])
 def test_a_bad_first_report_is_found_from_the_fraction_stated(asked):
     """Of 20 audits with that fraction 17 or more find it; with a third of it 8 or fewer."""

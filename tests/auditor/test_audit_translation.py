@@ -74,6 +74,7 @@ def test_the_independent_check_finds_the_certificate_right_and_what_breaks_it(ca
         assert not recheck(bundle | {"table": table | change}).holds
 
 
+@pytest.mark.exhaustive
 def test_the_shipped_client_passes_at_a_hundred_attributes():
     found = mechanism("hundred")
     one = audit(found, client_of(found, seeded(1)), samples=2000, types=2)
@@ -101,6 +102,7 @@ def offset(found: Mechanism, factor: float) -> Mechanism:
     return Mechanism.of(replace(strategy, ratio=math.exp(epsilon) * (1 - 1e-14)), found.workload, epsilon)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", ["cycle", "mixed-juntas", "hundred"])
 def test_another_epsilon_is_noticed(case):
     found = mechanism(case)
@@ -186,7 +188,7 @@ def even_placements(found):
     return erring(found, change)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("make", "caught"),
     [

@@ -65,6 +65,7 @@ def test_the_integer_bound_is_attained_by_subset_selection():
     assert best == pytest.approx(st.lower_bounds(st.histogram(n), 1.0).integer, rel=1e-8)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
     seed=draw.integers(0, 2**32 - 1),

@@ -164,12 +164,13 @@ def test_the_judge_knows_two_user_types(objective):
         assert float(found.value) == pytest.approx(1 / (4 * math.sinh(epsilon / 2) ** 2), rel=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_the_judge_ends_where_the_best_strategy_loses_rank():
     """Problem 4,819 has one query but for a total, epsilon 0.011: steps by a factor of 10 ended in a corner."""
     assert all(over <= 0 for _, _, over in judged(4819))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_no_bound_is_above_the_optimum(first):
     for number in range(first, min(first + BATCH, COUNT)):

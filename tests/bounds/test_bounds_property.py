@@ -79,6 +79,7 @@ def cases():
     return found
 
 
+@pytest.mark.exhaustive
 def test_no_strategy_is_below_any_bound(cases):
     rng, seen = np.random.default_rng(1), 0
     for workload, epsilon, bounds in cases:
@@ -178,6 +179,7 @@ def test_bounds_are_finite_and_valid_at_the_limits_of_epsilon(n, epsilon):
             assert 0 <= value <= response * (1 + ROUNDING)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
 @pytest.mark.parametrize("name", AWKWARD)
@@ -192,6 +194,7 @@ def test_awkward_problems_have_finite_bounds_below_every_mechanism(name, epsilon
         assert bounds.best == pytest.approx(6)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("size", [8, 10])
 @pytest.mark.parametrize("epsilon", [0.5, 1.5, 3.0, 5.0])
 @pytest.mark.parametrize("make", [st.prefix, st.all_range])
@@ -218,7 +221,7 @@ def test_useless_patterns_and_wrong_objectives_cost_time_alone(patterns, objecti
     assert 160.0 <= found.best <= 162.1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("epsilon", "gap"), [(3.0, 0.02), (4.0, 0.01)])
 def test_prefix_64_is_certified_at_high_epsilon(epsilon, gap):
     """The weighted bound leaves 17 % and 35 %, the nonnegative one below 1 %."""

@@ -98,7 +98,7 @@ MIXED = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("workload", MIXED.values(), ids=MIXED)
 def test_weights_and_stacks_leave_it_below_the_optimum(workload, epsilon):

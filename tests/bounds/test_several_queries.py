@@ -52,6 +52,7 @@ def test_the_gap_is_small(name):
     assert np.isfinite(solution.accuracy.per_type).all()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_answers_to_four_queries_agree_with_all_patterns(seed, monkeypatch):
     monkeypatch.setattr(importlib.import_module("stratagem.bounds.duals"), "LISTED", 0)

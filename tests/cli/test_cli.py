@@ -135,6 +135,7 @@ def test_without_a_file_json_says_null_and_people_are_told(capsys):
     assert "saved:  no" in run(capsys, "optimise", *SMALL, *FAST)[1]
 
 
+@pytest.mark.exhaustive
 def test_a_gap_asked_for_is_met_or_the_status_says_no(capsys):
     asked = ("optimise", "prefix", "--domain", "16", "--epsilon", "1")
     met = run_json(capsys, *asked, "--gap", "0.05")
@@ -245,6 +246,7 @@ def test_list_names_everything(capsys):
     assert all(row["name"] in out for rows in data.values() for row in rows)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("solver", names("solvers"))
 def test_every_solver_of_the_catalogue_runs(capsys, solver):
     asked = "mean" if solver == "few-queries" else "histogram"

@@ -74,6 +74,7 @@ def test_json_says_what_was_tested_and_what_could_be_found(capsys, saved):
     assert one["power"]["first_reports"]["new clients"]["asked"] == 500
 
 
+@pytest.mark.exhaustive
 def test_a_seed_is_drawn_printed_and_repeats_the_questions(capsys, saved):
     given = [*PYTHON[:2], "--samples", "100", "--types", "4"]
     first = run_json(capsys, "audit", saved, *given)["clients"]["python"]
@@ -161,7 +162,7 @@ def test_node_is_left_out_where_it_is_missing(capsys, saved, monkeypatch):
     assert run(capsys, "audit", saved, "--client", "node")[0] == 2
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", ["two-level", "randomised", "labels", "several-attributes", "fine"])
 def test_the_web_client_passes(capsys, tmp_path, case):
     need("node")
@@ -201,7 +202,7 @@ def test_a_web_client_that_is_wrong_is_caught(tmp_path, monkeypatch):
     assert "outputs" in {check.name for check in one.failures}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("place", "caught"), [("", {"new processes"}), ("client.", {"new clients", "new processes"})]
 )

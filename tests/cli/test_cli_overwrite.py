@@ -38,6 +38,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_overwrites_a_file_unless_it_is_forced_to(capsys, folder, name):
     out, command = COMMANDS[name]

@@ -55,6 +55,7 @@ def test_a_value_is_an_object_of_a_hundred_numbers(capsys, hundred):
     assert_refused(capsys, ["randomise", hundred[0], "--value", json.dumps({"a1": 1})], "is asked for")
 
 
+@pytest.mark.exhaustive
 def test_an_audit_at_a_hundred_attributes(capsys, hundred):
     options = ["--client", "python,node", "--samples", "1000", "--types", "2"]
     data = run_json(capsys, "audit", hundred[0], *options)

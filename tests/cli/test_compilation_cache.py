@@ -27,6 +27,7 @@ def ran(folder) -> str:
     return "\n".join(line for line in done.stdout.splitlines() if '"seconds"' not in line)
 
 
+@pytest.mark.exhaustive
 def test_a_second_command_compiles_nothing_and_says_the_same_even_from_broken_files(tmp_path):
     first = ran(tmp_path)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*-cache")}

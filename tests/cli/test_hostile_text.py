@@ -60,6 +60,7 @@ def test_the_texts_are_shown_all_the_same(capsys, monkeypatch, folder):
     assert visible("a\nb\u202e\ud800\U000e0001") == r"a\nb\u202e\ud800\U000e0001"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["simulate", "audit", "estimate", "report"])
 def test_what_a_bundle_states_of_its_accuracy_is_not_repeated(capsys, monkeypatch, tmp_path, command):
     monkeypatch.chdir(tmp_path)

@@ -100,6 +100,7 @@ def finished(state, folder):
         return facts(collection)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("where", ["between", "inside", "committing"])
 def test_killed_at_a_chosen_moment_it_goes_on(where, folder, undisturbed, tmp_path):
     state = tmp_path / "s.reports.duckdb"

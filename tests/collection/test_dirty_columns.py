@@ -123,6 +123,7 @@ def test_simulate_and_compare_take_the_same_words(capsys, folder):
     assert (found["users"], found["others"]) == (8, {"job unknown label": 2})
 
 
+@pytest.mark.exhaustive
 def test_numbers_with_texts_among_them_are_never_sorted_as_texts(capsys, folder):
     asked = ["compare", "prefix", "--data", "dirty.csv", "--column", "age", *FAST]
     words = r"holds 5 numbers and 1 texts '\?' 1: say which texts stand for no value with --missing '\?', or name all"
@@ -308,7 +309,7 @@ def test_answers_call_the_last_value_other():
     assert day.text(0, 1) == "day from 2026-01-01 to below 2026-03-01"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("edges", ["0:3:1,other", "2026-01-01:2026-01-05:1d"])
 def test_pictures_and_files_of_answers_name_dates_and_other(capsys, folder, edges):
     """Every command from the mechanism to the picture, on edges that are not all numbers."""

@@ -85,7 +85,7 @@ def off(hits, chance):
     return (np.mean(hits) - chance) / np.sqrt(chance * (1 - chance) / len(hits))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["geometric", "explicit fair, odd", "table"])
 @pytest.mark.parametrize("population", ["balanced", "skewed", "all alike"])
 def test_totals_are_covered_as_often_as_promised(name, population):

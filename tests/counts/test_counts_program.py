@@ -42,7 +42,7 @@ def least_cost(asked):
     return Program(asked, 1.0, 1.0).bound("HIGHS")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("n", "alpha"), PAIRS)
 def test_all_property_sets_collapse_to_the_flowchart(n, alpha):
     """P19: under L0 each of the 128 programs costs what its route costs; at most four costs differ."""
@@ -57,6 +57,7 @@ def test_all_property_sets_collapse_to_the_flowchart(n, alpha):
     assert len(set(np.round(costs, 6))) <= 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("loss", "alpha", "fewest"), [("L1", "0.9", 9), ("L1", "2/3", 9), ("L2", "0.9", 9)])
 def test_other_losses_collapse_less(loss, alpha, fewest):
     costs = {round(least_cost(request(4, alpha, loss, subset)), 6) for subset in SUBSETS}

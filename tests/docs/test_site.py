@@ -16,6 +16,7 @@ from pages import FOLDER
 from stratagem import central, counts
 from tools import need_package
 
+pytestmark = pytest.mark.exhaustive
 ROOT = FOLDER.parent
 PACKAGES = ("mkdocs", "material", "mkdocstrings_handlers.python", "mkdocs_jupyter", "latex2mathml")
 PUBLIC = {
@@ -102,6 +103,7 @@ def read(pages) -> dict[str, Reader]:
     return {name: Reader(text) for name, text in pages.items() if name != "404.html"}
 
 
+@pytest.mark.exhaustive
 def test_every_link_leads_somewhere_and_nothing_comes_from_a_network(site, read):
     files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
     assert broken(read, files) == []
@@ -187,6 +189,7 @@ def test_search_finds_epsilon_without_a_network(site, browser):
     page.close()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", ["index", "choose", "guides/survey", "theory", "reference/study", "benchmarks"]
 )

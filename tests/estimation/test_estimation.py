@@ -312,6 +312,7 @@ def test_an_estimate_says_what_it_is():
     assert (processed.low == found.low).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("share", [0, 1, "a", None, math.nan])
 def test_quantiles_refuse_what_is_no_share(share):
     mechanism = st.optimise(st.prefix(4), 1.0).mechanism()

@@ -40,7 +40,7 @@ def plain(estimate, first, second, sizes):
     return chi2.sf(np.sum((table - expected) ** 2 / expected), (sizes[0] - 1) * (sizes[1] - 1))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", CASES)
 def test_false_alarms_are_as_many_as_stated(case):
     """Of 200 tests of independent attributes a binomial number rejects: off the limits once in 10,000 a case.

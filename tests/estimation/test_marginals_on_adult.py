@@ -61,6 +61,7 @@ def test_errors_are_as_stated_and_far_below_marginal_response():
     assert ours_tv.mean() < 0.5 * theirs_tv.mean()
 
 
+@pytest.mark.exhaustive
 def test_an_estimator_for_another_epsilon_does_not_keep_what_it_states():
     ours = pairs()[1]
     wrong = st.JuntaStrategy(ours.sizes, ours.groups, ours.patterns, ours.weights, ours.ratio**2)

@@ -38,6 +38,7 @@ def test_observed_error_is_the_predicted_one(name):
     assert run.ratio == pytest.approx(1, abs=FALSE_ALARM * run.ratio_error)
 
 
+@pytest.mark.exhaustive
 def test_an_optimised_strategy_keeps_its_promise():
     solver = st.ProjectedGradient(outputs=256, max_steps=30)
     solution = st.optimise(st.prefix(64), 1.0, solver)

@@ -185,6 +185,7 @@ def misses(collections, strategy):
     return missed
 
 
+@pytest.mark.exhaustive
 def test_intervals_cover_on_a_hundred_attributes():
     """200 intervals at 95 %, nearly independent: a false alarm once in 100,000; a wrong epsilon is noticed."""
     strategy, rng = hundred(1.0), np.random.default_rng(5)

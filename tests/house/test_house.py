@@ -47,6 +47,7 @@ def test_ruff_is_content(command):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.exhaustive
 def test_pyright_is_content():
     need("node")
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable]

@@ -113,7 +113,7 @@ def installed(request, tmp_path) -> Path:
     return python
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 def test_the_smoke_tests_pass_on_an_installed_package_alone(installed, unpacked, tmp_path):
     empty = tmp_path / "empty"
     shutil.copytree(unpacked / "tests", empty / "tests")

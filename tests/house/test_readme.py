@@ -83,6 +83,7 @@ def test_every_command_is_in_its_table():
 ROW = r"\| `([\w-]+)`, (?:pairs of )?(\d+) (values|bits) \| \+([\d.]+) % \| \+([\d.]+) % \(`([\w-]+)`\) \|"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "size", "unit", "ours", "theirs", "best"), re.findall(ROW, TEXT))
 def test_its_table_is_what_a_comparison_says(name, size, unit, ours, theirs, best):
     import stratagem as st

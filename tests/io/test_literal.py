@@ -74,7 +74,7 @@ def parquet(path, query):
     Path("made.tmp").rename(path)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz"])
 def test_a_column_is_read_from_the_file_of_that_name(name, suffix):
     def write(path, value=2):
@@ -105,7 +105,7 @@ def test_a_matrix_is_read_from_the_file_of_that_name(name):
         assert read_probabilities(f"{name}{suffix}").tolist() == [[1.0, 1.0]]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 def test_reports_are_read_from_the_file_of_that_name(name):
     writers = {".csv": write_csv, ".jsonl": write_jsonl, ".parquet": write_by_rename}
     for number, (suffix, write) in enumerate(writers.items()):

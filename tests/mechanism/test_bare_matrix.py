@@ -37,6 +37,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("suffix", [".npz", ".csv", ".mat", ".parquet", ".npy"])
 def test_a_bare_matrix_is_one_sentence_that_names_the_command_import(capsys, command, suffix):

@@ -124,7 +124,7 @@ def test_every_baseline_becomes_a_mechanism(baseline, n, epsilon):
     client.parse(found.text)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1, 5, 30, 300])
 @pytest.mark.parametrize("solver", [st.Certified(max_steps=1), st.ProjectedGradient(max_steps=5)], ids=str)
 def test_every_solver_makes_mechanisms(solver, epsilon):

@@ -94,6 +94,7 @@ def test_a_prior_changes_the_reconstruction_never_its_bias(zeros):
     assert per_query.sum() == pytest.approx(right.total_variance(x), rel=1e-9)
 
 
+@pytest.mark.exhaustive
 def test_both_kinds_of_strategy_know_priors():
     n = 16
     p = random_prior(np.random.default_rng(n), n, 2)
@@ -126,7 +127,7 @@ def prior_of(word, n):
     return {None: None, "skewed": skewed, "zeros": np.where(np.arange(n) % 3 == 0, 0, skewed)}[word]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case)))
 def test_solutions_are_certified(case):
     name, n, kind, word = case
@@ -290,7 +291,7 @@ def test_too_many_queries_to_list_are_refused():
         st.optimise(st.all_range(512), 1.0, objective="worst-query")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", KINDS)
 def test_trivial_workloads(kind):
     for workload in (st.total(8), st.histogram(1)):

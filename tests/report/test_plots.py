@@ -125,7 +125,7 @@ def plot(name: str) -> Callable:
     return KINDS[name]()
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(84)
 @pytest.mark.parametrize("width", [None, 3.4])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_figure_is_readable_and_sound(name, width, monkeypatch):
@@ -232,6 +232,7 @@ def test_files_are_written_and_the_same_again(name, tmp_path):
     assert "<text" in words
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", KINDS)
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(name, tmp_path, monkeypatch):
     draw = plot(name)

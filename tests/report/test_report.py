@@ -151,6 +151,7 @@ def test_the_same_again_is_the_same_file(name, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_the_command_on_the_page_makes_the_page(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = ["prefix", "--domain", "5", "--epsilon", "0.5", "--seed", "3", "--over", "epsilon=0.25,1"]

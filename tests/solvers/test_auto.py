@@ -9,6 +9,7 @@ from stratagem.problem import Average
 from tables import WORKLOADS, assert_certified, assert_private
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_it_picks_the_certified_solver_and_says_why(name):
     solution = st.optimise(WORKLOADS[name](16), 1.0, solver=st.Auto(gap=0.05))
@@ -53,6 +54,7 @@ def test_a_baseline_says_when_time_was_what_lacked():
     assert "allow more seconds" in late.status
 
 
+@pytest.mark.exhaustive
 def test_fewer_outputs_than_types_are_reached_where_the_rank_is_low():
     solution = st.optimise(
         st.explicit([[1, 1, 1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0]]), 1.0, solver=st.Auto(outputs=6)
@@ -82,6 +84,7 @@ def test_the_status_says_whether_the_gap_was_met(gap, status):
     assert (solution.gap <= gap) == (status is st.Status.OPTIMAL)
 
 
+@pytest.mark.exhaustive
 def test_a_baseline_that_is_optimal_meets_the_gap():
     solution = st.optimise(
         st.histogram(3), 4.0, solver=st.ProjectedGradient(outputs=3, max_steps=1, gap=0.01)

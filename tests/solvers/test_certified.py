@@ -84,7 +84,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_certificates(name, epsilon):
@@ -123,6 +123,7 @@ def _classics(workload, epsilon):
             yield objective(workload, st.hierarchical(n, epsilon, branching, oracle))
 
 
+@pytest.mark.exhaustive
 def test_estimates_are_unbiased():
     workload = st.prefix(20)
     strategy, _ = solve(workload, 1.0, max_steps=1)
@@ -229,6 +230,7 @@ def test_few_outputs_are_never_worse_than_the_gradient_alone(name):
     assert objective(workload, strategy) <= alone * (1 + 1e-4)
 
 
+@pytest.mark.exhaustive
 def test_restarts_go_on_from_the_best_matrix():
     """The last starts of the gradient put undervalued rows into the best matrix so far."""
     workload = st.prefix(16)
@@ -262,6 +264,7 @@ def test_the_trade_off_falls_with_outputs():
         st.trade_off(st.prefix(12), 1.0, outputs=[8])
 
 
+@pytest.mark.exhaustive
 def test_translates_of_few_values_go_first_where_they_are_better():
     """At large epsilon, where random fields are far from the optimum, one round is enough to be below `Orbit`."""
     workload, epsilon = st.prefix(160), 4.0

@@ -77,7 +77,7 @@ def drawn(seed):
     return rng.uniform(-2, 5, n), (p if p.any() else np.ones(n)) / (p.sum() or n), epsilon
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_an_independent_linear_programme_agrees(seed):
     """Badanidiyuru et al., NeurIPS 2023: the optimum over 241 outputs is above the optimum by a grid's width."""
@@ -152,6 +152,7 @@ def test_other_queries_are_refused(name):
         search(st.FewQueries(), Average(workload=OTHERS[name], epsilon=1.0))
 
 
+@pytest.mark.exhaustive
 def test_a_limit_of_outputs_goes_to_a_solver_that_keeps_it():
     solution = st.optimise(evenly(16), 1.0, st.Auto(outputs=20, max_seconds=3.0))
     assert solution.strategy.outputs <= 20

@@ -73,7 +73,7 @@ CLOSE = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("domain", "order", "epsilon", "most"), CLOSE)
 def test_marginals_of_large_domains_come_close_to_the_bound(domain, order, epsilon, most):
     workload = st.marginals(domain, order)
@@ -97,7 +97,7 @@ UNEQUAL = [  # order, epsilon, objective per user type at most: far below those 
 ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("order", "epsilon", "most"), UNEQUAL)
 def test_marginals_of_unequal_attributes_come_close_to_the_bound(order, epsilon, most):
     workload = st.marginals(ADULT, order)

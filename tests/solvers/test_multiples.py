@@ -49,6 +49,7 @@ def asked(values: int):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("values", "cycle", "parts"), CASES)
 def test_multiples_are_patterns_of_their_own(values, cycle, parts):
     one, other = pair(values, cycle, parts)
@@ -142,7 +143,7 @@ TABLES = [  # on the largest domains a few points of a prime above the number of
 ]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("sizes", "epsilon", "loss"), TABLES)
 def test_a_large_table_is_as_good_as_subset_selection_on_its_cells(sizes, epsilon, loss):
     """That is the optimum: the lower bound meets it."""

@@ -148,6 +148,7 @@ def test_estimates_and_their_errors_are_those_of_the_matrix(workload):
         np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @WORKLOADS
 def test_the_search_ends_near_its_bound_and_never_above_sampled_tables(workload, epsilon):
@@ -197,7 +198,7 @@ def short(ages):
     return st.optimise(people(ages), 1.0, st.Junta(max_steps=1, max_seconds=2.0))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ages", [st.all_range, st.prefix])
 def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
     """5,400,192,000 user types; of a full search 2.0 % and 4.7 % above the bound are measured."""
@@ -228,6 +229,7 @@ def test_a_cycle_costs_ranges_little_and_prefixes_more():
         assert ratio == pytest.approx(lost, rel=1e-3)
 
 
+@pytest.mark.exhaustive
 def test_errors_are_as_stated_for_people_of_all_ages():
     """20,000 people: the sum of 13,950 squares has a standard deviation of some 5 % of its mean."""
     workload = people(st.all_range)

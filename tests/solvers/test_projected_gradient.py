@@ -45,7 +45,7 @@ def test_a_single_start_reaches_its_target(name, multiple, target):
     assert value >= st.lower_bounds(workload, 1.0).best
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("line", [g for g in golden() if g.n == 8], ids=lambda g: f"{g.name}-{g.epsilon}")
 def test_small_optima_within_five_percent(line):
     workload = line.workload()
@@ -64,7 +64,7 @@ def test_the_objective_never_increases_and_the_record_is_complete():
     assert records[-1].best == objectives[-1]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("projection", ["bracketed", "sorted"])
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 def test_the_same_seed_gives_the_same_strategy(projection, momentum):
@@ -75,7 +75,7 @@ def test_the_same_seed_gives_the_same_strategy(projection, momentum):
     assert first.shape != other.shape or not np.array_equal(first, other)
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
 def test_warm_starts_improve_on_every_baseline(baseline):
     workload = st.all_range(24)
@@ -85,6 +85,7 @@ def test_warm_starts_improve_on_every_baseline(baseline):
         assert objective(workload, strategy) < objective(workload, start)
 
 
+@pytest.mark.exhaustive
 def test_more_restarts_are_never_worse():
     workload = st.prefix(10)
     one, four = (run(replace(PUBLISHED, restarts=k), workload, 1.0)[1] for k in (1, 4))
@@ -92,6 +93,7 @@ def test_more_restarts_are_never_worse():
     assert {record.start for record in four.history} == {0, 1, 2, 3}
 
 
+@pytest.mark.exhaustive
 def test_float32_descends_too_and_is_certified_in_float64():
     workload = st.prefix(32)
     _, _, strategy = run(replace(PUBLISHED, precision="float32"), workload, 1.0)

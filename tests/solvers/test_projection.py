@@ -34,7 +34,7 @@ def instance(rng, m, n, E, scale):
     return jnp.asarray(R), feasible_thresholds(jnp.asarray(z), jnp.asarray(E)), jnp.asarray(E)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("m", "n", "E", "scale"), CASES)
 def test_the_projection_is_feasible_and_satisfies_its_kkt_conditions(method, m, n, E, scale, rng):
@@ -53,6 +53,7 @@ def test_the_projection_is_feasible_and_satisfies_its_kkt_conditions(method, m, 
         assert all(np.ptp(residual[free[:, u], u]) <= slack for u in range(n) if free[:, u].any())
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("m", "n", "E", "scale"), CASES)
 def test_both_methods_agree_to_1e_12(m, n, E, scale, rng):
     R, z, factor = instance(rng, m, n, E, scale)

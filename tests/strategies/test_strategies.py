@@ -16,6 +16,7 @@ EPSILONS = (0.01, 0.5, 1.0, 4.0, 12.0)
 SIZES = (1, 2, 3, 8, 37, 100)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("baseline", FINITE, ids=lambda b: b.name)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("n", SIZES)

@@ -39,6 +39,7 @@ def test_no_bound_is_above_the_best_and_no_strategy_below(objective):
         assert min(known) >= 0
 
 
+@pytest.mark.exhaustive
 def test_time_makes_bounds_tighter_under_a_prior():
     prior, budgets = [1, 2, 3, 4] * 6, [3.0]
     (quick,) = st.bound_sweep(st.prefix(24), budgets, prior=prior).points

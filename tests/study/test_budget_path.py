@@ -18,6 +18,7 @@ def test_every_budget_is_certified_in_the_order_given():
     assert solutions[1].objective > solutions[2].objective > solutions[3].objective
 
 
+@pytest.mark.exhaustive
 def test_a_start_at_another_budget_helps_where_patterns_are_small():
     workload, short = st.prefix(24), st.Certified(max_steps=1)
     known = st.optimise(workload, 2.5).strategy

@@ -25,7 +25,7 @@ def skewed(n: int) -> np.ndarray:
     return np.random.default_rng(n).integers(0, 50, n) * np.arange(n, 0, -1)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_errors_are_those_of_every_querys_own_variance(name):
     workload, x = WORKLOADS[name], skewed(WORKLOADS[name].domain_size)
@@ -41,6 +41,7 @@ def test_errors_are_those_of_every_querys_own_variance(name):
     assert comparison.users == x.sum()
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("x", ["skewed", "even", "two"])
 def test_no_mechanism_is_below_the_bound_and_one_made_for_the_data_is_close(name, x):
@@ -247,7 +248,7 @@ def test_a_column_alone_is_refused(capsys):
     assert_refused(capsys, ["compare", "prefix", "--column", "age", *FAST], "belong together")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("edges", "domain"),
     [

@@ -9,7 +9,7 @@ from tables import WORKLOADS, assert_certified
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_workload_at_every_budget(name, epsilon):
@@ -40,7 +40,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_workloads(name, epsilon):
@@ -71,7 +71,7 @@ def test_a_result_that_contradicts_a_bound_is_an_error(monkeypatch):
         st.optimise(st.prefix(8), 1.0, solver=st.ProjectedGradient(max_steps=20))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_too_few_outputs_fall_back_to_a_baseline(outputs):
     solution = st.optimise(st.prefix(8), 1.0, solver=st.ProjectedGradient(outputs=outputs, max_steps=20))

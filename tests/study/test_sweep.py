@@ -24,7 +24,7 @@ def domains():
     return st.sweep([st.histogram(n) for n in (3, 8, 20)], 1.0, QUICK)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "axis", "places"),
     [("budgets", "epsilon", (0.5, 2.0)), ("domains", "domain size", (3, 8, 20))],

@@ -47,6 +47,7 @@ def test_ordered_values_are_answered_by_orbits():
     assert solution.strategy.epsilon <= 1.0
 
 
+@pytest.mark.exhaustive
 def test_one_command_answers_marginals_of_a_hundred_attributes(capsys, tmp_path):
     out = tmp_path / "big.ldp.json"
     args = ("optimise", "marginals", "--order", 3, "--domain", "2^100", "--epsilon", 1, "-o", out)

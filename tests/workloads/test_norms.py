@@ -41,6 +41,7 @@ def test_closed_forms_are_those_of_the_gram_matrix(workload):
     assert known(workload.structure.norms) == pytest.approx(known(dense(workload)), rel=1e-8, abs=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("make", [st.prefix, st.all_range, st.histogram], ids=lambda make: make.__name__)
 def test_bounds_from_closed_forms_are_the_dense_ones(make, epsilon):
