@@ -103,6 +103,7 @@ def test_an_epsilon_of_5_percent_is_noticed_at_the_default_size(factor):
     assert one.noticeable < 1.05
 
 
+@pytest.mark.exhaustive
 def test_the_power_stated_is_the_power_measured():
     """40 audits of a client of the noticeable epsilon: each is caught with probability 0.99, 36 but once in 10^5."""
     small = Mechanism.of(st.randomised_response(6, 1.0), st.histogram(6), 1.0)

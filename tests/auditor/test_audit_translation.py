@@ -205,6 +205,7 @@ def test_a_client_that_errs_is_caught(make, caught):
     assert caught <= failed(one)
 
 
+@pytest.mark.exhaustive
 def test_a_generator_that_repeats_itself_is_caught_by_the_outputs_alone():
     """Each output equals the one before with probability 0.1, but is right by itself: only pairs show it."""
 

@@ -111,7 +111,7 @@ def test_no_strategy_is_below_the_bound_of_any_mixture(i):
             assert value >= least * (1 - 1e-8)
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 @pytest.mark.parametrize("n", [2, 3, 6, 10])
 @pytest.mark.parametrize(("make", "kind"), [(st.prefix, "worst-case"), (st.all_range, "worst-query")])

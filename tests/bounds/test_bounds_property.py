@@ -103,6 +103,7 @@ def test_no_bound_is_above_the_optimum_and_exact_is_the_optimum(cases):
         assert bounds.exact * 1.001 > objective
 
 
+@pytest.mark.exhaustive
 def test_expensive_bounds_are_below_the_optimum_too(cases):
     for workload, epsilon, bounds in cases[::6]:
         optimum = bounds.exact * (1 + 1e-6)

@@ -86,6 +86,7 @@ def test_an_interrupted_search_is_saved_and_marked(tmp_path, out):
             )
 
 
+@pytest.mark.exhaustive
 def test_the_page_of_an_interrupted_search_says_so(tmp_path):
     script = SEARCH.format(command="report")
     done = killed(script, tmp_path, "report", *ASKED, *LONG, "--quick", "-o", "p.html")

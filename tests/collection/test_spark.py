@@ -11,6 +11,7 @@ from stratagem.collection.tally import SparseCounts
 from tools import need
 
 pytestmark = [
+    pytest.mark.exhaustive,
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # PySpark and Ibis on pandas 3
     pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),  # Java is started beside other tests' JAX

@@ -146,7 +146,7 @@ def test_solutions_are_certified(case):
     assert solution.objective == pytest.approx(values[kind], rel=1e-8)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["histogram", "prefix", "all-range", "all-marginals", "parity"])
 def test_the_worst_case_is_at_most_that_of_the_average_case(name):
     workload = WORKLOADS[name](16)

@@ -251,6 +251,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(name, tmp_path, monkeyp
         draw()
 
 
+@pytest.mark.exhaustive
 def test_figures_do_not_depend_on_the_settings_of_others(tmp_path):
     plot("a trade-off")(tmp_path / "one.svg")
     with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.fonttype": "path", "axes.grid": True}):

@@ -84,7 +84,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.sampled(36)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_certificates(name, epsilon):
@@ -131,6 +131,7 @@ def test_estimates_are_unbiased():
     np.testing.assert_allclose(strategy.reconstruct(strategy.forward(x)), x, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["prefix", "all-marginals"])
 def test_the_gap_closes_at_moderate_epsilon(name):
     workload = MAKE[name](16)
@@ -139,6 +140,7 @@ def test_the_gap_closes_at_moderate_epsilon(name):
     assert found.status.name == "OPTIMAL"
 
 
+@pytest.mark.exhaustive
 def test_outputs_are_limited():
     workload = st.prefix(16)
     strategy, _ = solve(workload, 1.0, outputs=64, max_steps=4)
@@ -218,6 +220,7 @@ def test_filling_keeps_what_is_balanced_and_heeds_the_limit():
     np.testing.assert_allclose(columns(rows, filled_theta, E - 1), 1, atol=1e-14)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["prefix", "2-way"])
 def test_few_outputs_are_never_worse_than_the_gradient_alone(name):
     workload = MAKE[name](16)

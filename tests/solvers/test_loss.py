@@ -63,7 +63,7 @@ def test_it_is_the_objective_of_the_accuracy_room():
     assert value == pytest.approx(objective(st.prefix(37), strategy), rel=1e-9)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [1, 2, 5, 16, 17, 50, 131])
 def test_inverse_cholesky_and_blocked_information(n, rng):
     Q = jnp.asarray(rng.random((3 * n, n)) + 0.1)

@@ -32,7 +32,7 @@ def run(solver, workload, epsilon):
     return problem, found, solver.finish(problem, found.best)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "multiple", "target"), TARGETS)
 def test_a_single_start_reaches_its_target(name, multiple, target):
     workload = WORKLOADS[name](64)
@@ -45,7 +45,7 @@ def test_a_single_start_reaches_its_target(name, multiple, target):
     assert value >= st.lower_bounds(workload, 1.0).best
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("line", [g for g in golden() if g.n == 8], ids=lambda g: f"{g.name}-{g.epsilon}")
 def test_small_optima_within_five_percent(line):
     workload = line.workload()

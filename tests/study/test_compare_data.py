@@ -248,7 +248,7 @@ def test_a_column_alone_is_refused(capsys):
     assert_refused(capsys, ["compare", "prefix", "--column", "age", *FAST], "belong together")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("edges", "domain"),
     [
