@@ -119,6 +119,7 @@ def test_worst_cases_of_small_domains_are_certified(make, n, kind, epsilon):
     assert st.optimise(make(n), epsilon, objective=kind).gap <= 0.01
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 @pytest.mark.parametrize("n", [4, 10])
 def test_priors_are_certified(n, epsilon):

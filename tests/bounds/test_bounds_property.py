@@ -91,6 +91,7 @@ def test_no_strategy_is_below_any_bound(cases):
     assert seen > 5000
 
 
+@pytest.mark.exhaustive
 def test_no_bound_is_above_the_optimum_and_exact_is_the_optimum(cases):
     """Negative control: a thousandth more than the exact bound is above the optimal strategy."""
     for workload, epsilon, bounds in cases:

@@ -189,6 +189,7 @@ def test_the_worst_case_at_64_types():
     assert worst.gap <= 0.02
 
 
+@pytest.mark.exhaustive
 def test_a_prior_pays_where_it_is_right():
     workload, prior = st.prefix(16), prior_of("skewed", 16)
     ours, usual = (st.optimise(workload, 1.0, QUICK, prior=p) for p in (prior, None))

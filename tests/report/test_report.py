@@ -97,6 +97,7 @@ def hostile():
     return Mechanism.of(st.randomised_response(3, 1.0), W, 1.0, name=ATTACK, labels=labels)
 
 
+@pytest.mark.exhaustive
 def test_queries_and_attributes_are_in_the_users_words(capsys, tmp_path, monkeypatch):
     words = read(mechanism("unit").report(tmp_path / "report.html")).text
     assert "delay below 0.5 minutes" in words

@@ -41,7 +41,7 @@ def test_errors_are_those_of_every_querys_own_variance(name):
     assert comparison.users == x.sum()
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("x", ["skewed", "even", "two"])
 def test_no_mechanism_is_below_the_bound_and_one_made_for_the_data_is_close(name, x):

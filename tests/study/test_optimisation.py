@@ -40,7 +40,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.sampled(48)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_workloads(name, epsilon):

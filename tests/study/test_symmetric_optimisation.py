@@ -25,7 +25,7 @@ MARGINALS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("workload", "gap"), MARGINALS.values(), ids=MARGINALS)
 def test_marginals_of_many_attributes_are_answered_near_the_bound(workload, gap):
     solution = st.optimise(workload, 1.0)
