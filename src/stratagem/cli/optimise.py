@@ -141,7 +141,7 @@ def _describe(solution: Solution, request: Request, out: Path | None, *, show_al
 
 def described(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
     """Return what was asked for, what was found, how and where it is saved, each by a short name."""
-    from stratagem.math.number import number_text
+    from stratagem.math.number import number_text, upper_percent
 
     workload = solution.workload
     return {
@@ -150,7 +150,7 @@ def described(solution: Solution, name: str, out: Path | None) -> dict[str, obje
         f"objective {solution.objective_kind}{' per user type' if solution.per_type else ''}",
         "found": f"{read_count(solution.strategy.outputs)} reports, measured epsilon {solution.strategy.epsilon:.10g}, "
         f"in {solution.seconds:.1f} s",
-        "gap": f"objective {number_text(solution.objective)}, at most {100 * solution.gap:.2f} % above the best "
+        "gap": f"objective {number_text(solution.objective)}, at most {upper_percent(solution.gap)} above the best "
         f"possible unbiased strategy (lower bound {number_text(solution.lower_bound)})",
         "solver": f"{dashed(solution.solver)}: {solution.reason}",
         "status": solution.status,

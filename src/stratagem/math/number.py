@@ -101,6 +101,15 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
+def upper_percent(share: float) -> str:
+    """Return an upper limit in per cent with two decimals, rounded up; 10^-10 is taken for rounding.
+
+    >>> upper_percent(0.00434), upper_percent(1e-12)
+    ('0.44 %', '0.00 %')
+    """
+    return f"{math.ceil(1e4 * share - 1e-6) / 100 + 0.0:.2f} %" if math.isfinite(share) else "infinitely far"
+
+
 def spread(count: int, shown: int) -> list[int]:
     """Return at most `shown` of the numbers 0..count-1, evenly spread, both ends among them."""
     if count <= shown:

@@ -19,7 +19,7 @@ from stratagem.collection.columns import distinct
 from stratagem.collection.edges import Edges
 from stratagem.collection.proposal import Proposal, propose, stated
 from stratagem.io.screen import brief
-from stratagem.math.number import real, users_text
+from stratagem.math.number import real, upper_percent, users_text
 from stratagem.math.privacy import best_guess, check, posterior
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import problem_of
@@ -164,7 +164,7 @@ class Plan:
     def _limit(self) -> str:
         return (
             f"No unbiased mechanism with one report per person has less than {_percent(self.least_error)}; the total "
-            f"variance of this one is proven to be at most {100 * self.solution.gap:.2f} % above the least possible."
+            f"variance of this one is proven to be at most {upper_percent(self.solution.gap)} above the least possible."
         )
 
     def meaning(self) -> tuple[str, ...]:
