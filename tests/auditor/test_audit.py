@@ -35,7 +35,7 @@ def test_the_python_client_passes(case):
     assert len(one.user_types) == min(4, found.strategy.domain_size)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("case", ["two-level", "projected", "hadamard", "hierarchical"])
 def test_the_proved_epsilon_comes_close_to_the_truth(case):
     """A million reports of each user type prove 96 % of a budget of 1 or 2, with confidence 1 - 5e-7."""

@@ -162,6 +162,7 @@ def drawn(number):
     )
 
 
+@pytest.mark.exhaustive
 def test_random_workloads_are_bounded_within_a_fifth_of_a_percent_and_never_above_the_optimum():
     """The optimum in decimals judges what is above: under a prior with zeros `exact` is a little below it."""
     gaps = []
@@ -234,6 +235,7 @@ def test_nothing_is_left_without_the_total():
     assert nonnegative(st.total(5), 1.0).value == pytest.approx(5, rel=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_tighten_computes_it_where_there_is_need():
     quick = lower_bounds(st.prefix(64), 4.0)
     tight = tighten(quick, st.prefix(64), 4.0, objective=2942.8, seconds=60)
@@ -255,7 +257,7 @@ def test_what_an_interruption_leaves_is_kept(monkeypatch):
     assert tighten(quick, st.prefix(32), 4.0, seconds=60).nonnegative > quick.best
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "make", [st.all_range, lambda n: st.explicit(np.random.default_rng(0).normal(size=(100, n)))]
 )

@@ -145,6 +145,7 @@ def test_negative_entries_are_refused():
         PathProof(line(st.prefix(31)), arrays, 1.0)
 
 
+@pytest.mark.exhaustive
 def test_tighten_computes_it_where_there_is_need():
     workload = st.weighted(st.prefix(4096), 2.0)
     quick = lower_bounds(workload, 4.0)
@@ -154,6 +155,7 @@ def test_tighten_computes_it_where_there_is_need():
     assert tighten(quick, workload, 4.0, objective=1.04 * quick.best).nonnegative is None
 
 
+@pytest.mark.exhaustive
 def test_a_solution_by_translates_is_held_against_it():
     """Until now no bound but those of a second was computed for them."""
     solution = st.optimise(st.prefix(2048), 4.0)

@@ -197,6 +197,7 @@ def test_bound_of_a_long_attribute(capsys):
     assert data["closed"] / 65536**2 == pytest.approx(53.25, abs=0.02)
 
 
+@pytest.mark.exhaustive
 def test_bound_takes_its_time_when_asked(capsys):
     command = ["bound", "prefix", "--domain", "24", "--epsilon", "4"]
     status, out, err = run(capsys, *command, "--seconds", "5", "--json")

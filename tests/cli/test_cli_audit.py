@@ -233,6 +233,7 @@ def test_a_web_client_whose_first_report_is_raw_is_caught(tmp_path, monkeypatch,
     assert {check.name for check in audit(found, *clients, samples=100, seed=0).failures} == caught
 
 
+@pytest.mark.exhaustive
 def test_a_python_client_whose_first_report_in_a_process_is_raw_is_caught(tmp_path):
     found = Mechanism.of(st.randomised_response(16, 1.0), st.histogram(16), 1.0)
     code, drawn = Path(client_module.__file__).read_text(), "output = self.sampler.draw(cell, self._source)\n"

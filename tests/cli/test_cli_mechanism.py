@@ -74,6 +74,7 @@ def test_rows_outside_the_domain_are_left_out_and_counted(capsys, bundles, tmp_p
     assert len(reports_of(out.read_text())) == 6
 
 
+@pytest.mark.exhaustive
 def test_a_pipe_goes_from_values_to_answers(bundles):
     """As typed in a shell: values | randomise | aggregate | estimate, each a process of its own."""
     bundle = bundles("labels")

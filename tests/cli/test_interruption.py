@@ -96,6 +96,7 @@ def test_the_page_of_an_interrupted_search_says_so(tmp_path):
     assert "The computation was ended by hand" in page
 
 
+@pytest.mark.exhaustive
 def test_the_table_of_an_interrupted_comparison_says_so(tmp_path):
     script = SEARCH.format(command="compare")
     done = killed(script, tmp_path, "compare", *ASKED, *LONG, "-o", "t.csv")

@@ -123,6 +123,7 @@ def test_without_transactions_the_same_kill_leaves_half_a_file(folder, tmp_path)
     assert taken(state) == (2, 3 * ROWS)
 
 
+@pytest.mark.exhaustive
 def test_killed_at_random_moments_it_goes_on(folder, undisturbed, tmp_path):
     """Real kills from outside, at moments of the clock's choosing; each start goes on where the last was cut off."""
     state, chance, killed = tmp_path / "s.reports.duckdb", random.Random(1), 0

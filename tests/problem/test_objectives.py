@@ -56,6 +56,7 @@ def test_no_strategy_beats_a_worst_case_bound(name, epsilon):
                 assert problem.value(strategy, reconstruction) >= bound * (1 - 1e-9)
 
 
+@pytest.mark.exhaustive
 def test_the_prior_bounds_are_bounds_for_their_prior_alone():
     """Negative control: the bound of one prior is broken by a good strategy measured under another."""
     workload, p = st.prefix(8), np.array([0.93, *[0.01] * 7])

@@ -270,6 +270,7 @@ def test_the_style_is_a_sheet_that_anybody_can_use():
         assert all(mpl.rcParams[key] >= 7 for key in sizes if isinstance(mpl.rcParams[key], float))
 
 
+@pytest.mark.exhaustive
 def test_a_solution_shows_every_report_and_the_bound(monkeypatch):
     solution = st.optimise(st.prefix(16), 1.0, QUICK)
     table, errors = solution.plot().axes

@@ -145,7 +145,7 @@ def test_what_makers_write_is_shown_as_they_wrote_it(tmp_path):
     assert "$style ${x} &amp;" in page.text
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["bundle", "worst query", "translates"])
 def test_the_same_again_is_the_same_file(name, tmp_path):
     first, second = MADE[name](tmp_path / "a.html"), MADE[name](tmp_path / "b.html")
@@ -402,7 +402,7 @@ def test_a_saved_strategy_of_any_format_can_be_reported_from_python(tmp_path):
     assert numbers(read(path))["budgets"] == [1.0, 2.0]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "way"), [("randomised-response", "smaller"), ("hierarchical", "as good as")]
 )

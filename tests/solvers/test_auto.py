@@ -48,6 +48,7 @@ def test_prefixes_of_a_thousand_values_take_translates_where_time_is_short():
     assert patient.translated
 
 
+@pytest.mark.exhaustive
 def test_a_baseline_says_when_time_was_what_lacked():
     late = st.optimise(st.prefix(48), 1.0, solver=st.ProjectedGradient(outputs=64, max_seconds=1e-3))
     assert late.status is st.Status.BASELINE_IN_TIME
@@ -76,7 +77,7 @@ def test_outputs_are_never_exceeded(n, outputs, seconds):
     assert solution.objective <= st.evaluate(st.prefix(n), st.randomised_response(n, 1.0)).objective
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("gap", "status"), [(0.05, st.Status.OPTIMAL), (1e-9, st.Status.GAP_MISSED)])
 def test_the_status_says_whether_the_gap_was_met(gap, status):
     solution = st.optimise(st.prefix(24), 1.0, solver=st.Auto(gap=gap, max_seconds=2.0))

@@ -148,6 +148,7 @@ def test_outputs_are_limited():
     assert objective(workload, strategy) <= 1.05 * lower_bounds(workload, 1.0).best
 
 
+@pytest.mark.exhaustive
 def test_the_same_seed_gives_the_same_strategy():
     first, second = (solve(st.prefix(16), 2.0, max_steps=2)[0] for _ in range(2))
     assert (first.patterns == second.patterns).all()
@@ -247,6 +248,7 @@ def test_restarts_go_on_from_the_best_matrix():
     assert_private(strategy, 0.5)
 
 
+@pytest.mark.exhaustive
 def test_time_runs_out_within_a_round():
     began = time.perf_counter()
     strategy, found = solve(st.prefix(64), 1.0, max_seconds=0.1)

@@ -136,6 +136,7 @@ def test_the_total_alone_needs_no_search():
     assert st.evaluate(st.total("2^40"), strategy).worst_case_variance == 0
 
 
+@pytest.mark.exhaustive
 def test_a_seed_decides_and_patterns_without_weight_are_dropped():
     workload = st.marginals("2^7", 3)
     one, two, other = (solved(workload, 0.7, seed=seed)[0] for seed in (1, 1, 2))

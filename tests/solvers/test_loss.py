@@ -40,6 +40,7 @@ def test_value_and_gradient_equal_automatic_differentiation(m, n, rng):
     assert np.allclose(gradient(Q, evaluate(Q, F)), along_Q, atol=1e-12 * scale)
 
 
+@pytest.mark.exhaustive
 def test_gradient_in_the_workload_factor(rng):
     Q, _, F = instance(rng, 30, 6)
     along_F = jax.grad(loss, 1)(Q, F)
@@ -56,6 +57,7 @@ def test_gradient_matches_finite_differences(rng):
         assert float((along * direction).sum()) == pytest.approx(float(change), rel=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_it_is_the_objective_of_the_accuracy_room():
     strategy = st.hadamard_response(37, 1.0)
     _, _, F = instance(np.random.default_rng(0), 1, 37)

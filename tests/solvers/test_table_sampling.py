@@ -143,7 +143,7 @@ MADE_UP = 1e-8
 """Relative loss allowed there: patterns that make up for each other miss equal energies by a little."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("sizes", "epsilon"), WHOLE)
 def test_large_tables_of_the_whole_domain_end_at_subset_selection(sizes, epsilon):
     workload = st.marginals(domain(sizes), len(sizes))

@@ -7,6 +7,7 @@ import stratagem as st
 from tables import assert_certified
 
 
+@pytest.mark.exhaustive
 def test_every_budget_is_certified_in_the_order_given():
     epsilons = [3.0, 0.5, 1.0, 3.0]
     solutions = st.path(st.prefix(16), epsilons, st.Certified(max_steps=3))

@@ -48,6 +48,7 @@ def test_awkward_workloads(name, epsilon):
     assert_certified(solution, epsilon)
 
 
+@pytest.mark.exhaustive
 def test_the_default_solver_is_close_to_the_bound():
     solution = st.optimise(st.prefix(64), epsilon=1.0)
     assert_certified(solution, 1.0)

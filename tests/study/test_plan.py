@@ -61,6 +61,7 @@ def test_with_a_budget_it_says_how_many_people_an_error_takes():
     assert "are not enough" in plan.answer()[0]
 
 
+@pytest.mark.exhaustive
 def test_its_sentences_hold_its_numbers():
     plan = st.plan(AGES, users=5000)
     text = str(plan)

@@ -44,6 +44,7 @@ def test_a_sweep_goes_along_one_axis(name, axis, places, request):
         assert all(one is None or abs(100 * one - users) <= 1 for one, users in pairs)
 
 
+@pytest.mark.exhaustive
 def test_each_place_is_the_comparison_made_there(budgets):
     alone = st.compare(st.prefix(16), 2.0, QUICK)
     there = {row.mechanism: row for row in budgets.comparisons[1].rows}

@@ -13,7 +13,7 @@ from tables import assert_private
 CASES = {"prefix": st.prefix(16), "marginals": st.marginals("2^4", 2), "histogram": st.histogram(7)}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_every_mechanism_of_a_comparison_runs_or_says_why_not(name, epsilon):
