@@ -16,6 +16,8 @@ WORKLOADS = {
     "all-range, 16 values": st.all_range(16),
     "pairs of 4 bits": st.marginals("2^4", 2),
 }
+NEAR = 0.002
+"""Gap at which the search for a bound ends."""
 COLOURS = ("#0072b2", "#009e73", "#cc79a7")
 
 
@@ -26,8 +28,10 @@ def above(workload: st.Workload) -> tuple[list[float], list[float]]:
         comparison = st.compare(workload, epsilon)
         best = min(row.objective for row in comparison.rows if not row.optimised)
         found = min(row.objective for row in comparison.rows)
-        ours.append(100 * (found / comparison.bounds.best - 1))
-        published.append(100 * (best / comparison.bounds.best - 1))
+        # on a busy machine the comparison's search for a bound ends by its clock; this one has more time
+        least = st.tighten(comparison.bounds, workload, epsilon, found, gap=NEAR, seconds=300).best
+        ours.append(100 * (found / least - 1))
+        published.append(100 * (best / least - 1))
     return ours, published
 
 

@@ -33,7 +33,7 @@ def command(*words) -> tuple[str, ...]:
     return ("-m", "stratagem.cli", *words)
 
 
-def test_the_first_command_takes_ten_seconds_and_then_four(benchmark, tmp_path):
+def test_the_first_command_takes_twelve_imports_of_jax_and_then_six(benchmark, tmp_path):
     jax = min(seconds(tmp_path, "-c", "import jax, scipy.optimize") for _ in range(3))
     first = seconds(tmp_path, *command(*FIRST))
     benchmark.pedantic(seconds, args=(tmp_path, *command(*FIRST)), rounds=3, iterations=1)
@@ -44,10 +44,10 @@ def test_the_first_command_takes_ten_seconds_and_then_four(benchmark, tmp_path):
     assert second <= 6 * jax
 
 
-@pytest.mark.parametrize("words", ["list", "--help", "estimate --help"])
-def test_light_commands_start_at_once(words, benchmark, tmp_path):
+@pytest.mark.parametrize(("words", "most"), [("list", 12), ("--help", 3), ("estimate --help", 4)])
+def test_light_commands_start_at_once(words, most, benchmark, tmp_path):
     numpy = min(seconds(tmp_path, "-c", "import numpy") for _ in range(3))
     benchmark.pedantic(seconds, args=(tmp_path, *command(*words.split())), rounds=5, iterations=1)
     ratio = benchmark.stats.stats.min / numpy
     benchmark.extra_info |= {"to the import of numpy": ratio}
-    assert ratio <= 12
+    assert ratio <= most

@@ -200,12 +200,12 @@ def test_bound_of_a_long_attribute(capsys):
 @pytest.mark.exhaustive
 def test_bound_takes_its_time_when_asked(capsys):
     command = ["bound", "prefix", "--domain", "24", "--epsilon", "4"]
-    status, out, err = run(capsys, *command, "--seconds", "5", "--json")
+    status, out, err = run(capsys, *command, "--seconds", "60", "--json")
     data = json.loads(out)
     assert status == 0
-    assert "at most 5 s" in err
+    assert "at most 60 s" in err
     assert data["best"] == max(data.get(name, 0.0) for name in ("nonnegative", "sdp"))
-    assert data["best"] > 1.05 * data["weighted"]  # 1.2 on an idle machine
+    assert data["best"] > 1.2 * data["weighted"]
     assert run(capsys, *command, "--tight", "--seconds", "0")[1] == run(capsys, *command)[1]
 
 

@@ -102,9 +102,7 @@ def test_its_picture_shows_what_it_says():
     names = {"__name__": "overview"}
     exec(compile(name.read_text("utf-8"), str(name), "exec"), names)
     lines = [names["above"](workload) for workload in names["WORKLOADS"].values()]
-    assert (
-        max(max(ours) for ours, _ in lines) <= 0.3
-    )  # the search for the bound of the pairs ends by its clock
+    assert max(max(ours) for ours, _ in lines) <= 0.25
     assert 19 <= max(max(published) for _, published in lines) <= 20
 
 
