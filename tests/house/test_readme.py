@@ -80,7 +80,10 @@ def test_every_command_is_in_its_table():
     assert set(get_command(app).commands) == set(re.findall(r"`stratagem ([a-z]+)", TEXT))
 
 
-ROW = r"\| `([\w-]+)`, (?:all pairs of )?(\d+) (values|yes/no questions) \| \+([\d.]+) % \| \+([\d.]+) % \(`([\w-]+)`\) \|"
+ROW = (
+    r"\| `([\w-]+)`, (?:all pairs of )?(\d+) (values|yes/no questions) "
+    r"\| \+([\d.]+) % \| \+([\d.]+) % \(`([\w-]+)`\) \|"
+)
 
 
 @pytest.mark.sampled(2)

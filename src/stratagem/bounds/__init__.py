@@ -20,8 +20,8 @@ from stratagem.bounds.proof import WHOLE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
+from stratagem.math.computing import on_one_core
 from stratagem.math.privacy import check, check_prior
-from stratagem.math.threads import on_one_core
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.line import Line, line
 from stratagem.workloads.norm import Norms

@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from stratagem.bounds.generation import Generation, between, first_proof, single_proof
 from stratagem.bounds.proof import WHOLE, Proof, groups, listed_patterns, listed_size, masses
-from stratagem.math.precision import working_in
+from stratagem.math.computing import working_in
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
 

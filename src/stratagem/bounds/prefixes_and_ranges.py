@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from stratagem.bounds.formulas import ULP, root_trace, safe
 from stratagem.bounds.nonnegative import largest, logarithm, root, spectral
-from stratagem.math.precision import working_in
+from stratagem.math.computing import working_in
 from stratagem.workloads.line import Line
 
 LOW, CELLS = 32, 24

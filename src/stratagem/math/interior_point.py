@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from stratagem.math.threads import on_one_core
+from stratagem.math.computing import on_one_core
 
 MOST = 80
 """Newton steps; 20 to 45 are usual."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 import jax
 
-from stratagem.math.threads import on_one_core
+from stratagem.math.computing import on_one_core
 from stratagem.problem import Problem
 from stratagem.strategies import Strategy, TranslationStrategy
 

@@ -1,9 +1,10 @@
-"""Tables of lower bounds along several budgets or several domains, each compared with the best bound."""
+"""Lower bounds along an axis, several budgets or several domains, each compared with the best bound."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ from stratagem.io.presentation import show
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.number import number_text, ratio, real
+from stratagem.math.privacy import check
 from stratagem.problem import Average, WarmStart, problem_of
-from stratagem.study.axis import along, place
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
@@ -23,10 +24,46 @@ if TYPE_CHECKING:
 
     from stratagem.solvers import Auto, Callback, Solver
 
+EPSILON, DOMAIN = "epsilon", "domain size"
 FOUND = "strategy found"
 """Name under which the objective of the strategy found is listed beside the bounds."""
 TIGHT = 1e-3
 """Relative gap to the optimum, or to the strategy found, at which the search for a tighter bound stops."""
+
+
+def along(
+    workload: Workload | Sequence[Workload], epsilon: float | Sequence[float]
+) -> tuple[str, list[tuple[Workload, float]]]:
+    """Return the name of the axis, and the workload and budget at every place on it.
+
+    Raises:
+        ValueError: if none or both are sequences, one is empty, or a budget is out of range.
+    """
+    workloads = [workload] if isinstance(workload, Workload) else _several(workload, "workloads")
+    budgets = [epsilon] if isinstance(epsilon, int | float) else _several(epsilon, "budgets")
+    if isinstance(workload, Workload) == isinstance(epsilon, int | float):
+        raise ValueError(
+            f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
+            "them: give several of one and one of the other"
+        )
+    for one in workloads:
+        if not isinstance(one, Workload):
+            raise ValueError(f"{one!r} was given among the workloads: give workloads such as st.prefix(8)")
+    axis = EPSILON if isinstance(workload, Workload) else DOMAIN
+    return axis, list(product(workloads, map(check, budgets)))
+
+
+def place(axis: str, workload: Workload, epsilon: float) -> float:
+    """Return the value on the axis for a workload and a budget: its epsilon or its domain size."""
+    return epsilon if axis == EPSILON else workload.domain_size
+
+
+def _several(given: Iterable, what: str) -> list:
+    """Return the sequence as a list, which must not be empty."""
+    items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if not items:
+        raise ValueError(f"{given!r} was given as {what}: give at least one in a list")
+    return items
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from stratagem.math.privacy import check
 from stratagem.problem import Average
 from stratagem.solvers import Auto, Callback, Certified, Solver
 from stratagem.strategies import TwoLevelStrategy
-from stratagem.study.axis import along, place
+from stratagem.study.bound_table import along, place
 from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison, Row
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.study.solution import Solution

@@ -17,7 +17,7 @@ from stratagem.accuracy import (
 )
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
-from stratagem.math.threads import on_one_core
+from stratagem.math.computing import on_one_core
 from stratagem.problem import Problem
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable

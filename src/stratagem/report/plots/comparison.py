@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stratagem.io.presentation import presents
 from stratagem.math.number import number_text
 from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION, Line, draw_lines, page
-from stratagem.study.axis import EPSILON
+from stratagem.study.bound_table import EPSILON
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratagem.bounds.duals import WeightedDual
+from stratagem.math.computing import Precision, working_in
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
-from stratagem.math.precision import Precision, working_in
 from stratagem.solvers.certified.patterns import gaussian_patterns
 from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import jax.numpy as jnp
 import numpy as np
 
+from stratagem.math.computing import working_in
 from stratagem.math.linalg import centred_factor
-from stratagem.math.precision import working_in
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.pricing import Prices, search

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
-from stratagem.math.precision import working_in
+from stratagem.math.computing import working_in
 from stratagem.math.privacy import ratio
 from stratagem.solvers.gradient.projection import feasible_thresholds, project
 from stratagem.strategies import MatrixStrategy

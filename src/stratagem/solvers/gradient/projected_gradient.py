@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from stratagem.math.precision import Precision, working_in
+from stratagem.math.computing import Precision, working_in
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.gradient.loss import (
