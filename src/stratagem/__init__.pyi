@@ -58,6 +58,8 @@ from .estimation.marginal_release import release as release
 from .estimation.simulation import Simulation as Simulation
 from .estimation.simulation import simulate as simulate
 from .io.version import __version__ as __version__
+from .math.shuffling import PrivacyBlanket as PrivacyBlanket
+from .math.shuffling import Shuffled as Shuffled
 from .mechanism.matrix_import import MatrixImport as MatrixImport
 from .mechanism.matrix_import import import_matrix as import_matrix
 from .mechanism.mechanism import Mechanism as Mechanism

@@ -101,6 +101,18 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
+def upper(value: float) -> str:
+    """Return an upper limit with three significant digits, rounded up; 10^-9 of it is taken for rounding.
+
+    >>> upper(0.029921), upper(1.0), upper(0.0)
+    ('0.03', '1', '0')
+    """
+    if value <= 0:
+        return f"{value:g}"
+    digits = 10.0 ** (2 - math.floor(math.log10(value)))
+    return f"{math.ceil(value * digits * (1 - 1e-9)) / digits:.3g}"
+
+
 def upper_percent(share: float) -> str:
     """Return an upper limit in per cent with two decimals, rounded up; 10^-10 is taken for rounding.
 

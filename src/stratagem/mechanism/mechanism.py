@@ -26,6 +26,7 @@ from stratagem.io.screen import brief
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import count_text
 from stratagem.math.privacy import check, check_prior
+from stratagem.math.shuffling import Shuffled
 from stratagem.mechanism.attribute import described
 from stratagem.mechanism.client import (
     FORMAT,
@@ -189,6 +190,14 @@ class Mechanism:
     def strategy(self) -> Exact:
         """The table in double precision; its measured epsilon is at most the budget."""
         return self.table.strategy
+
+    def shuffled(self, users: int, delta: float = 1e-6) -> Shuffled:
+        """Return the central privacy of its reports if those of so many users are shuffled together.
+
+        Raises:
+            ValueError: unless users is a whole number from 1 to 10^15 and 0 < delta < 1.
+        """
+        return self.strategy.blanket.shuffled(users, delta)
 
     @cached_property
     def client(self) -> Client:

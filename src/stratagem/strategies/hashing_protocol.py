@@ -88,6 +88,11 @@ class LocalHashing(SupportOracle):
         return 1 / self.g
 
     @property
+    def mass(self) -> float:
+        """g (1 - p)/(g - 1): a report is least likely for a type that hashes to another value."""
+        return self.g * (1 - self.p) / (self.g - 1)
+
+    @property
     def pairs(self) -> Pairs:
         """Joint support of two values, which is independent because the hashes of three values are."""
         return independent(self.n, self.p, self.other)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.fft import fftn
+from scipy.fft import fftn, ifftn
 
 from stratagem.io.screen import brief
 from stratagem.math.block_design import orbits, powers
@@ -105,6 +105,12 @@ class Pattern:
         s = np.where(self.inside, ratio, 1.0)
         return s / s.sum()
 
+    @cached_property
+    def spectrum(self) -> np.ndarray:
+        """Squared moduli of the Fourier transform of 1_T, shape `sizes`, the mean over all multiples."""
+        spectrum = np.square(np.abs(np.asarray(fftn(self.inside.astype(float)))))
+        return spectrum if self.multiples == 1 else self._averaged(spectrum)
+
     def energies(self, ratio: float) -> np.ndarray:
         """Return |x^(chi)|^2 at the characters chi of the cycles, shape `sizes`; 1 at the trivial one.
 
@@ -127,6 +133,11 @@ class Pattern:
             around = laps * len(orbit) * means[labels[first]]
             found[orbit] = (around + sums[rest : rest + len(orbit)] - sums[: len(orbit)]) / self.multiples
         return found
+
+
+def overlaps(spectrum: np.ndarray) -> np.ndarray:
+    """Return how many translates of a set hold both of two cells, by their difference, from the set's spectrum."""
+    return np.real(np.asarray(ifftn(spectrum)))
 
 
 @lru_cache(maxsize=4)

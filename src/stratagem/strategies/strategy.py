@@ -10,11 +10,13 @@ from itertools import pairwise
 from typing import final
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from stratagem.io.screen import brief
 from stratagem.math.linalg import CentredInverse, PseudoInverse, pseudo_inverse
 from stratagem.math.number import numbers
 from stratagem.math.privacy import uniform
+from stratagem.math.shuffling import PrivacyBlanket
 
 
 class Randomiser(ABC):
@@ -48,6 +50,24 @@ class Randomiser(ABC):
     def delta(self) -> float:
         """Delta of (epsilon, delta)-LDP; 0 where epsilon holds for every report."""
         return 0.0
+
+    @property
+    def blanket(self) -> PrivacyBlanket:
+        """What the central privacy of its shuffled reports depends on.
+
+        Guarantee:
+            Measured from the probabilities where the kind of strategy allows it, otherwise that of the least private
+            strategy of the same epsilon.
+
+        Raises:
+            ValueError: without a finite epsilon that holds for every report.
+        """
+        if self.delta > 0 or not math.isfinite(self.epsilon):
+            raise ValueError(
+                "shuffling was asked of a mechanism without a finite epsilon for every report: choose one with pure "
+                "epsilon-LDP"
+            )
+        return PrivacyBlanket.worst(self.epsilon)
 
     @property
     def report(self) -> str:
@@ -101,6 +121,8 @@ def check_counts(x: np.ndarray, domain_size: int) -> np.ndarray:
 
 BLOCK = 1 << 22
 """Entries of a temporary array in simulation."""
+PAIRS = 1 << 35
+"""Largest number of reports times pairs of user types, a minute or so, for which all distances are computed."""
 
 
 class Strategy(Randomiser):
@@ -247,6 +269,15 @@ class MatrixStrategy(Strategy):
         if (low[occurs] == 0).any():
             return math.inf
         return float(np.log(high[occurs] / low[occurs]).max())
+
+    @property
+    def blanket(self) -> PrivacyBlanket:
+        """As `Randomiser.blanket`; the worst one where there are too many pairs of types to look at."""
+        worst = super().blanket
+        if self.outputs * self.domain_size**2 > PAIRS or self.domain_size == 1:
+            return worst
+        distance = float(pdist(self.matrix.T, "cityblock").max()) / 2
+        return PrivacyBlanket(worst.ratio, distance, float(self.matrix.min(axis=1).sum()))
 
     @property
     def row_sums(self) -> np.ndarray:

@@ -102,6 +102,11 @@ class SubsetSelection(SupportOracle):
         return (self.k - self.p) / (self.n - 1)
 
     @property
+    def mass(self) -> float:
+        """n (1 - p)/(n - k): a set is least likely for a type outside."""
+        return self.n * (1 - self.p) / (self.n - self.k)
+
+    @property
     def pairs(self) -> Pairs:
         """Joint support of two values by a set of fixed size k.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.linear_protocol import LinearProtocol
 
 
@@ -54,6 +56,19 @@ class SupportOracle(LinearProtocol):
     @abstractmethod
     def other(self) -> float:
         """q = Pr[j in S | u] for a value j other than u."""
+
+    @property
+    @abstractmethod
+    def mass(self) -> float:
+        """gamma = sum of the least probability of each report, or less."""
+
+    @property
+    @final
+    def blanket(self) -> PrivacyBlanket:
+        """As `Randomiser.blanket`: p - q is the distance of two types, as both are in S together equally often."""
+        if self.domain_size == 1:
+            return PrivacyBlanket.worst(0.0)
+        return PrivacyBlanket(math.exp(self.epsilon), self.own - self.other, self.mass)
 
     @property
     @abstractmethod

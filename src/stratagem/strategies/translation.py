@@ -12,7 +12,8 @@ from typing import Self, final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.strategies.pattern import Pattern
+from stratagem.math.shuffling import PrivacyBlanket
+from stratagem.strategies.pattern import Pattern, overlaps
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser
 
 OUTPUTS = 1 << 53
@@ -74,6 +75,22 @@ class TranslationStrategy(Randomiser):
         return math.log(self.ratio) if (self.weights > 0).any() else 0.0
 
     @property
+    def blanket(self) -> PrivacyBlanket:
+        """As `Randomiser.blanket`: the translates of T that hold u and not v are |T| less those that hold both."""
+        levels = self.ratio - 1
+        theta = [w / (b.cells + levels * b.size) for b, w in zip(self.patterns, self.weights, strict=True)]
+        mass = math.fsum(share * b.cells for b, share in zip(self.patterns, theta, strict=True))
+        return PrivacyBlanket(self.ratio, levels * self._apart(theta), min(1.0, mass))
+
+    def _apart(self, theta: Sequence[float]) -> float:
+        """Return an upper limit of sum_b theta_b (translates of T_b that hold u and not v) over pairs u, v.
+
+        Here every pattern meets the pair that is worst for itself.
+        """
+        pairs = zip(self.patterns, theta, strict=True)
+        return math.fsum(share * (b.size - float(overlaps(b.spectrum).min())) for b, share in pairs)
+
+    @property
     def window(self) -> bool:
         """Whether the domain is a part of longer cycles, so that M is not diagonal in its characters."""
         return False
@@ -117,11 +134,8 @@ class TranslationStrategy(Randomiser):
         places = self.places(self.coordinates(values))
         outputs = np.empty(len(places), dtype=np.int64)
         chosen = rng.choice(len(self.weights), len(places), p=self.weights / self.weights.sum())
-        order = np.argsort(chosen, kind="stable")
-        ends = np.cumsum(np.bincount(chosen, minlength=len(self.weights)))
-        for b, users in enumerate(np.split(order, ends[:-1])):
-            if len(users):
-                outputs[users] = self.offsets[b] + self._draw(b, places, users, rng)
+        for b, users in self._grouped(chosen):
+            outputs[users] = self.offsets[b] + self._draw(b, places, users, rng)
         return outputs
 
     @final
@@ -192,8 +206,10 @@ class TranslationStrategy(Randomiser):
 
     @final
     def by_pattern(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each pattern b that occurs, and the positions (k,) of its outputs in the array."""
-        owner = np.searchsorted(np.array(self.offsets[1:]), outputs, side="right")
+        """Return each pattern b that occurs, and the positions (k,) of its outputs in the array."""
+        return self._grouped(np.searchsorted(np.array(self.offsets[1:]), outputs, side="right"))
+
+    def _grouped(self, owner: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         order = np.argsort(owner, kind="stable")
         ends = np.cumsum(np.bincount(owner, minlength=len(self.patterns)))
         for b, places in enumerate(np.split(order, ends[:-1])):
@@ -352,6 +368,15 @@ class OrbitStrategy(TranslationStrategy):
     def window(self) -> bool:
         """Whether the domain is only a part of the cycles, because a cycle has more points than values."""
         return self.cycles != self.lengths
+
+    def _apart(self, theta: Sequence[float]) -> float:
+        """Return the largest sum_b theta_b (translates of T_b that hold u and not v) over pairs of points in use."""
+        pairs = list(zip(self.patterns, theta, strict=True))
+        together = overlaps(np.sum([share * b.spectrum for b, share in pairs], axis=0))
+        for axis, (cycle, length) in enumerate(zip(self.cycles, self.lengths, strict=True)):
+            if 2 * length <= cycle:
+                together = np.take(together, np.arange(1 - length, length), axis)
+        return math.fsum(share * b.size for b, share in pairs) - float(together.min())
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:

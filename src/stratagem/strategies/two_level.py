@@ -10,6 +10,7 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.privacy import uniform
+from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.strategy import MatrixStrategy, Strategy, check_counts, check_values, users_by_type
 
 BLOCK = 1 << 22
@@ -80,6 +81,16 @@ class TwoLevelStrategy(Strategy):
         """Measured privacy loss: log E, or zero if no row that occurs holds both levels."""
         sizes = self.sizes[self.theta > 0]
         return math.log(self.ratio) if ((sizes > 0) & (sizes < self.size)).any() else 0.0
+
+    @property
+    def blanket(self) -> PrivacyBlanket:
+        """As `Randomiser.blanket`: beta = (E - 1) max_uv sum_y theta_y [u in T_y, v not], gamma = sum_y theta_y."""
+        together = np.zeros((self.size, self.size))
+        for rows, B in self._blocks():
+            together += B.T @ (self.theta[rows, None] * B)
+        apart = np.diag(together)[:, None] - together
+        mass = min(1.0, float(self.theta.sum()))
+        return PrivacyBlanket(self.ratio, (self.ratio - 1) * float(apart.max()), mass)
 
     @property
     def sizes(self) -> np.ndarray:

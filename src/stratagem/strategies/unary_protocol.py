@@ -85,6 +85,11 @@ class UnaryEncoding(SupportOracle):
         return self.q
 
     @property
+    def mass(self) -> float:
+        """(1 - p)/(1 - q): a report is least likely for a type whose bit is zero; the report of ones is left out."""
+        return (1 - self.p) / (1 - self.q)
+
+    @property
     def pairs(self) -> Pairs:
         """Joint support of two values, whose bits are independent."""
         return independent(self.n, self.p, self.q)
