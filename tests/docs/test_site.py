@@ -1,11 +1,14 @@
 """The site of the documentation: built without warnings, whole without a network, complete and readable."""
 
+import html
+import inspect
 import os
 import posixpath
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -144,6 +147,33 @@ def test_the_reference_has_every_public_name_once_and_no_other(read):
 def test_the_table_of_the_reference_links_every_public_name(read):
     linked = {urlsplit(link).fragment for link in read["reference/index.html"].links}
     assert linked >= PUBLIC
+
+
+def entry(pages: dict[str, str], name: str) -> str:
+    """Return what the reference says about a public name, from its heading to the next."""
+    (start,) = (
+        text[text.index(f'<h2 id="{name}"') :] for at, text in pages.items()
+        if at.startswith("reference/") and f'<h2 id="{name}"' in text
+    )  # fmt: skip
+    return re.split(r"<h2 |</article>", start[3:])[0]
+
+
+def plain(text: str) -> str:
+    """Return what a part of a page says, without tags and backticks, words apart by single blanks."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).replace("`", "").split())
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_the_reference_documents_a_name_as_itself(pages, name):
+    text, value = entry(pages, name), attrgetter(name.removeprefix("stratagem."))(st)
+    assert "doc-symbol-module" not in text
+    if inspect.isfunction(value):
+        (signature,) = re.findall(r'<div class="doc-signature.*?</div>', text, re.DOTALL)[:1]
+        given = "".join(plain(signature).split())
+        assert given.startswith(f"{value.__name__}(")
+        assert all(re.search(rf"[(,*]{one}[:,=)]", given) for one in inspect.signature(value).parameters)
+    if inspect.isfunction(value) or inspect.isclass(value):
+        assert plain(inspect.getdoc(value).split("\n\n")[0]) in plain(text)
 
 
 def test_every_notebook_and_every_included_file_is_a_page(pages):
