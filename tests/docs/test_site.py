@@ -196,12 +196,25 @@ def main_part(text: str) -> str:
 
 def test_formulas_are_set(pages):
     theory = main_part(pages["theory.html"])
-    assert not re.search(r"\^|\b(theta|lambda|gamma|kappa|sum_\w|eps)\b|&[lg]t;=", theory)
+    assert not re.search(r"\^|\b(theta|lambda|gamma|kappa|sum_\w|eps)\b|-&gt;|&[lg]t;=| x \.", theory)
     assert "s<sup>⊤</sup> G s/(1<sup>⊤</sup> s) ≤ λ<sup>⊤</sup> s" in pages["theory.html"]
     assert "θ<sub>y</sub> s<sub>y</sub>" in pages["theory.html"]
+    assert "Z<sub>a1</sub> × ... × Z<sub>ad</sub>" in pages["theory.html"]
+    typed = [name for name in pages if not name.startswith(("reference/", "notebooks/"))]
+    assert not [name for name in typed if "^" in main_part(pages[name])]
+    assert "2<sup>k</sup> − 1 sums" in pages["threat-model.html"]
     notebook = pages["notebooks/20-how-far-from-optimal.html"]
     assert not re.search(r"\$|\\(top|operatorname|frac)", main_part(notebook))
     assert notebook.count("<math") > 100
+    assert not re.search("<mi>&#x0(2A|27)", notebook)
+
+
+def test_a_list_of_the_theory_counts_on_after_a_formula(pages):
+    (bounds,) = re.findall(
+        r"<ol>(?:(?!</ol>).)*<strong>svd</strong>.*?</ol>", pages["theory.html"], re.DOTALL
+    )
+    assert bounds.count("<li>") == 10
+    assert bounds.count('<p class="formula">') == 1
 
 
 def test_search_finds_epsilon_without_a_network(site, browser):
