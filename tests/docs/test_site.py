@@ -30,6 +30,20 @@ PUBLIC = {
 """Every public name of the package, by its full name."""
 PHONE = 360
 """Width of a narrow screen in pixels."""
+CONTRAST = """() => {
+  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => colour.slice(0, 3).map(one => one / 255)
+    .map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, one, k) => sum + one * [0.2126, 0.7152, 0.0722][k], 0.05);
+  return Math.min(...[...document.querySelectorAll(".highlight-ipynb span[class]")].map(word => {
+    const ground = numbers(getComputedStyle(word.closest(".highlight-ipynb")).backgroundColor);
+    const [red, green, blue, cover = 1] = numbers(getComputedStyle(word).color);
+    const seen = [red, green, blue].map((one, k) => cover * one + (1 - cover) * ground[k]);
+    const [dark, bright] = [light(seen), light(ground)].sort((a, b) => a - b);
+    return bright / dark;
+  }));
+}"""
+"""The least contrast of the code of a notebook with its ground, as the guidelines for accessible pages define it."""
 
 
 class Reader(HTMLParser):
@@ -232,9 +246,27 @@ def test_search_finds_epsilon_without_a_network(site, browser):
     page.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_code_of_notebooks_is_readable_and_outputs_keep_their_rows(site, browser, scheme):
+    page = browser.new_page(color_scheme=scheme)
+    page.goto((site / "notebooks/20-how-far-from-optimal.html").as_uri())
+    assert page.evaluate(CONTRAST) >= 4.5
+    rows = page.locator(".jp-RenderedText pre").first
+    assert rows.evaluate("one => getComputedStyle(one).whiteSpace") == "pre"
+    page.close()
+
+
+def test_the_table_of_benchmarks_fits_a_screen(site, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((site / "benchmarks.html").as_uri())
+    assert page.locator(".md-typeset__scrollwrap").evaluate("one => one.scrollWidth <= one.clientWidth")
+    page.close()
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    "name", ["index", "choose", "guides/survey", "theory", "reference/study", "benchmarks"]
+    "name",
+    ["index", "choose", "guides/survey", "theory", "reference/study", "benchmarks", "notebooks/40-marginals"],
 )
 def test_a_page_fits_a_telephone(site, browser, name):
     page = browser.new_page(viewport={"width": PHONE, "height": 800})
