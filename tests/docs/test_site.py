@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import json
 import os
 import posixpath
 import re
@@ -244,6 +245,13 @@ def test_search_finds_epsilon_without_a_network(site, browser):
     assert all("psilon" in one for one in page.locator(".md-search-result__item").all_inner_texts()[:5])
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
     page.close()
+
+
+def test_search_finds_what_notebooks_say_and_not_their_code(site):
+    index = json.loads((site / "search/search_index.json").read_text("utf-8"))["docs"]
+    texts = " ".join(one["text"] for one in index if one["location"].startswith("notebooks/"))
+    assert "The columns of" in texts
+    assert not re.search(r"import numpy|np\.ones|Copied!", texts)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
