@@ -1,4 +1,4 @@
-"""Formulas without scripts: MathML in place of the TeX of notebooks, indices in the plain text of the theory."""
+"""Formulas without scripts: MathML in place of the TeX of notebooks, indices and powers in plain text."""
 
 import html
 import re
@@ -13,6 +13,8 @@ APART = re.compile(r"(<(pre|code|script|style|svg|table)\b.*?</\2>)", re.DOTALL)
 TEX = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$]+?)\$", re.DOTALL)
 MATHJAX = re.compile(r"<!-- Load mathjax -->.*?<!-- End of mathjax configuration -->", re.DOTALL)
 """Scripts from a network that a notebook asks for."""
+RELATION = re.compile("<mi>(&#x0(?:2AAF|2AB0|27F9);)</mi>")
+"""A relation, ⪯ or ⪰ or ⟹, that the converter takes for a letter."""
 
 GREEK = {
     "theta": "θ", "lambda": "λ", "gamma": "γ", "kappa": "κ", "delta": "δ", "chi": "χ", "pi": "π", "eps": "ε",
@@ -26,20 +28,30 @@ TYPED = [
     (r"\^-(\w+)", r"<sup>−\1</sup>"),
     (r"\^(\+|\w+)", r"<sup>\1</sup>"),
     (r"(?<=[\w'])_(\w+)", r"<sub>\1</sub>"),
+    (r"-&gt;", "→"),
     (r"&gt;=", "≥"),
     (r"&lt;=", "≤"),
     (r"\|\|", "‖"),
-    (r"(?<=[(.\w]) x (?=\.\.\.|Z)|(?<=\((?:p|n|m)) x (?=n|m)", " × "),
+    (r"(?<=[(.\w>]) x (?=\.\.\.|Z)|(?<=\((?:p|n|m)) x (?=n|m)", " × "),
     (r"(?<=\s)- |(?<=\s)-(?=\w<)", "− "),
+    (r"(?<=\()-(?=\w)|(?<=<sup>)-", "−"),
 ]
 """Patterns of typed mathematics, in the order in which they are replaced."""
+POWERS = [
+    (r"(?<=\w)\^epsilon(?!\w)", "^ε"),
+    (r"(?<=\w)\^[-−](\w+)", r"<sup>−\1</sup>"),
+    (r"(?<=\w)\^(\w+)", r"<sup>\1</sup>"),
+    (r"(?<=</sup>) - (?=\w)", " − "),
+]
+"""The same for pages in sentences, where only powers are mathematics."""
 BLOCK = re.compile(r'<div class="highlight"><pre><span></span><code>(.*?)</code></pre></div>', re.DOTALL)
 
 
 def mathml(found: re.Match[str]) -> str:
     """Return the MathML of a formula in TeX."""
     display, inline = found.groups()
-    return convert(html.unescape(display or inline).strip(), display="block" if display else "inline")
+    made = convert(html.unescape(display or inline).strip(), display="block" if display else "inline")
+    return RELATION.sub(r"<mo>\1</mo>", made)
 
 
 def notebook(content: str) -> str:
@@ -50,22 +62,19 @@ def notebook(content: str) -> str:
     )
 
 
-def typeset(text: str) -> str:
-    """Return typed mathematics, escaped for HTML, with its letters, signs and indices."""
-    for pattern, put in TYPED:
-        text = re.sub(pattern, put, text)
-    return text
-
-
-def theory(content: str) -> str:
-    """Return the theory with its mathematics set, code left alone, and displayed formulas as such."""
-    content = BLOCK.sub(r'<p class="formula">\1</p>', content)
+def typeset(content: str, patterns: list) -> str:
+    """Return a page with its typed mathematics set by patterns, tags and code left alone."""
     parts = re.split(r"(<code>.*?</code>|<[^>]+>)", content, flags=re.DOTALL)
-    return "".join(part if k % 2 else typeset(part) for k, part in enumerate(parts))
+    for pattern, put in patterns:
+        parts[::2] = [re.sub(pattern, put, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Set the formulas of a page."""
-    if page.file.src_uri.endswith(".ipynb"):
+    """Set the formulas of a page; the reference shows docstrings as they are."""
+    name = page.file.src_uri
+    if name.endswith(".ipynb"):
         return notebook(content)
-    return theory(content) if page.file.src_uri == "theory.md" else content
+    if name == "theory.md":
+        return typeset(BLOCK.sub(r'<p class="formula">\1</p>', content), TYPED)
+    return content if name.startswith("reference/") else typeset(content, POWERS)

@@ -7,7 +7,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
+from griffe import Alias, Extension, Module, Object
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
@@ -38,6 +40,30 @@ LINKS = {
 """Links of notebooks, and where they lead on the site."""
 HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)<a class="anchor-link"', re.DOTALL)
 """A heading of a notebook: its anchor and its text."""
+CODE = re.compile(r'<div class="(highlight-ipynb[^"]*"><pre|clipboard-copy-txt")|<span class="notice"')
+"""The code of a cell of a notebook, what its button copies, and what that says then."""
+
+
+class Names(Extension):
+    """Lets a public name such as `stratagem.prefix` be what Python imports, not the module of the same path."""
+
+    def __init__(self) -> None:
+        self.defined: dict[str, Object] = {}
+
+    def on_instance(self, *, obj: Object, **_: Any) -> None:
+        """Remember an object before a module of the same path hides it."""
+        if not obj.is_module:
+            self.defined[obj.path] = obj
+
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Lead every public name to its object."""
+        for home in (pkg, *(pkg.members[wing] for wing in WINGS)):
+            module = importlib.import_module(home.path)
+            for name in module.__all__:
+                value = getattr(module, name)
+                path = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', name)}"
+                if path in self.defined:
+                    home.members[name] = Alias(name, self.defined[path], parent=home)
 
 
 def rooms() -> dict[str, list[str]]:
@@ -130,11 +156,11 @@ def flat(links: Iterable[AnchorLink]) -> Iterator[AnchorLink]:
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links of notebooks lead to pages of the site, and their contents to headings that hold code."""
+    """Let links of notebooks lead to pages of the site, contents to headings with code, and no search to code."""
     if not page.file.src_uri.endswith(".ipynb"):
         return content
     for link, (anchor, title) in zip(flat(page.toc), HEADING.findall(content), strict=True):
         link.id, link.title = anchor, re.sub(r"<[^>]+>", "", title)
     for old, new in LINKS.items():
         content = content.replace(f'href="{old}"', f'href="{new}"')
-    return content
+    return CODE.sub(r"\g<0> data-search-exclude", content)

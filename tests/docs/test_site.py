@@ -1,11 +1,15 @@
 """The site of the documentation: built without warnings, whole without a network, complete and readable."""
 
+import html
+import inspect
+import json
 import os
 import posixpath
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -27,6 +31,20 @@ PUBLIC = {
 """Every public name of the package, by its full name."""
 PHONE = 360
 """Width of a narrow screen in pixels."""
+CONTRAST = """() => {
+  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = colour => colour.slice(0, 3).map(one => one / 255)
+    .map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, one, k) => sum + one * [0.2126, 0.7152, 0.0722][k], 0.05);
+  return Math.min(...[...document.querySelectorAll(".highlight-ipynb span[class]")].map(word => {
+    const ground = numbers(getComputedStyle(word.closest(".highlight-ipynb")).backgroundColor);
+    const [red, green, blue, cover = 1] = numbers(getComputedStyle(word).color);
+    const seen = [red, green, blue].map((one, k) => cover * one + (1 - cover) * ground[k]);
+    const [dark, bright] = [light(seen), light(ground)].sort((a, b) => a - b);
+    return bright / dark;
+  }));
+}"""
+"""The least contrast of the code of a notebook with its ground, as the guidelines for accessible pages define it."""
 
 
 class Reader(HTMLParser):
@@ -146,6 +164,33 @@ def test_the_table_of_the_reference_links_every_public_name(read):
     assert linked >= PUBLIC
 
 
+def entry(pages: dict[str, str], name: str) -> str:
+    """Return what the reference says about a public name, from its heading to the next."""
+    (start,) = (
+        text[text.index(f'<h2 id="{name}"') :] for at, text in pages.items()
+        if at.startswith("reference/") and f'<h2 id="{name}"' in text
+    )  # fmt: skip
+    return re.split(r"<h2 |</article>", start[3:])[0]
+
+
+def plain(text: str) -> str:
+    """Return what a part of a page says, without tags and backticks, words apart by single blanks."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).replace("`", "").split())
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_the_reference_documents_a_name_as_itself(pages, name):
+    text, value = entry(pages, name), attrgetter(name.removeprefix("stratagem."))(st)
+    assert "doc-symbol-module" not in text
+    if inspect.isfunction(value):
+        (signature,) = re.findall(r'<div class="doc-signature.*?</div>', text, re.DOTALL)[:1]
+        given = "".join(plain(signature).split())
+        assert given.startswith(f"{value.__name__}(")
+        assert all(re.search(rf"[(,*]{one}[:,=)]", given) for one in inspect.signature(value).parameters)
+    if inspect.isfunction(value) or inspect.isclass(value):
+        assert plain(inspect.getdoc(value).split("\n\n")[0]) in plain(text)
+
+
 def test_every_notebook_and_every_included_file_is_a_page(pages):
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"notebooks/{path.stem}.html" in pages
@@ -166,12 +211,25 @@ def main_part(text: str) -> str:
 
 def test_formulas_are_set(pages):
     theory = main_part(pages["theory.html"])
-    assert not re.search(r"\^|\b(theta|lambda|gamma|kappa|sum_\w|eps)\b|&[lg]t;=", theory)
+    assert not re.search(r"\^|\b(theta|lambda|gamma|kappa|sum_\w|eps)\b|-&gt;|&[lg]t;=| x \.", theory)
     assert "s<sup>⊤</sup> G s/(1<sup>⊤</sup> s) ≤ λ<sup>⊤</sup> s" in pages["theory.html"]
     assert "θ<sub>y</sub> s<sub>y</sub>" in pages["theory.html"]
+    assert "Z<sub>a1</sub> × ... × Z<sub>ad</sub>" in pages["theory.html"]
+    typed = [name for name in pages if not name.startswith(("reference/", "notebooks/"))]
+    assert not [name for name in typed if "^" in main_part(pages[name])]
+    assert "2<sup>k</sup> − 1 sums" in pages["threat-model.html"]
     notebook = pages["notebooks/20-how-far-from-optimal.html"]
     assert not re.search(r"\$|\\(top|operatorname|frac)", main_part(notebook))
     assert notebook.count("<math") > 100
+    assert not re.search("<mi>&#x0(2A|27)", notebook)
+
+
+def test_a_list_of_the_theory_counts_on_after_a_formula(pages):
+    (bounds,) = re.findall(
+        r"<ol>(?:(?!</ol>).)*<strong>svd</strong>.*?</ol>", pages["theory.html"], re.DOTALL
+    )
+    assert bounds.count("<li>") == 10
+    assert bounds.count('<p class="formula">') == 1
 
 
 def test_search_finds_epsilon_without_a_network(site, browser):
@@ -189,9 +247,34 @@ def test_search_finds_epsilon_without_a_network(site, browser):
     page.close()
 
 
+def test_search_finds_what_notebooks_say_and_not_their_code(site):
+    index = json.loads((site / "search/search_index.json").read_text("utf-8"))["docs"]
+    texts = " ".join(one["text"] for one in index if one["location"].startswith("notebooks/"))
+    assert "The columns of" in texts
+    assert not re.search(r"import numpy|np\.ones|Copied!", texts)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_code_of_notebooks_is_readable_and_outputs_keep_their_rows(site, browser, scheme):
+    page = browser.new_page(color_scheme=scheme)
+    page.goto((site / "notebooks/20-how-far-from-optimal.html").as_uri())
+    assert page.evaluate(CONTRAST) >= 4.5
+    rows = page.locator(".jp-RenderedText pre").first
+    assert rows.evaluate("one => getComputedStyle(one).whiteSpace") == "pre"
+    page.close()
+
+
+def test_the_table_of_benchmarks_fits_a_screen(site, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((site / "benchmarks.html").as_uri())
+    assert page.locator(".md-typeset__scrollwrap").evaluate("one => one.scrollWidth <= one.clientWidth")
+    page.close()
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    "name", ["index", "choose", "guides/survey", "theory", "reference/study", "benchmarks"]
+    "name",
+    ["index", "choose", "guides/survey", "theory", "reference/study", "benchmarks", "notebooks/40-marginals"],
 )
 def test_a_page_fits_a_telephone(site, browser, name):
     page = browser.new_page(viewport={"width": PHONE, "height": 800})
