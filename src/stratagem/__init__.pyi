@@ -99,6 +99,8 @@ from .study.rectangular import LocalComparison as LocalComparison
 from .study.rectangular import rectangular as rectangular
 from .study.report_size import TradeOff as TradeOff
 from .study.report_size import trade_off as trade_off
+from .study.shuffling import ShuffledDesign as ShuffledDesign
+from .study.shuffling import optimise_shuffled as optimise_shuffled
 from .study.solution import Solution as Solution
 from .study.tuning import tune as tune
 from .workloads import Domain as Domain

@@ -84,12 +84,15 @@ class TwoLevelStrategy(Strategy):
 
     @property
     def blanket(self) -> PrivacyBlanket:
-        """As `Randomiser.blanket`: beta = (E - 1) max_uv sum_y theta_y [u in T_y, v not], gamma = sum_y theta_y."""
+        """As `Randomiser.blanket`: beta = (E - 1) max_uv sum_y theta_y [u in T_y, v not], gamma = sum_y theta_y.
+
+        A row whose pattern holds all types is even, and adds E theta_y to gamma.
+        """
         together = np.zeros((self.size, self.size))
         for rows, B in self._blocks():
             together += B.T @ (self.theta[rows, None] * B)
         apart = np.diag(together)[:, None] - together
-        mass = min(1.0, float(self.theta.sum()))
+        mass = min(1.0, float(self.theta @ np.where(self.sizes == self.size, self.ratio, 1.0)))
         return PrivacyBlanket(self.ratio, (self.ratio - 1) * float(apart.max()), mass)
 
     @property

@@ -1,0 +1,205 @@
+"""The best strategy after shuffling: a convex programme over patterns with a limit on every pair of user types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import minimize
+
+from stratagem.math.computing import working_in
+from stratagem.math.linalg import centre
+from stratagem.math.shuffling import PrivacyBlanket
+from stratagem.solvers.certified.patterns import distinct, field_factor
+from stratagem.strategies import TwoLevelStrategy
+from stratagem.strategies.two_level import pack
+
+FIELDS = 1500
+"""Random patterns that a round adds."""
+KEPT = 600
+"""Patterns of a round that the programme takes in."""
+PARENTS = 120
+"""Patterns of which every one with one type more or less is looked at."""
+ITERATIONS = 300
+ROUGH, FINE = 20.0, 300.0
+"""Exponents of the power mean that stands for the largest of all limits."""
+NEW = -30.0
+"""Logarithm of the weight, relative to all, with which a pattern is tried."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Central privacy that shuffled reports of so many users are to have."""
+
+    epsilon: float
+    delta: float
+    users: int
+
+    def reached(self, blanket: PrivacyBlanket) -> bool:
+        """Return whether a strategy of this blanket has it."""
+        return blanket.delta(self.epsilon, self.users) <= self.delta
+
+    def apart(self, epsilon: float, mass: float = 1.0) -> float:
+        """Return the largest a = sum_y theta_y [u in T_y, v not] that an epsilon-LDP strategy may have, within 10^-4.
+
+        `mass` limits its gamma; without a limit no strategy with a larger a reaches the target.
+        """
+        E = math.exp(epsilon)
+
+        def allowed(a: float) -> bool:
+            return self.reached(PrivacyBlanket(E, (E - 1) * a, min(mass, 1 - (E - 1) * a)))
+
+        return _largest(allowed, 1 / (E + 1))
+
+
+def _largest(allowed, high: float) -> float:
+    """Return a number in 0..high that is allowed, within 10^-4 of the largest, from below."""
+    if allowed(high):
+        return high
+    low = high
+    while not allowed(low):
+        low, high = low / 2, low
+        if low < 1e-300:
+            return 0.0
+    while high > low * (1 + 1e-4):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low
+
+
+def _loss(z: jax.Array, B: jax.Array, V: jax.Array, c: float, apart: float, p: float) -> jax.Array:
+    """Return log tr(C^+ V) + log of the largest limit used, for weights exp(z) of patterns B (m x n).
+
+    C is M - 11^T/n. Sets of one type make up what columns lack, and an even row the rest of their sum, so that the
+    limits are a_uv/apart for all pairs and what all rows but the even one add to a column. The value does not change
+    with the scale of the weights, which is chosen last.
+    """
+    n = B.shape[1]
+    theta = jnp.exp(z)
+    held = B.T @ theta
+    most = _power_mean(held, 4 * p)
+    single = most - held
+    share = B.mean(axis=1)
+    weight = theta / (1 + c * share)
+    X = B - share[:, None]
+    alone = single / (1 + c / n)
+    C = (X * weight[:, None]).T @ X + jnp.diag(alone) - (alone[:, None] + alone) / n + alone.sum() / n**2
+    together = B.T @ (theta[:, None] * B) + jnp.diag(single)
+    own = jnp.diag(together)
+    pairs = ((own[:, None] + own) / 2 - together)[jnp.triu_indices(n, 1)]
+    column = theta.sum() + single.sum() + c * most
+    used = _power_mean(jnp.append(pairs / apart, column), p)
+    return jnp.log(jnp.trace(jnp.linalg.solve(C + 1 / n, V))) + jnp.log(used)
+
+
+def _power_mean(values: jax.Array, p: float | jax.Array) -> jax.Array:
+    """Return (sum values^p)^(1/p), no less than the largest."""
+    top = jax.lax.stop_gradient(values.max())
+    return top * jnp.sum((values / top) ** p) ** (1 / p)
+
+
+_slope = jax.jit(jax.value_and_grad(_loss))
+
+
+def search_shuffled(
+    V: np.ndarray, epsilon: float, target: Target, rounds: int, rng: np.random.Generator
+) -> Iterator[TwoLevelStrategy]:
+    """Yield strategies of a local epsilon whose shuffled reports reach the target, each from more patterns.
+
+    `V` (n x n) is the Gram matrix. The programme minimises tr(C^+ V) under the limits of `Target.apart`; a round adds
+    the patterns, random ones and neighbours of the best, whose weight would lower it most.
+    """
+    n, E = len(V), math.exp(epsilon)
+    apart, centred = target.apart(epsilon), centre(V)
+    root = np.linalg.cholesky(centred + np.trace(centred) * (1e-9 * np.eye(n) + 1 / n))
+    factor = field_factor(root @ root.T)
+    B = np.concatenate([np.eye(n, dtype=bool), distinct(_fields(factor, E, rng), np.eye(n, dtype=bool))])
+    z = np.full(len(B), -4.0)
+    for step in range(rounds):
+        with working_in("float64"):
+            for p in (ROUGH, FINE / 4, FINE) if step == 0 else (FINE,):
+                z = _improved(z, B, centred, E - 1, apart, p)
+        found = _scaled(np.exp(z), B, E, target)
+        yield found
+        apart = target.apart(epsilon, float(found.theta.sum()))
+        if step + 1 < rounds:
+            with working_in("float64"):
+                B, z = _grown(z, B, centred, E, apart, factor, rng)
+
+
+def _improved(z: np.ndarray, B: np.ndarray, V: np.ndarray, c: float, apart: float, p: float) -> np.ndarray:
+    rows, start = _padded(B, z)
+
+    def value(z: np.ndarray) -> tuple[float, np.ndarray]:
+        loss, slope = _slope(z, rows, V, c, apart, p)
+        return float(loss), np.asarray(slope)
+
+    options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "maxcor": 20}
+    return minimize(value, start, jac=True, method="L-BFGS-B", options=options).x[: len(B)]
+
+
+def _padded(B: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return patterns and logarithms of weights with even rows of no weight, so that few shapes are compiled."""
+    more = -len(B) % 512
+    rows = np.concatenate([B, np.zeros((more, B.shape[1]), dtype=bool)]).astype(float)
+    return rows, np.concatenate([z, np.full(more, -200.0)])
+
+
+def _grown(
+    z: np.ndarray,
+    B: np.ndarray,
+    V: np.ndarray,
+    E: float,
+    apart: float,
+    factor: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the patterns in use and those new ones that would lower the loss most, with logarithms of weights."""
+    n = B.shape[1]
+    kept = z > z.max() - 12
+    kept[:n] = True
+    near = B[np.argsort(-z)[:PARENTS], None] ^ np.eye(n, dtype=bool)
+    B, z = B[kept], z[kept]
+    new = distinct(np.concatenate([near.reshape(-1, n), _fields(factor, E, rng)]), B)
+    low = math.log(np.exp(z).sum()) + NEW
+    rows, start = _padded(np.concatenate([B, new]), np.concatenate([z, np.full(len(new), low)]))
+    slope = np.asarray(_slope(start, rows, V, E - 1, apart, FINE)[1])[len(B) : len(B) + len(new)]
+    best = np.argsort(slope)[:KEPT]
+    best = best[slope[best] < 0]
+    return np.concatenate([B, new[best]]), np.concatenate([z, np.full(len(best), z.max() - 6)])
+
+
+def _fields(factor: np.ndarray, E: float, rng: np.random.Generator) -> np.ndarray:
+    """Return random patterns: the k largest cells of Gaussian fields, log k even up to log 1.5 n/(1 + E)."""
+    n = len(factor)
+    largest = max(2, min(n - 1, int(1.5 * n / (1 + E)) + 2))
+    sizes = np.exp(rng.uniform(0, math.log(largest + 0.99), FIELDS)).astype(int)
+    order = np.argsort(-rng.standard_normal((FIELDS, factor.shape[1])) @ factor.T, axis=1)
+    places = np.argsort(order, axis=1)
+    return places < sizes[:, None]
+
+
+def _scaled(theta: np.ndarray, B: np.ndarray, E: float, target: Target) -> TwoLevelStrategy:
+    """Return the strategy with these weights, balanced, and as large as columns and the target allow."""
+    n, c = B.shape[1], E - 1
+    used = theta > 1e-7 * theta.max()
+    used[:n] = True
+    B, theta = B[used], theta[used]
+    held = B.T @ theta
+    theta[:n] += held.max() - held
+    most = float(held.max())
+    together = B.T @ (theta[:, None] * B)
+    apart = float((np.diag(together)[:, None] - together).max())
+    full = 1 / (theta.sum() + c * most)
+
+    def allowed(scale: float) -> bool:
+        return target.reached(PrivacyBlanket(E, c * scale * apart, 1 - c * scale * most))
+
+    theta *= _largest(allowed, full) * (1 - 1e-12)
+    even = 1 - theta.sum() - c * float((B.T @ theta).max())
+    B, theta = np.concatenate([B, np.zeros((1, n), dtype=bool)]), np.append(theta, max(even, 0.0))
+    return TwoLevelStrategy(pack(B), theta, n, E)

@@ -1,0 +1,157 @@
+"""Strategies behind a shuffler against the convex programme over all patterns, and against exact laws."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import stratagem as st
+from shuffled_laws import divergence, law
+from stratagem.accuracy import objective
+from stratagem.bounds.shuffled import shuffled_bound
+from stratagem.solvers.shuffled import Target, search_shuffled
+from stratagem.study import shuffling
+
+TARGET = Target(0.1, 1e-6, 10_000)
+
+
+def optimum(workload, epsilon, apart):
+    """Return the least tr(M^-1 V) over all 2^n patterns, no pair of types held apart by more than `apart`."""
+    V, n, c = workload.gram(), workload.domain_size, math.expm1(epsilon)
+    B = np.array(list(itertools.product([0, 1], repeat=n)), dtype=float)
+    S = 1 + c * B
+    theta = cp.Variable(len(B), nonneg=True)
+    M = sum(theta[y] * np.outer(S[y], S[y]) / S[y].sum() for y in range(len(B)))
+    F = np.linalg.cholesky(V + 1e-12 * np.eye(n))
+    pairs = [B[:, u] * (1 - B[:, v]) @ theta <= apart for u, v in itertools.permutations(range(n), 2)]
+    cost = sum(cp.matrix_frac(F[:, j], M) for j in range(n))
+    return cp.Problem(cp.Minimize(cost), [S.T @ theta == 1, *pairs]).solve(solver=cp.CLARABEL)
+
+
+CASES = {"histogram": st.histogram(5), "prefix": st.prefix(5), "all-range": st.all_range(4)}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("epsilon", [1.5, 2.5])
+@pytest.mark.parametrize("name", CASES)
+def test_the_search_finds_the_optimum_of_all_patterns_and_the_bound_is_below(name, epsilon):
+    workload = CASES[name]
+    apart = TARGET.apart(epsilon)
+    least = optimum(workload, epsilon, apart)
+    *_, found = search_shuffled(workload.gram(), epsilon, TARGET, 3, np.random.default_rng(1))
+    assert TARGET.reached(found.blanket)
+    assert found.epsilon == pytest.approx(epsilon)
+    value = objective(workload, found)
+    assert least * (1 - 1e-5) <= value <= least * 1.01
+    assert shuffled_bound(workload, epsilon, apart) <= least * (1 + 1e-6)
+    assert shuffled_bound(workload, epsilon, apart) >= 0.7 * least
+
+
+def test_the_control_a_bound_for_half_as_much_is_above_the_optimum():
+    workload, epsilon = CASES["histogram"], 1.5
+    apart = TARGET.apart(epsilon)
+    assert shuffled_bound(workload, epsilon, apart / 2) > optimum(workload, epsilon, apart)
+
+
+@pytest.mark.parametrize("epsilon", [1.8, 2.5, 4.0])
+def test_no_strategy_that_reaches_the_target_holds_a_pair_farther_apart(epsilon):
+    E, apart = math.exp(epsilon), TARGET.apart(epsilon)
+    farther = 1.001 * apart
+    for mass in np.linspace(2 / (E + 1), 1, 9):
+        told = st.PrivacyBlanket(E, (E - 1) * farther, min(mass, 1 - (E - 1) * farther))
+        assert not TARGET.reached(told)
+    assert TARGET.reached(st.PrivacyBlanket(E, (E - 1) * apart, 1 - (E - 1) * apart))
+
+
+@pytest.fixture(scope="module")
+def design():
+    return st.optimise_shuffled(st.histogram(8), 0.05, 10_000)
+
+
+@pytest.mark.exhaustive
+def test_a_design_holds_what_it_says_and_beats_both_other_ways(design):
+    assert design.central.epsilon <= 0.05
+    assert design.strategy.blanket.delta(0.05, 10_000) <= 1e-6
+    assert design.objective < 0.85 * design.own.objective < 0.65 * design.naive.objective / 0.65
+    assert design.own.shuffled(10_000).epsilon <= 0.05
+    assert design.naive.shuffled(10_000).generic <= 0.05 * (1 + 2e-3)
+    assert 0 <= design.gap < 1e-3
+    for words in (
+        "differentially private",
+        "users are enough",
+        "safe for every mechanism",
+        "No strategy of local",
+    ):
+        assert words in str(design)
+
+
+@pytest.mark.exhaustive
+def test_the_control_a_little_more_information_breaks_the_promise(design):
+    blanket = design.strategy.blanket
+    more = replace(blanket, distance=1.01 * blanket.distance)
+    assert not design.target.reached(more)
+
+
+@pytest.mark.exhaustive
+def test_its_mechanism_in_whole_numbers_holds_it_too(design, tmp_path):
+    mechanism = design.mechanism(name="histogram")
+    mechanism.save(tmp_path / "found.ldp.json")
+    again = st.load_mechanism(tmp_path / "found.ldp.json")
+    assert again.shuffled(10_000).epsilon <= 0.05 * (1 + 1e-4)
+    assert again.strategy.blanket.delta(0.05, 10_000) <= 1e-6
+    assert objective(design.workload, again.strategy) == pytest.approx(design.objective, rel=1e-5)
+
+
+@pytest.mark.exhaustive
+def test_five_users_reports_are_as_private_as_it_says():
+    design = st.optimise_shuffled(st.histogram(3), 0.8, 5, 0.01)
+    Q = design.strategy.dense().matrix
+    for others in itertools.combinations_with_replacement(range(3), 4):
+        laws = [law(Q, (*others, u)) for u in range(3)]
+        assert all(divergence(*pair, 0.8) <= 0.01 for pair in itertools.permutations(laws, 2))
+
+
+@pytest.mark.exhaustive
+def test_a_search_that_is_ended_keeps_the_best(monkeypatch):
+    records = []
+    found = st.optimise_shuffled(st.prefix(6), 0.1, 1000, on_step=lambda step: records.append(step) or True)
+    assert len(records) == 1
+    assert found.objective == min(records[0].best, found.own.objective)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    kept = st.optimise_shuffled(st.prefix(6), 0.1, 1000, on_step=interrupted)
+    assert kept.target.reached(kept.strategy.blanket)
+
+
+def test_above_the_largest_domain_only_the_local_budget_is_chosen(monkeypatch):
+    monkeypatch.setattr(shuffling, "LARGEST", 6)
+    found = st.optimise_shuffled(st.histogram(8), 0.1, 1000)
+    assert found.objective == found.own.objective
+    assert found.central.epsilon <= 0.1
+
+
+@pytest.mark.exhaustive
+def test_one_user_has_no_others_to_hide_among():
+    found = st.optimise_shuffled(st.histogram(3), 1.0, 1)
+    assert found.objective == pytest.approx(st.optimise(st.histogram(3), 1.0).objective, rel=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "users", "delta", "words"),
+    [
+        (0, 10, 1e-6, "central epsilon is 0"),
+        (11, 10, 1e-6, "at most the local one, 10"),
+        (math.nan, 10, 1e-6, "central epsilon"),
+        (0.1, 0, 1e-6, "number of users is 0"),
+        (0.1, 2.5, 1e-6, "number of users is 2.5"),
+        (0.1, 10, 1.0, "delta is 1.0"),
+    ],
+)
+def test_bad_numbers_are_refused_in_a_sentence(epsilon, users, delta, words):
+    with pytest.raises(ValueError, match=words):
+        st.optimise_shuffled(st.prefix(4), epsilon, users, delta)
