@@ -159,9 +159,20 @@ def test_the_reference_has_every_public_name_once_and_no_other(read):
     assert sorted(named) == sorted(PUBLIC)
 
 
-def test_the_table_of_the_reference_links_every_public_name(read):
+def test_the_table_of_the_reference_says_what_each_public_name_is(pages, read):
     linked = {urlsplit(link).fragment for link in read["reference/index.html"].links}
     assert linked >= PUBLIC
+    rows = re.findall(r"<tr>\s*<td>.*?</td>\s*<td>(.*?)</td>", pages["reference/index.html"], re.DOTALL)
+    assert len(rows) == len(PUBLIC)
+    assert all(plain(row).endswith(".") for row in rows)
+
+
+def test_the_examples_of_the_reference_are_code(pages):
+    texts = {name: text for name, text in pages.items() if name.startswith("reference/")}
+    quoted = re.compile(r"<blockquote>\s*<blockquote>\s*<blockquote>|<p>&gt;&gt;&gt; ")
+    assert [name for name, text in texts.items() if quoted.search(text)] == []
+    assert not [name for name, text in texts.items() if "doctest: " in text]
+    assert sum(text.count('<code><span class="gp">&gt;&gt;&gt; ') for text in texts.values()) > 50
 
 
 def entry(pages: dict[str, str], name: str) -> str:
