@@ -45,8 +45,11 @@ LINKS = {
 """Links of notebooks, and where they lead on the site."""
 HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)<a class="anchor-link"', re.DOTALL)
 """A heading of a notebook: its anchor and its text."""
-CODE = re.compile(r'<div class="(highlight-ipynb[^"]*"><pre|clipboard-copy-txt")|<span class="notice"')
-"""The code of a cell of a notebook, what its button copies, and what that says then."""
+UNSEARCHED = re.compile(
+    r'<div class="(highlight-ipynb[^"]*"><pre|clipboard-copy-txt"|jp-OutputArea jp-Cell-outputArea")'
+    r'|<span class="notice"'
+)
+"""The code of a cell of a notebook, what its button copies, what that says then, and what the cell printed."""
 EXAMPLE = re.compile(r"^( *)>>> .*(?:\n\1.*\S.*)*", re.MULTILINE)
 """Lines of an example in a docstring, and what it prints, up to the next blank line."""
 DIRECTIVE = re.compile(r" +# doctest: .*")
@@ -166,11 +169,11 @@ def flat(links: Iterable[AnchorLink]) -> Iterator[AnchorLink]:
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links of notebooks lead to pages of the site, contents to headings with code, and no search to code."""
+    """Let links of notebooks lead to pages of the site, contents to headings, and no search to code or outputs."""
     if not page.file.src_uri.endswith(".ipynb"):
         return content
     for link, (anchor, title) in zip(flat(page.toc), HEADING.findall(content), strict=True):
         link.id, link.title = anchor, re.sub(r"<[^>]+>", "", title)
     for old, new in LINKS.items():
         content = content.replace(f'href="{old}"', f'href="{new}"')
-    return CODE.sub(r"\g<0> data-search-exclude", content)
+    return UNSEARCHED.sub(r"\g<0> data-search-exclude", content)
