@@ -32,6 +32,11 @@ WINGS = {
 """Modules with public names of their own, imported as `from stratagem import counts`, and what they hold."""
 TITLES = {"io": "Version"} | {wing: f"stratagem.{wing}" for wing in WINGS}
 """Titles of the pages of the reference whose folder does not name them well."""
+DATA = {
+    "__version__": "The version of the package.",
+    "central.Neighbours": "Whether neighbours differ by one person more or less, or by one person's value.",
+}
+"""What public names without a docstring in Python are."""
 LINKS = {
     "../src/stratagem/theory.md": "../theory.html",
     "../src/stratagem/mechanism/threat-model.md": "../threat-model.html",
@@ -40,18 +45,28 @@ LINKS = {
 """Links of notebooks, and where they lead on the site."""
 HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)<a class="anchor-link"', re.DOTALL)
 """A heading of a notebook: its anchor and its text."""
-CODE = re.compile(r'<div class="(highlight-ipynb[^"]*"><pre|clipboard-copy-txt")|<span class="notice"')
-"""The code of a cell of a notebook, what its button copies, and what that says then."""
+UNSEARCHED = re.compile(
+    r'<div class="(highlight-ipynb[^"]*"><pre|clipboard-copy-txt"|jp-OutputArea jp-Cell-outputArea")'
+    r'|<span class="notice"'
+)
+"""The code of a cell of a notebook, what its button copies, what that says then, and what the cell printed."""
+EXAMPLE = re.compile(r"^( *)>>> .*(?:\n\1.*\S.*)*", re.MULTILINE)
+"""Lines of an example in a docstring, and what it prints, up to the next blank line."""
+DIRECTIVE = re.compile(r" +# doctest: .*")
+"""What an example says to the tests and not to a reader."""
 
 
 class Names(Extension):
-    """Lets a public name such as `stratagem.prefix` be what Python imports, not the module of the same path."""
+    """Lets a name such as `stratagem.prefix` be what Python imports, not a module, and examples be code."""
 
     def __init__(self) -> None:
         self.defined: dict[str, Object] = {}
 
     def on_instance(self, *, obj: Object, **_: Any) -> None:
-        """Remember an object before a module of the same path hides it."""
+        """Fence the examples of an object, and remember it before a module of the same path hides it."""
+        if obj.docstring:
+            text = DIRECTIVE.sub("", obj.docstring.value)
+            obj.docstring.value = EXAMPLE.sub(r"\1```pycon\n\g<0>\n\1```", text)
         if not obj.is_module:
             self.defined[obj.path] = obj
 
@@ -88,13 +103,11 @@ def purposes() -> dict[str, str]:
 
 
 def summary(name: str) -> str:
-    """Return the first sentence of the docstring of a public name, fit for a cell of a table."""
+    """Return the first paragraph of the docstring of a public name, fit for a cell of a table."""
     module, _, own = f"stratagem.{name}".rpartition(".")
     value = getattr(importlib.import_module(module), own)
-    if isinstance(value, str):
-        return "The version of the package."
-    paragraph = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
-    return re.split(r"(?<=[.:])\s", paragraph)[0].rstrip(":").replace("|", "\\|")
+    text = DATA.get(name) or inspect.getdoc(value) or ""
+    return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
 
 
 def reference() -> dict[str, str]:
@@ -156,11 +169,11 @@ def flat(links: Iterable[AnchorLink]) -> Iterator[AnchorLink]:
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links of notebooks lead to pages of the site, contents to headings with code, and no search to code."""
+    """Let links of notebooks lead to pages of the site, contents to headings, and no search to code or outputs."""
     if not page.file.src_uri.endswith(".ipynb"):
         return content
     for link, (anchor, title) in zip(flat(page.toc), HEADING.findall(content), strict=True):
         link.id, link.title = anchor, re.sub(r"<[^>]+>", "", title)
     for old, new in LINKS.items():
         content = content.replace(f'href="{old}"', f'href="{new}"')
-    return CODE.sub(r"\g<0> data-search-exclude", content)
+    return UNSEARCHED.sub(r"\g<0> data-search-exclude", content)
