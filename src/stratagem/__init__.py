@@ -9,7 +9,7 @@ each where it is first used, so that `import stratagem` itself takes millisecond
 
 import lazy_loader
 
-from stratagem.io.presentation import shown_by
+from stratagem.io.screen import shown_by
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 shown_by(plot="stratagem.report.plots", report="stratagem.report.page")

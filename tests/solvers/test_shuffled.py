@@ -15,7 +15,7 @@ from stratagem.bounds.shuffled import shuffled_bound
 from stratagem.solvers.shuffled import Target, search_shuffled
 from stratagem.study import shuffling
 
-TARGET = Target(0.1, 1e-6, 10_000)
+TARGET = Target(0.05, 1e-6, 10_000)
 
 
 def optimum(workload, epsilon, apart):
@@ -63,7 +63,8 @@ def test_no_strategy_that_reaches_the_target_holds_a_pair_farther_apart(epsilon)
     for mass in np.linspace(2 / (E + 1), 1, 9):
         told = st.PrivacyBlanket(E, (E - 1) * farther, min(mass, 1 - (E - 1) * farther))
         assert not TARGET.reached(told)
-    assert TARGET.reached(st.PrivacyBlanket(E, (E - 1) * apart, 1 - (E - 1) * apart))
+    near = 0.9998 * apart
+    assert TARGET.reached(st.PrivacyBlanket(E, (E - 1) * near, 1 - (E - 1) * near))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_a_design_holds_what_it_says_and_beats_both_other_ways(design):
         "differentially private",
         "users are enough",
         "safe for every mechanism",
-        "No strategy of local",
+        "of all unbiased strategies",
     ):
         assert words in str(design)
 

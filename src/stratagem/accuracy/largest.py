@@ -21,9 +21,9 @@ from stratagem.strategies import LinearProtocol, Runnable, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload
+from stratagem.workloads.combined import unweighted
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import Product, translates
-from stratagem.workloads.weighted import unweighted
 
 WORK = 1 << 34
 """Largest number of multiplications spent on all queries: some seconds."""

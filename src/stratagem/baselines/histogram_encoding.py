@@ -9,8 +9,7 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.math.number import integer, real
 from stratagem.math.privacy import check
-from stratagem.strategies.additive_noise import AdditiveNoise
-from stratagem.strategies.noise import Laplace
+from stratagem.strategies.additive_noise import AdditiveNoise, Laplace
 from stratagem.strategies.unary_protocol import UnaryEncoding
 
 LARGEST = 1 << 14

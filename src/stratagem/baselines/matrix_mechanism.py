@@ -17,8 +17,7 @@ from stratagem.baselines.tree import level_widths
 from stratagem.math.linalg import centre, factor
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check, gaussian_noise
-from stratagem.strategies.additive_noise import AdditiveNoise
-from stratagem.strategies.noise import Laplace, Normal, Spherical, diameter
+from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Normal, Spherical, diameter
 
 Tuning = Callable[[Setting, float], Candidates]
 COMPARED = 1024

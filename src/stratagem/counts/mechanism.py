@@ -17,7 +17,7 @@ from stratagem.counts.exact import Whole
 from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
 from stratagem.counts.property import Property
 from stratagem.counts.sampling import Sampler, Source, pseudo_random
-from stratagem.io.presentation import show
+from stratagem.io.screen import show
 from stratagem.math.number import integer
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from stratagem.counts.mechanism import MATRIX, CountMechanism
 from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, other, run
 from stratagem.counts.property import Property, names, property_set
 from stratagem.counts.table import CountTable
-from stratagem.io.presentation import show
+from stratagem.io.screen import show
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import integer
 

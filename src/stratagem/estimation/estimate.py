@@ -22,8 +22,7 @@ from stratagem.estimation.impossibility import Impossible, impossible
 from stratagem.estimation.postprocessing import METHODS, Method
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.io.npz import write_parquet
-from stratagem.io.presentation import show
-from stratagem.io.screen import ROWS, brief
+from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table, write_csv, write_json
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import integer, real

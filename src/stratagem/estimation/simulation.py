@@ -15,8 +15,7 @@ from stratagem.accuracy.accuracy import refuse_prior
 from stratagem.accuracy.junta import check_sizes
 from stratagem.collection.tally import counted
 from stratagem.estimation.translation.reconstruction import TranslationReconstruction
-from stratagem.io.presentation import show
-from stratagem.io.screen import brief
+from stratagem.io.screen import brief, show
 from stratagem.math.linalg import factor
 from stratagem.math.number import user_counts
 from stratagem.math.privacy import check_prior

@@ -21,8 +21,7 @@ from stratagem.collection.tally import Counts
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
 from stratagem.io.literal import refuse_bare
-from stratagem.io.presentation import show
-from stratagem.io.screen import brief
+from stratagem.io.screen import brief, show
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.number import count_text
 from stratagem.math.privacy import check, check_prior

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stratagem.io.presentation import presents
+from stratagem.io.screen import presents
 from stratagem.io.table import render
 from stratagem.io.target import check_target, written_atomically
 from stratagem.mechanism.export.strategy_file import StoredStrategy

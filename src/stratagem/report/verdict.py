@@ -6,7 +6,7 @@ import math
 
 from stratagem.accuracy import users_needed
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-from stratagem.math.number import number_text, ratio, users_text
+from stratagem.math.number import number_text, ratio, upper, users_text
 from stratagem.math.privacy import posterior
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import BEST, above, at_most, count, counted, percent
@@ -16,6 +16,8 @@ from stratagem.study.comparison_sweep import BOUND
 from stratagem.workloads.domain import Attribute
 from stratagem.workloads.explicit import counts_users
 
+DELTA = 1e-6
+"""Probability that the central epsilon of shuffled reports does not cover."""
 LISTED = 12
 """Largest number of attributes, and of values of one attribute, that are written out."""
 
@@ -138,6 +140,15 @@ def _more(theirs: float, ours: float) -> str:
     return f"{percent(abs(more))} {'more' if more > 0 else 'fewer'} users"
 
 
+def _shuffled(subject: ReportContent) -> str:
+    """Return the central epsilon of the cover's users, or nothing without users or a finite local epsilon."""
+    strategy, users = subject.solution.strategy, subject.cover.users
+    if users is None or not math.isfinite(strategy.epsilon):
+        return ""
+    found = strategy.blanket.shuffled(users, DELTA)
+    return f"ε = {upper(found.epsilon)} with δ = {found.delta:g}"
+
+
 def facts(subject: ReportContent) -> dict[str, object]:
     """Return the numbers of the mechanism and where it comes from, as texts."""
     solution = subject.solution
@@ -149,6 +160,7 @@ def facts(subject: ReportContent) -> dict[str, object]:
         "bound": number_text(solution.lower_bound) + unit,
         "limit": f"no ε-LDP mechanism with {SCOPE} has less ({name}: {MEANINGS[name].title})",
         "gap": at_most(solution.gap),
+        "shuffled": _shuffled(subject),
         "saved": solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED),
         "file": subject.origin.file or "a bundle",
     }

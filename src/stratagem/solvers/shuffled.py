@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import jax
@@ -27,6 +27,8 @@ PARENTS = 120
 ITERATIONS = 300
 ROUGH, FINE = 20.0, 300.0
 """Exponents of the power mean that stands for the largest of all limits."""
+CLOSE = 1e-4
+"""Relative distance from the largest number that a target allows."""
 NEW = -30.0
 """Logarithm of the weight, relative to all, with which a pattern is tried."""
 
@@ -44,20 +46,20 @@ class Target:
         return blanket.delta(self.epsilon, self.users) <= self.delta
 
     def apart(self, epsilon: float, mass: float = 1.0) -> float:
-        """Return the largest a = sum_y theta_y [u in T_y, v not] that an epsilon-LDP strategy may have, within 10^-4.
+        """Return a limit of a = sum_y theta_y [u in T_y, v not] above which no epsilon-LDP strategy reaches the target.
 
-        `mass` limits its gamma; without a limit no strategy with a larger a reaches the target.
+        `mass` limits gamma too. The limit is at most 10^-4 above the largest a with which one may reach it.
         """
         E = math.exp(epsilon)
 
         def allowed(a: float) -> bool:
             return self.reached(PrivacyBlanket(E, (E - 1) * a, min(mass, 1 - (E - 1) * a)))
 
-        return _largest(allowed, 1 / (E + 1))
+        return min((1 + CLOSE) * _largest(allowed, 1 / (E + 1)), 1 / (E + 1))
 
 
-def _largest(allowed, high: float) -> float:
-    """Return a number in 0..high that is allowed, within 10^-4 of the largest, from below."""
+def _largest(allowed: Callable[[float], bool], high: float) -> float:
+    """Return a number up to `high` that is allowed, at most 10^-4 below the largest; 0 if none is."""
     if allowed(high):
         return high
     low = high
@@ -65,7 +67,7 @@ def _largest(allowed, high: float) -> float:
         low, high = low / 2, low
         if low < 1e-300:
             return 0.0
-    while high > low * (1 + 1e-4):
+    while high > low * (1 + CLOSE):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if allowed(middle) else (low, middle)
     return low

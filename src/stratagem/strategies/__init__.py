@@ -1,11 +1,10 @@
 """Strategies: randomisers with a measured epsilon, as a matrix, as bits, or as a rule with its own estimator."""
 
-from stratagem.strategies.additive_noise import AdditiveNoise
+from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Noise, Normal, Spherical
 from stratagem.strategies.bloom import BloomFilters
 from stratagem.strategies.hashing_protocol import LocalHashing
 from stratagem.strategies.junta import JuntaStrategy
 from stratagem.strategies.linear_protocol import LinearProtocol
-from stratagem.strategies.noise import Laplace, Noise, Normal, Spherical
 from stratagem.strategies.number_report import Hybrid, NumberLaw, NumberReport, Piecewise, TwoEnds
 from stratagem.strategies.pattern import Pattern
 from stratagem.strategies.strategy import MatrixStrategy, Randomiser, Strategy

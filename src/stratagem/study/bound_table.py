@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from stratagem.bounds import Bounds
-from stratagem.io.presentation import show
-from stratagem.io.screen import brief
+from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import number_text, ratio, real
 from stratagem.math.privacy import check

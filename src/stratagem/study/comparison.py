@@ -17,8 +17,7 @@ from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds
 from stratagem.catalogue.bibliography import SCOPE
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
-from stratagem.io.presentation import show
-from stratagem.io.screen import WIDTH, brief
+from stratagem.io.screen import WIDTH, brief, show
 from stratagem.io.table import Table
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text, user_counts, users_text

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stratagem.accuracy import Users, users_needed
-from stratagem.io.presentation import show
-from stratagem.io.screen import brief
+from stratagem.io.screen import brief, show
 from stratagem.io.table import Table, save_records
 from stratagem.math.number import ratio, users_text
 from stratagem.math.privacy import check

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stratagem.accuracy import objective
-from stratagem.io.presentation import show
-from stratagem.io.screen import brief
+from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.linalg import factor
 from stratagem.problem import Average

@@ -115,8 +115,8 @@ class ShuffledDesign:
             f"{self.naive.epsilon:.3g}, the largest that is safe for every mechanism. It is {100 * other:.1f} % below "
             f"that of a strategy for local epsilon {self.own.epsilon:.3g}, the largest that this strategy's own pairs "
             "of values allow.\n"
-            f"No strategy of local epsilon {upper(self.central.local)} with this central epsilon has a total variance "
-            f"below it by more than {upper_percent(self.gap)}."
+            f"It is at most {upper_percent(self.gap)} above the least of all unbiased strategies of local epsilon "
+            f"{upper(self.central.local)} with this central epsilon."
         )
 
 

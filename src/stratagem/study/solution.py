@@ -13,8 +13,7 @@ import numpy as np
 
 from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, goal, largest_variance
 from stratagem.bounds import Bounds
-from stratagem.io.presentation import show
-from stratagem.io.screen import brief
+from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import count_text
 from stratagem.math.shuffling import Shuffled

@@ -13,12 +13,11 @@ from stratagem.io.screen import brief
 from stratagem.math.linalg import centre
 from stratagem.math.number import array, integer
 from stratagem.math.privacy import uniform
+from stratagem.workloads.combined import LARGEST, SMALLEST, Stack, Weighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Total
 from stratagem.workloads.query import Query, Row
-from stratagem.workloads.stack import Stack
 from stratagem.workloads.structure import Structure
-from stratagem.workloads.weighted import LARGEST, SMALLEST, Weighted
 from stratagem.workloads.workload import Array, Workload
 
 HIGHEST = 8

@@ -9,10 +9,9 @@ from itertools import combinations, product
 
 import numpy as np
 
+from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.product import Product
 from stratagem.workloads.spectrum import Spectrum, Type, by_size, combined, common
-from stratagem.workloads.stack import Stack
-from stratagem.workloads.weighted import Weighted
 from stratagem.workloads.workload import Array, Margin, Workload
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.workloads.all_range import AllRange
+from stratagem.workloads.combined import unweighted
 from stratagem.workloads.prefix import Prefix
-from stratagem.workloads.weighted import unweighted
 from stratagem.workloads.workload import Array, Workload
 
 

@@ -8,12 +8,12 @@ from typing import final
 import numpy as np
 
 from stratagem.io.screen import brief
+from stratagem.workloads.combined import Weighted, unweighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.query import Query
 from stratagem.workloads.structure import Structure
-from stratagem.workloads.weighted import Weighted, unweighted
 from stratagem.workloads.workload import Array, Workload
 
 

@@ -22,10 +22,10 @@ from stratagem.math.number import count_text, entries
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.all_range import AllRange
+from stratagem.workloads.combined import unweighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.prefix import Prefix
-from stratagem.workloads.weighted import unweighted
 from stratagem.workloads.workload import ANSWER_LIMIT, Margin
 
 DATA = 1 << 27

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.io.presentation import presents
+from stratagem.io.screen import presents
 from stratagem.math.number import number_text
 from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION, Line, draw_lines, page
 from stratagem.study.bound_table import EPSILON

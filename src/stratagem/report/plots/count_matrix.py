@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stratagem.io.presentation import presents
+from stratagem.io.screen import presents
 from stratagem.report.plots.figure import BLUE, GREY, VERMILION, check_matplotlib, page
 
 if TYPE_CHECKING:

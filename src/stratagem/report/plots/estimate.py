@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.io.presentation import presents
+from stratagem.io.screen import presents
 from stratagem.math.number import finite, spread
 from stratagem.report.plots.figure import VERMILION, page
 from stratagem.report.plots.query_error import NAMES, QueryAxis, shortened

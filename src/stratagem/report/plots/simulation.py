@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratagem.io.presentation import presents
+from stratagem.io.screen import presents
 from stratagem.math.number import spread
 from stratagem.report.plots.figure import GREY, VERMILION, page
 from stratagem.report.plots.query_error import NAMES, QueryAxis

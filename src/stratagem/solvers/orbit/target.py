@@ -11,8 +11,8 @@ import numpy as np
 from stratagem.accuracy.window import Window
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload
+from stratagem.workloads.combined import unweighted
 from stratagem.workloads.prefix import Prefix
-from stratagem.workloads.weighted import unweighted
 
 ROUNDS = 10
 """Transforms to the spectrum and back for one pattern."""
