@@ -83,6 +83,13 @@ from .strategies import StratifiedProtocol as StratifiedProtocol
 from .strategies import TranslationStrategy as TranslationStrategy
 from .strategies import TwoLevelStrategy as TwoLevelStrategy
 from .strategies import UnaryEncoding as UnaryEncoding
+from .study.attack import Attack as Attack
+from .study.attack import CappedDesign as CappedDesign
+from .study.attack import Frontier as Frontier
+from .study.attack import attack as attack
+from .study.attack import guess_frontier as guess_frontier
+from .study.attack import optimise_capped as optimise_capped
+from .study.attack import roc as roc
 from .study.bound_table import BoundSweep as BoundSweep
 from .study.bound_table import bound_sweep as bound_sweep
 from .study.comparison import Comparison as Comparison

@@ -23,7 +23,7 @@ from audits import (
     seeded,
 )
 from mechanisms import mechanism
-from stratagem.auditor.reports import Draw, Reports
+from stratagem.auditor.runner import Draw, Reports
 from stratagem.mechanism.mechanism import Mechanism
 
 # Unary encoding over d = 4 values, as all its 2^4 bit strings: bit k is 1 with probability p if the value is

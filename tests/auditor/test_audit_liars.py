@@ -10,7 +10,7 @@ import pytest
 
 import stratagem as st
 from audits import audit, failed
-from stratagem.auditor.reports import Reports
+from stratagem.auditor.runner import Reports
 from stratagem.mechanism.mechanism import Mechanism
 
 N = 64

@@ -14,7 +14,7 @@ from audits import any_order, audit, batch_of, client_of, failed, seeded
 from mechanisms import TRANSLATES, juntas, mechanism, user_type
 from stratagem.auditor import output_classes, translation_plan
 from stratagem.auditor.independent_check import recheck
-from stratagem.auditor.reports import Reports
+from stratagem.auditor.runner import Reports
 from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 

@@ -12,7 +12,7 @@ from stratagem.bounds.prefixes_and_ranges import Arrays, PathProof, Search
 from stratagem.bounds.proof import Proof
 from stratagem.math.linalg import centred_factor
 from stratagem.workloads.explicit import centred
-from stratagem.workloads.line import line
+from stratagem.workloads.ranges import line
 
 MAKERS = [st.prefix, st.all_range]
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from stratagem.auditor import audit as auditor
 from stratagem.auditor.outcome import Audit
-from stratagem.auditor.reports import Draw, Reports, collected, joined
-from stratagem.auditor.runner import python_client
+from stratagem.auditor.runner import Draw, Reports, collected, joined, python_client
 from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism

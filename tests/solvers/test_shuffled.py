@@ -11,7 +11,7 @@ import pytest
 import stratagem as st
 from shuffled_laws import divergence, law
 from stratagem.accuracy import objective
-from stratagem.bounds.shuffled import shuffled_bound
+from stratagem.bounds.limited import limited_bound
 from stratagem.solvers.shuffled import Target, search_shuffled
 from stratagem.study import shuffling
 
@@ -46,14 +46,14 @@ def test_the_search_finds_the_optimum_of_all_patterns_and_the_bound_is_below(nam
     assert found.epsilon == pytest.approx(epsilon)
     value = objective(workload, found)
     assert least * (1 - 1e-5) <= value <= least * 1.01
-    assert shuffled_bound(workload, epsilon, apart) <= least * (1 + 1e-6)
-    assert shuffled_bound(workload, epsilon, apart) >= 0.7 * least
+    assert limited_bound(workload, epsilon, apart=apart) <= least * (1 + 1e-6)
+    assert limited_bound(workload, epsilon, apart=apart) >= 0.7 * least
 
 
 def test_the_control_a_bound_for_half_as_much_is_above_the_optimum():
     workload, epsilon = CASES["histogram"], 1.5
     apart = TARGET.apart(epsilon)
-    assert shuffled_bound(workload, epsilon, apart / 2) > optimum(workload, epsilon, apart)
+    assert limited_bound(workload, epsilon, apart=apart / 2) > optimum(workload, epsilon, apart)
 
 
 @pytest.mark.parametrize("epsilon", [1.8, 2.5, 4.0])

@@ -24,12 +24,11 @@ from stratagem.math.transform import fast_length, irfft, multiplicities, rfft, r
 from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
-from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.combined import Stack, Weighted, unweighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.merged import merged
-from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.ranges import AllRange, Prefix
 
 
 def answer_energies(workload: Workload, r: np.ndarray) -> np.ndarray:

@@ -11,8 +11,7 @@ from stratagem.auditor.check import Asked
 from stratagem.auditor.outcome import Audit, outcome
 from stratagem.auditor.plan import Chosen, Plan
 from stratagem.auditor.planning import choose, plan
-from stratagem.auditor.reports import Draw
-from stratagem.auditor.runner import python_client, python_processes
+from stratagem.auditor.runner import Draw, python_client, python_processes
 from stratagem.mechanism.mechanism import Mechanism
 
 TYPES, FALSE_ALARM = 256, 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.auditor.goodness import GROUPS, byte_fit, fit, groups, pair_fit, position_fit, share_fit
 from stratagem.auditor.plan import Plan
-from stratagem.auditor.reports import Reports
+from stratagem.auditor.runner import Reports
 
 CHECKS = {
     "outputs": "outputs come as often as the table says (chi-squared)",

@@ -18,8 +18,8 @@ from stratagem.auditor.check import Asked
 from stratagem.auditor.outcome import Audit, outcome
 from stratagem.auditor.plan import Chosen
 from stratagem.auditor.planning import plan
-from stratagem.auditor.reports import ID as NO_ID
-from stratagem.auditor.reports import Reports
+from stratagem.auditor.runner import ID as NO_ID
+from stratagem.auditor.runner import Reports
 from stratagem.collection.columns import PARQUET_SCAN
 from stratagem.collection.reports import ID
 from stratagem.io.literal import first_line, literal, open_regular

@@ -23,8 +23,8 @@ from stratagem.io.table import Table
 from stratagem.math.computing import on_one_core
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
-from stratagem.workloads.line import Line, line
 from stratagem.workloads.norm import Norms
+from stratagem.workloads.ranges import Line, line
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import COUNTED
 

@@ -17,7 +17,7 @@ from scipy.optimize import OptimizeResult, minimize
 from stratagem.bounds.formulas import ULP, root_trace, safe
 from stratagem.bounds.nonnegative import largest, logarithm, root, spectral
 from stratagem.math.computing import working_in
-from stratagem.workloads.line import Line
+from stratagem.workloads.ranges import Line
 
 LOW, CELLS = 32, 24
 """Cosines m in which the smooth part of N lies, the constant one included, and cells P on which it is given. At

@@ -12,6 +12,7 @@ import typer
 
 from stratagem.cli import (
     aggregate,
+    attack,
     audit,
     bound,
     central,
@@ -75,6 +76,7 @@ COMMANDS = (
     (central.central, "stratagem central prefix --domain 16 --epsilon 1 --neighbours replace"),
     (report.report, "stratagem report people-age.ldp.json --users 5000 --title Ages"),
     (simulate.simulate, "stratagem simulate people-age.ldp.json --data people.csv --column age"),
+    (attack.attack, "stratagem attack people-age.ldp.json"),
     (shuffle.shuffle, "stratagem shuffle people-age.ldp.json --users 5000"),
     (count.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),
     (export.export, 'stratagem export people-age.ldp.json --web site --question "Your age?"'),

@@ -16,7 +16,7 @@ from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.auditor.outcome import Audit, Evidence
-    from stratagem.auditor.reports import Draw
+    from stratagem.auditor.runner import Draw
     from stratagem.mechanism.mechanism import Mechanism
 
 FAILED = 1

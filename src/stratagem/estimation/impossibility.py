@@ -12,13 +12,12 @@ from stratagem.estimation.postprocessing import RECOMMENDED
 from stratagem.estimation.reconstruction import Reconstruction
 from stratagem.estimation.translation.reconstruction import TABLE
 from stratagem.workloads import Workload
-from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
-from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import Product
+from stratagem.workloads.ranges import AllRange, Prefix
 
 ROUNDING = 1e-9
 """Share of all users by which an answer may be off before it counts as impossible."""

@@ -97,7 +97,7 @@ class PrivacyBlanket:
             ValueError: unless epsilon >= 0 is finite and users is a whole number from 1 to 10^15.
 
         >>> round(PrivacyBlanket.worst(1.0).delta(0.05, 10_000), 9)
-        6e-09
+        1.07e-07
         """
         if not 0 <= epsilon < math.inf:
             raise ValueError(

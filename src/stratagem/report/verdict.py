@@ -11,6 +11,7 @@ from stratagem.math.privacy import posterior
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import BEST, above, at_most, count, counted, percent
 from stratagem.solvers import Status
+from stratagem.study.attack import attack
 from stratagem.study.comparison import OPTIMISED
 from stratagem.study.comparison_sweep import BOUND
 from stratagem.workloads.domain import Attribute
@@ -140,6 +141,15 @@ def _more(theirs: float, ours: float) -> str:
     return f"{percent(abs(more))} {'more' if more > 0 else 'fewer'} users"
 
 
+def _guess(subject: ReportContent) -> str:
+    """Return how often the best guess of a user's type is right with a report and without, nothing without a limit."""
+    strategy = subject.solution.strategy
+    if not math.isfinite(strategy.epsilon):
+        return ""
+    found = attack(strategy)
+    return f"{above(found.guess)} with the report, {percent(found.blind)} without"
+
+
 def _shuffled(subject: ReportContent) -> str:
     """Return the central epsilon of the cover's users, or nothing without users or a finite local epsilon."""
     strategy, users = subject.solution.strategy, subject.cover.users
@@ -160,6 +170,7 @@ def facts(subject: ReportContent) -> dict[str, object]:
         "bound": number_text(solution.lower_bound) + unit,
         "limit": f"no ε-LDP mechanism with {SCOPE} has less ({name}: {MEANINGS[name].title})",
         "gap": at_most(solution.gap),
+        "guess": _guess(subject),
         "shuffled": _shuffled(subject),
         "saved": solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED),
         "file": subject.origin.file or "a bundle",

@@ -18,10 +18,9 @@ from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
 from stratagem.solvers.solver import Solver, check_limits, check_whole
-from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.merged import is_table_of_all
-from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import GRAM_LIMIT
 
 ALIKE, ORDERED = 256, 1024

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from stratagem.math.computing import working_in
 from stratagem.math.linalg import centre
 from stratagem.math.shuffling import PrivacyBlanket
-from stratagem.solvers.certified.patterns import distinct, field_factor
+from stratagem.solvers.certified.patterns import distinct, root_fields
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.strategies.two_level import pack
 
@@ -24,7 +24,7 @@ KEPT = 600
 """Patterns of a round that the programme takes in."""
 PARENTS = 120
 """Patterns of which every one with one type more or less is looked at."""
-ITERATIONS = 300
+ITERATIONS = 1000
 ROUGH, FINE = 20.0, 300.0
 """Exponents of the power mean that stands for the largest of all limits."""
 CLOSE = 1e-4
@@ -117,8 +117,7 @@ def search_shuffled(
     """
     n, E = len(V), math.exp(epsilon)
     apart, centred = target.apart(epsilon), centre(V)
-    root = np.linalg.cholesky(centred + np.trace(centred) * (1e-9 * np.eye(n) + 1 / n))
-    factor = field_factor(root @ root.T)
+    factor = root_fields(centred)
     B = np.concatenate([np.eye(n, dtype=bool), distinct(_fields(factor, E, rng), np.eye(n, dtype=bool))])
     z = np.full(len(B), -4.0)
     for step in range(rounds):

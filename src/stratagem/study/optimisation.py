@@ -38,7 +38,7 @@ from stratagem.study.preset import solver_of
 from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
-from stratagem.workloads.line import line
+from stratagem.workloads.ranges import line
 
 ROUNDING = 1e-9
 """Largest amount by which rounding may put an objective below a bound, relative to the bound or to tr V/n."""

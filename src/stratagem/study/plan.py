@@ -20,10 +20,11 @@ from stratagem.collection.edges import Edges
 from stratagem.collection.proposal import Proposal, propose, stated
 from stratagem.io.screen import brief
 from stratagem.math.number import real, upper_percent, users_text
-from stratagem.math.privacy import best_guess, check, posterior
+from stratagem.math.privacy import check, posterior
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import problem_of
 from stratagem.solvers import Auto, Callback
+from stratagem.study.attack import attack
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
@@ -126,7 +127,7 @@ class Plan:
     @cached_property
     def best_guess(self) -> float:
         """Probability that the best guess from one report is the person's value, all values equally likely before."""
-        return best_guess(self.solution.matrix)
+        return attack(self.solution.strategy).guess
 
     def answer(self) -> tuple[str, ...]:
         """Return what to expect in three sentences: ours, the best published mechanism, and the bound.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, evaluate, goal, largest_variance
-from stratagem.bounds.shuffled import shuffled_bound
+from stratagem.bounds.limited import limited_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper, upper_percent
@@ -67,7 +67,7 @@ class ShuffledDesign:
     """L(Q) = tr(M^+ V)."""
     lower_bound: float
     """A lower bound on L(Q) of every strategy of this local epsilon, at most, that reaches the central epsilon as it
-    is computed here (see `shuffled_bound`)."""
+    is computed here (see `limited_bound`)."""
     own: Solution
     """The best strategy without a shuffler, at the largest local budget that its own pairs allow."""
     naive: Solution
@@ -145,12 +145,6 @@ def optimise_shuffled(
     Raises:
         ValueError: unless epsilon is positive and at most `local`, users a whole number from 1 to 10^15 and
             0 < delta < 1; and as `optimise`.
-
-    Example:
-        >>> import stratagem as st
-        >>> design = st.optimise_shuffled(st.histogram(8), 0.05, users=10_000)
-        >>> design.central.epsilon <= 0.05, design.objective < design.own.objective < design.naive.objective
-        (True, True, True)
     """
     began = time.perf_counter()
     workload = workload_of(workload, domain)
@@ -207,7 +201,7 @@ def _bound(target: Target, workload: Workload, epsilon: float) -> float:
     bound = problem_of(workload, epsilon).lower_bound
     if not workload.counted or workload.domain_size > LARGEST:
         return bound
-    return max(bound, shuffled_bound(workload, epsilon, target.apart(epsilon)))
+    return max(bound, limited_bound(workload, epsilon, apart=target.apart(epsilon)))
 
 
 def _solved(workload: Workload, epsilon: float) -> Solution:

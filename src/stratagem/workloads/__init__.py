@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit, power_queries
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.parity import Parity
-from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import Product
+from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import Workload
 
 DomainLike = Domain | int | str | Mapping[str, int] | Sequence[int]

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.parity import Parity
-from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import Product
+from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import Array, Workload
 
 KINDS: dict[str, type[Workload]] = {

@@ -13,9 +13,8 @@ from stratagem.accuracy.score import Labels, Scores, orders
 from stratagem.estimation.translation.evidence import Evidence, Placed
 from stratagem.math.number import entries
 from stratagem.workloads import Workload
-from stratagem.workloads.all_range import AllRange
-from stratagem.workloads.prefix import Prefix
 from stratagem.workloads.product import translates
+from stratagem.workloads.ranges import AllRange, Prefix
 
 ENTRIES = 1 << 27
 """Entries of the largest histogram of shifts (1 GiB)."""

@@ -21,11 +21,10 @@ from stratagem.estimation.translation.margin import TableReconstruction
 from stratagem.math.number import count_text, entries
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads import Workload
-from stratagem.workloads.all_range import AllRange
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity
-from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import ANSWER_LIMIT, Margin
 
 DATA = 1 << 27

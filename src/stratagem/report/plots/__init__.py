@@ -1,6 +1,12 @@
 """Figures in one style: comparisons, bounds, strategies with their errors, estimates, count mechanisms."""
 
-from stratagem.report.plots.comparison import plot_bounds, plot_comparison, plot_sweep, plot_trade_off
+from stratagem.report.plots.comparison import (
+    plot_bounds,
+    plot_comparison,
+    plot_frontier,
+    plot_sweep,
+    plot_trade_off,
+)
 from stratagem.report.plots.count_matrix import plot_counts
 from stratagem.report.plots.estimate import plot_estimate
 from stratagem.report.plots.figure import STYLE, SUFFIXES, check_matplotlib
@@ -15,6 +21,7 @@ __all__ = [
     "plot_comparison",
     "plot_counts",
     "plot_estimate",
+    "plot_frontier",
     "plot_simulation",
     "plot_strategy",
     "plot_sweep",

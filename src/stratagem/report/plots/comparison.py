@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from stratagem.study.attack import Frontier
     from stratagem.study.bound_table import BoundSweep
     from stratagem.study.comparison import Comparison, Row
     from stratagem.study.comparison_sweep import Sweep
@@ -157,6 +158,31 @@ def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float
         axes.set_ylim(0, 1.15 * max(*gaps, 0.01))
         axes.set_xlabel("size of a report, bits (beside each point: outputs)")
         axes.set_ylabel("above the lower bound, %")
+    return figure
+
+
+@presents
+def plot_frontier(line: Frontier, path: str | Path | None = None, width: float | None = None) -> Figure:
+    """Draw the objective and its bound, over that without a cap, against how often the best guess is right.
+
+    Raises:
+        ValueError: as `page`.
+    """
+    free = line.designs[0].free.objective
+    guesses = [100 * one.attack.guess for one in line.designs]
+    with page(path, 2.8, width) as figure:
+        axes = figure.subplots()
+        found, bounds = (
+            [getattr(one, name) / free for one in line.designs] for name in ("objective", "lower_bound")
+        )
+        axes.plot(guesses, found, "D-", color=VERMILION, markersize=4, label="strategy found")
+        axes.plot(guesses, bounds, "--", color=GREY, label="lower bound")
+        axes.axvline(
+            100 * line.designs[0].attack.blind, color=GREY, linestyle=":", label="guess without a report"
+        )
+        axes.set_xlabel("best guess of a value is right (%)")
+        axes.set_ylabel("total variance\n(1: without a cap)")
+        axes.legend(frameon=False)
     return figure
 
 

@@ -66,6 +66,12 @@ def field_factor(information: np.ndarray) -> np.ndarray:
     return vectors[:, keep] * np.sqrt(values[keep])
 
 
+def root_fields(V: np.ndarray) -> np.ndarray:
+    """Return `field_factor` of V^(1/2) (n x n), the information that the closed bound asks for."""
+    values, vectors = np.linalg.eigh(V)
+    return field_factor((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
+
+
 def gaussian_patterns(
     target: WeightedDual, factor: np.ndarray, E: float, count: int, rng: np.random.Generator
 ) -> np.ndarray:

@@ -12,7 +12,7 @@ from stratagem.accuracy.window import Window
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload
 from stratagem.workloads.combined import unweighted
-from stratagem.workloads.prefix import Prefix
+from stratagem.workloads.ranges import Prefix
 
 ROUNDS = 10
 """Transforms to the spectrum and back for one pattern."""

@@ -1,5 +1,8 @@
-"""Ranges of one ordered attribute, all of them or the short ones."""
+"""Prefixes and ranges of one ordered attribute, and the cosines that make their Gram matrices almost diagonal."""
 
+from __future__ import annotations
+
+import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,15 +12,70 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import integer
+from stratagem.workloads.combined import unweighted
 from stratagem.workloads.domain import Domain, check_one_attribute
 from stratagem.workloads.harmonics import averaged
-from stratagem.workloads.norm import Norms, all_range_norms, short_range_norms
+from stratagem.workloads.norm import Norms, all_range_norms, prefix_norms, short_range_norms
 from stratagem.workloads.query import Query, Span
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Workload
 
 DECOMPOSED = 4096
 """Values up to which an eigendecomposition gives the norms of short ranges in seconds, nothing lost."""
+
+
+@final
+@dataclass(frozen=True)
+class Prefix(Workload):
+    """Count the users at or below each value: (W x)_i = x_0 + ... + x_i, p = n.
+
+    V[i, j] = n - max(i, j) and tr V = n (n + 1) / 2, with i, j = 0, ..., n - 1.
+
+    Raises:
+        ValueError: for a domain of several attributes.
+    """
+
+    __repr__ = brief
+
+    domain: Domain
+
+    def __post_init__(self):
+        check_one_attribute(self.domain, "prefix")
+
+    @property
+    def queries(self) -> int:
+        """The number of cells, n."""
+        return self.domain.size
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The trace of V: n (n + 1) / 2."""
+        return float(self.domain.size * (self.domain.size + 1) // 2)
+
+    @property
+    def structure(self) -> Structure:
+        """Norms in closed form at any n; no symmetry, because the values have an order."""
+        return Structure(
+            translation_spectrum=self._averaged, closed_norms=lambda: prefix_norms(self.domain.size)
+        )
+
+    def _averaged(self) -> Array:
+        """Return the eigenvalues of the average: V[u, u + k] sums to (n - k) (n - k + 1) / 2 over u."""
+        left = self.domain.size - np.arange(self.domain.size, dtype=np.float64)
+        return averaged(left * (left + 1) / 2)
+
+    def _gram(self) -> Array:
+        left = float(self.domain.size) - np.arange(self.domain.size)
+        return np.minimum.outer(left, left)
+
+    def _describe(self, query: int) -> Query:
+        return Query((Span(0, None, query),))
+
+    def _answer(self, x: Array) -> Array:
+        return np.cumsum(x, axis=0)
+
+    def _adjoint(self, y: Array) -> Array:
+        return np.cumsum(y[::-1], axis=0)[::-1]
 
 
 @final
@@ -124,3 +182,48 @@ class AllRange(Workload):
 def _triangle(k: Array) -> Array:
     k = np.maximum(k, -1.0)  # T(-1) = 0
     return (k + 1) * (k + 2) / 2
+
+
+@dataclass(frozen=True)
+class Line:
+    """The Gram matrix of all prefixes or all ranges of n values, P V P = scale (L^+ - share r r^T), P = I - 11^T/n.
+
+    L = tridiag(-1, 2, -1) with ones at its ends is the Laplacian of the path. Its vectors are the cosines
+    e_j(u) = (2/n)^(1/2) cos(pi j (u + 1/2)/n), j = 1, ..., n - 1, its eigenvalues 4 sin^2(pi j/(2 n)).
+
+    Prefixes: P V P = L^+. Ranges: with d = e_1 - e_n of the standard basis, (n + 1) V^-1 is L + e_1 e_1^T + e_n e_n^T,
+    whose Schur complement on 1^perp is L + d d^T/2. As d^T L^+ d = n - 1, Sherman and Morrison give
+    P V P = (n + 1) L^+ - r r^T with the ramp r = L^+ d, r_u = (n - 1)/2 - u.
+    """
+
+    n: int
+    scale: float
+    """Factor of L^+."""
+    share: float
+    """0 for prefixes, 1/(n + 1) for ranges."""
+    total: float
+    """1^T V 1/n."""
+
+    def roots(self, j: np.ndarray) -> Array:
+        """Return the square roots of the eigenvalues of scale L^+ at the cosines j."""
+        return math.sqrt(self.scale) / (2 * np.sin(math.pi / (2 * self.n) * j))
+
+    def ramp(self, j: np.ndarray) -> Array:
+        """Return (scale share)^(1/2) e_j^T r, zero at even j."""
+        angles = math.pi / (2 * self.n) * j
+        waves = math.sqrt(2 / self.n) * np.cos(angles) / (2 * np.square(np.sin(angles)))
+        return math.sqrt(self.scale * self.share) * np.where(j % 2 == 1, waves, 0.0)
+
+
+def line(workload: Workload) -> Line | None:
+    """Return the structure of all prefixes or all ranges of at least two values, weighted or not; None for others."""
+    n, norms = workload.domain_size, workload.structure.norms
+    weight, workload = unweighted(workload)
+    square = weight**2
+    total = 0.0 if norms is None else n * norms.total
+    match workload:
+        case Prefix() if n > 1:
+            return Line(n, square, 0.0, total)
+        case AllRange(width=width) if width == n > 1:
+            return Line(n, square * (n + 1), 1 / (n + 1), total)
+    return None

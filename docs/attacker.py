@@ -1,0 +1,11 @@
+"""Draw what protection costs: the least total variance by how often the best guess of a value is right.
+
+Run: python docs/attacker.py docs/images/attacker.png
+"""
+
+import sys
+
+import stratagem as st
+
+if __name__ == "__main__":
+    st.guess_frontier(st.prefix(16), 1.0).plot(sys.argv[1], width=6)

@@ -1,0 +1,352 @@
+"""What an attacker learns from one report, and strategies that cap it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, evaluate, goal, largest_variance
+from stratagem.bounds.limited import limited_bound
+from stratagem.catalogue.catalogue import WorkloadLike, workload_of
+from stratagem.io.screen import brief, show
+from stratagem.io.table import Table
+from stratagem.math.number import integer, real, upper, upper_percent, users_text
+from stratagem.math.privacy import best_guess, posterior
+from stratagem.problem import problem_of
+from stratagem.solvers import Auto, Callback
+from stratagem.solvers.capped import search_capped
+from stratagem.solvers.solver import Step, relative_gap
+from stratagem.strategies import MatrixStrategy, Randomiser, Strategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.study.optimisation import optimise
+from stratagem.study.solution import Solution
+from stratagem.workloads import DomainLike, Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stratagem.mechanism.mechanism import Mechanism
+
+LARGEST = 256
+"""Largest number of user types for which a cap is designed for."""
+ROUNDS = 3
+NEAR = 0.01
+"""Gap at which the search without a cap ends."""
+SECONDS = 10.0
+"""Seconds after which it ends."""
+POINTS = 6
+"""Places of a frontier."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What the best attacks on one report reach, whatever the attacker computes (theory.md, section 11)."""
+
+    values: int
+    """Number n of user types."""
+    guess: float
+    """Probability that the best guess of the user's type is right, all types equally likely before the report."""
+    advantage: float
+    """Largest detection rate less false alarm rate when two known types are told apart from one report."""
+    epsilon: float
+    """The odds of two types change by a factor e^epsilon at most."""
+
+    @property
+    def blind(self) -> float:
+        """Probability 1/n that a guess without the report is right."""
+        return 1 / self.values
+
+    @property
+    def believed(self) -> float:
+        """The most that a fact of probability 1/2 before the report can have after it."""
+        return posterior(0.5, self.epsilon)
+
+    @property
+    def roc(self) -> tuple[tuple[float, float], ...]:
+        """False alarm and detection rates of the best tests between the two types that are farthest apart.
+
+        Corners of the curve. Two-level strategies reach it; any other of this epsilon and advantage is on it or below.
+        """
+        E = math.exp(self.epsilon)
+        a = self.advantage / (E - 1) if E > 1 else 0.0
+        return (0.0, 0.0), (a, E * a), (1 - E * a, 1 - a), (1.0, 1.0)
+
+    def __str__(self) -> str:
+        """Return what it means for one person in three sentences."""
+        return (
+            f"Whoever guesses one of {users_text(self.values)} equally likely answers is right with probability "
+            f"{_percent(self.guess)} with the report and the best attack on it, {_percent(self.blind)} without.\n"
+            "A test of one given answer against another, by one report, raises a true alarm at most "
+            f"{upper(100 * self.advantage)} percentage points more often than a false one.\n"
+            f"Whoever thinks an answer as likely as not before the report is at most {_percent(self.believed)} sure of "
+            "it after the report."
+        )
+
+
+def attack(strategy: Randomiser) -> Attack:
+    """Return what an attacker learns from one report of a strategy.
+
+    Exact for matrices and two-level strategies; an upper limit for protocols and large translates.
+
+    Raises:
+        ValueError: without a finite epsilon.
+
+    Example:
+        >>> import stratagem as st
+        >>> found = st.attack(st.randomised_response(4, 1.0))
+        >>> round(found.guess, 4), round(found.advantage, 4)
+        (0.4754, 0.3005)
+    """
+    blanket = strategy.blanket
+    return Attack(
+        strategy.domain_size, min(1.0, guessed(strategy)), blanket.distance, math.log(blanket.ratio)
+    )
+
+
+def roc(strategy: Randomiser, one: int, other: int) -> np.ndarray:
+    """Return the false alarm and detection rates of the best tests for user type `one` against `other`, (m + 1, 2).
+
+    The corners of the curve, by Neyman and Pearson: reports in the order of Q[y, one]/Q[y, other], falling.
+
+    Raises:
+        ValueError: for user types outside 0..n-1, or a strategy that is too large for a matrix.
+
+    Example:
+        >>> import stratagem as st
+        >>> roc(st.randomised_response(2, 1.0), 0, 1).round(4).tolist()
+        [[0.0, 0.0], [0.2689, 0.7311], [1.0, 1.0]]
+    """
+    n = strategy.domain_size
+    for value in (one, other):
+        integer(value, "a user type", 0, n - 1, "give the number of a value")
+    Q = strategy.dense().matrix
+    detected, alarmed = Q[:, one], Q[:, other]
+    order = np.argsort(np.arctan2(-detected, alarmed), kind="stable")
+    corners = np.cumsum(np.stack([alarmed[order], detected[order]], axis=1), axis=0)
+    return np.concatenate([np.zeros((1, 2)), corners])
+
+
+@singledispatch
+def guessed(strategy: Randomiser) -> float:
+    """Return (1/n) sum_y max_u Q[y, u], or E gamma/n, which is at least that."""
+    blanket = strategy.blanket
+    return blanket.ratio * blanket.mass / strategy.domain_size
+
+
+@guessed.register
+def _(strategy: MatrixStrategy) -> float:
+    return best_guess(strategy.matrix)
+
+
+@guessed.register
+def _(strategy: TwoLevelStrategy) -> float:
+    return float(strategy.theta @ np.where(strategy.sizes > 0, strategy.ratio, 1.0)) / strategy.size
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CappedDesign:
+    """A strategy under which the best guess of a user's type is right no more often than a cap says."""
+
+    __repr__ = brief
+
+    workload: Workload
+    strategy: Strategy | TranslationStrategy
+    attack: Attack
+    cap: float
+    """The cap on `attack.guess`."""
+    epsilon: float
+    accuracy: Accuracy
+    objective: float
+    """L(Q) = tr(M^+ V)."""
+    lower_bound: float
+    """A lower bound on L(Q) of every strategy of this epsilon under the cap (see `limited_bound`)."""
+    free: Solution
+    """The best strategy without a cap."""
+
+    @property
+    def gap(self) -> float:
+        """objective / lower bound - 1."""
+        return relative_gap(self.objective, self.lower_bound)
+
+    @cached_property
+    def largest_variance(self) -> float | None:
+        """The largest variance that one user of any type adds to any answer; None for too many queries."""
+        return largest_variance(self.workload, self.strategy)
+
+    def users_for(self, error: float = ERROR) -> Users:
+        """Return the users needed for a standard error as a share of the users, as `Solution.users_for`."""
+        mean = self.accuracy.worst_case_variance / self.workload.queries
+        return both_needed(mean, self.largest_variance, error)
+
+    def mechanism(self, **options: Any) -> Mechanism:
+        """Return the strategy in whole numbers (see `Solution.mechanism`).
+
+        Raises:
+            ValueError: as `Mechanism.of`.
+        """
+        from stratagem.mechanism.mechanism import Mechanism
+
+        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
+
+    def __str__(self) -> str:
+        """Return what was found in sentences."""
+        more = self.accuracy.average_variance / self.free.accuracy.average_variance - 1
+        return (
+            f"{self.attack}\n{self.users_for().sentence(goal(self.workload))}.\n"
+            f"The cap costs {100 * more:.1f} % more variance than epsilon {self.epsilon:g} alone, where the best guess "
+            f"is right with probability {_percent(attack(self.free.strategy).guess)}.\n"
+            f"The total variance is at most {upper_percent(self.gap)} above the least of all unbiased strategies of "
+            f"epsilon {upper(self.epsilon)} under this cap."
+        )
+
+
+def optimise_capped(
+    workload: WorkloadLike,
+    epsilon: float,
+    guess: float,
+    on_step: Callback | None = None,
+    *,
+    domain: DomainLike | None = None,
+    seed: int = 0,
+) -> CappedDesign:
+    """Return the best strategy found under epsilon-LDP and a cap on the best guess of a user's type.
+
+    The best guess is right with probability (1/n) sum_y max_u Q[y, u] if all n types are equally likely, at most
+    `guess`; 1/n is reached without any report. Above what the best strategy without a cap has, that one is returned.
+    Ctrl-C keeps the best so far.
+
+    Guarantee:
+        The cap holds for the probabilities of the result, computed after the search.
+
+    Raises:
+        ValueError: unless 1/n < guess <= 1, or for more than 256 user types under a cap that matters; as `optimise`.
+
+    Example:
+        >>> import stratagem as st
+        >>> design = st.optimise_capped(st.prefix(8), 1.0, guess=0.2)
+        >>> design.attack.guess <= 0.2 < st.attack(design.free.strategy).guess
+        True
+    """
+    workload = workload_of(workload, domain)
+    free = optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
+    return _capped(free, _checked(guess, workload), on_step, seed)
+
+
+def _checked(guess: float, workload: Workload) -> float:
+    cap, n = real(guess), workload.domain_size
+    if not 1 / n < cap <= 1:
+        raise ValueError(
+            f"the cap on the best guess is {guess!r}, but must be above 1/{users_text(n)}, what a guess without any "
+            "report reaches, and at most 1: give for example "
+            f"{min(1.0, 1.5 / n):.3g}"
+        )
+    return cap
+
+
+def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: int = 0) -> CappedDesign:
+    """Return the best strategy under a cap, beside the one without."""
+    workload, epsilon, n = free.workload, free.epsilon, free.workload.domain_size
+    found: Strategy | TranslationStrategy = free.strategy
+    objective, bound = free.objective, free.lower_bound
+    if attack(found).guess > cap:
+        if not workload.counted or not 2 < n <= LARGEST:
+            raise ValueError(
+                f"a cap on the best guess was asked for over {users_text(n)} user types, but is designed for 3 to "
+                f"{LARGEST}: use coarser values, or a smaller epsilon in place of a cap"
+            )
+        bound = max(bound, limited_bound(workload, epsilon, guess=(n * cap - 1) / math.expm1(epsilon)))
+        found = _mixed(free, cap)
+        objective = problem_of(workload, epsilon).value(found, None)
+        try:
+            V = np.asarray(workload.gram(), dtype=float)
+            for step, one in enumerate(search_capped(V, epsilon, cap, ROUNDS, np.random.default_rng(seed))):
+                value = problem_of(workload, epsilon).value(one, None)
+                if value < objective:
+                    found, objective = one, value
+                record = Step(0, step, value, objective, relative_gap(objective, bound), 0.0)
+                if on_step is not None and on_step(record):
+                    break
+        except KeyboardInterrupt:
+            pass
+    design = CappedDesign(
+        workload=workload,
+        strategy=found,
+        attack=attack(found),
+        cap=cap,
+        epsilon=epsilon,
+        accuracy=evaluate(workload, found),
+        objective=objective,
+        lower_bound=bound,
+        free=free,
+    )
+    if design.attack.guess > cap * (1 + 1e-9) or design.gap < -1e-9:
+        raise ArithmeticError("a capped strategy contradicts its bound or its cap")
+    return design
+
+
+def _mixed(free: Solution, cap: float) -> MatrixStrategy:
+    """Return the strategy without a cap in as many reports as the cap allows, and an even report in all others."""
+    Q, n = free.strategy.dense().matrix, free.workload.domain_size
+    share = (cap - 1 / n) / (best_guess(Q) - 1 / n) * (1 - 1e-12)
+    return MatrixStrategy(np.vstack([share * Q, np.full((1, n), 1 - share)]))
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The least error found under several caps on the best guess, from none to a strict one."""
+
+    designs: tuple[CappedDesign, ...]
+
+    def table(self) -> Table:
+        """Return a table: the cap, the users for a standard error of 1 %, and the gap to the bound."""
+        rows = [
+            (
+                _percent(one.attack.guess),
+                f"{one.objective:,.6g}",
+                f"{one.lower_bound:,.6g}",
+                users_text(one.users_for().root_mean_square),
+            )
+            for one in self.designs
+        ]
+        return Table(("best guess", "objective", "lower bound", "users needed"), rows)
+
+    def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
+        """Draw the objective and its bound over the best guess; write an .svg, .png or .pdf if a path is given.
+
+        Raises:
+            ValueError: without matplotlib, or for a path or width that cannot be used.
+        """
+        return show("plot_frontier", self, path, width)
+
+
+def guess_frontier(
+    workload: WorkloadLike,
+    epsilon: float,
+    guesses: Sequence[float] | None = None,
+    on_step: Callback | None = None,
+    *,
+    domain: DomainLike | None = None,
+) -> Frontier:
+    """Return the best strategies found under several caps on the best guess, most permissive first.
+
+    By default six caps between the best guess without a cap and a fifth of the way down to 1/n.
+
+    Raises:
+        ValueError: as `optimise_capped`.
+    """
+    workload = workload_of(workload, domain)
+    free = optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
+    if guesses is None:
+        blind, top = 1 / workload.domain_size, attack(free.strategy).guess
+        guesses = [blind + (top - blind) * share for share in np.linspace(1, 0.2, POINTS)]
+    caps = sorted({_checked(guess, workload) for guess in guesses}, reverse=True)
+    return Frontier(tuple(_capped(free, cap, on_step) for cap in caps))
+
+
+def _percent(share: float) -> str:
+    return f"{upper(100 * share)} %"
