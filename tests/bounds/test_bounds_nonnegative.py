@@ -244,6 +244,7 @@ def test_tighten_computes_it_where_there_is_need():
     assert tight.best > 2942.8 / 1.005
 
 
+@pytest.mark.exhaustive
 def test_what_an_interruption_leaves_is_kept(monkeypatch):
     real = Ascent._descend
 

@@ -96,7 +96,7 @@ def coarse(monkeypatch):
     prefixes_and_ranges.mirrored.cache_clear()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
 @pytest.mark.parametrize("make", MAKERS)
 def test_never_above_the_optimum(coarse, make, epsilon):
@@ -108,7 +108,7 @@ def test_never_above_the_optimum(coarse, make, epsilon):
     assert search.best.value >= 0.7 * optimum
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("make", "n", "epsilon", "least"),
     [

@@ -11,8 +11,9 @@ from mechanisms import mechanism
 from stratagem.io.screen import brief
 
 HOSTILE = "<script>alert('x')</script>"
-SHORT = {"Auto", "Certified", "FewQueries", "Junta", "OneQuery", "Orbit", "ProjectedGradient", "Step"}
-"""Solvers and steps, whose fields are few numbers: their own representation makes them again."""
+SOLVERS = {"Auto", "Certified", "FewQueries", "Junta", "OneQuery", "Orbit", "ProjectedGradient", "Step"}
+SHORT = SOLVERS | {"Attack", "PrivacyBlanket", "Shuffled"}
+"""Solvers, steps and facts on privacy, whose fields are few numbers: their own representation makes them again."""
 PUBLIC = [name for name in st.__all__ if dataclasses.is_dataclass(getattr(st, name))]
 
 

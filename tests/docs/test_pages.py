@@ -22,6 +22,8 @@ NOT_RUN = {
 MADE = {"benchmarks.md"}
 """Pages that a programme writes; tests/docs/test_benchmarks.py is about them."""
 WRITTEN = sorted(PAGES.keys() - MADE)
+LONG = {"guides/attacker.md", "guides/shuffler.md"}
+"""Pages whose commands search for more than ten seconds."""
 FACTS = {
     "index.md": {
         "3.11": lambda page: 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
@@ -51,7 +53,9 @@ def captured(capsys):
     return read
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.exhaustive) if name in LONG else name for name in WRITTEN]
+)
 def test_a_page_runs_and_its_numbers_are_so(name, captured, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = PAGES[name].read_text("utf-8")

@@ -55,6 +55,7 @@ def test_small_optima_within_five_percent(line):
     assert line.values["optimum"] * (1 - 1e-5) <= solution.objective <= 1.05 * line.values["optimum"]
 
 
+@pytest.mark.exhaustive
 def test_the_objective_never_increases_and_the_record_is_complete():
     records = []
     st.optimise(st.prefix(16), 1.0, solver=PUBLISHED, on_step=records.append)

@@ -34,7 +34,7 @@ def optimum(workload, epsilon, apart):
 CASES = {"histogram": st.histogram(5), "prefix": st.prefix(5), "all-range": st.all_range(4)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("epsilon", [1.5, 2.5])
 @pytest.mark.parametrize("name", CASES)
 def test_the_search_finds_the_optimum_of_all_patterns_and_the_bound_is_below(name, epsilon):
@@ -142,12 +142,21 @@ def test_one_user_has_no_others_to_hide_among():
     assert found.objective == pytest.approx(st.optimise(st.histogram(3), 1.0).objective, rel=2e-2)
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("n", "delta"), [(1, 1e-6), (2, 1e-6), (3, 1e-15)])
+def test_few_values_and_a_tiny_delta_have_answers(n, delta):
+    found = st.optimise_shuffled(st.histogram(n), 1.0, 10, delta)
+    assert found.central.epsilon <= 1.0
+    assert found.gap >= -1e-9
+
+
 @pytest.mark.parametrize(
     ("epsilon", "users", "delta", "words"),
     [
         (0, 10, 1e-6, "central epsilon is 0"),
         (11, 10, 1e-6, "at most the local one, 10"),
         (math.nan, 10, 1e-6, "central epsilon"),
+        ("1", 10, 1e-6, "central epsilon is '1'"),
         (0.1, 0, 1e-6, "number of users is 0"),
         (0.1, 2.5, 1e-6, "number of users is 2.5"),
         (0.1, 10, 1.0, "delta is 1.0"),

@@ -11,7 +11,7 @@ import stratagem as st
 from stratagem.accuracy import objective
 from stratagem.bounds.limited import limited_bound
 from stratagem.solvers.capped import search_capped
-from stratagem.strategies import MatrixStrategy, UnaryEncoding
+from stratagem.strategies import BloomFilters, MatrixStrategy, UnaryEncoding
 from stratagem.study import attack as study
 
 
@@ -87,7 +87,7 @@ def optimum(workload, epsilon, guess):
     return cp.Problem(cp.Minimize(cost), limits).solve(solver=cp.CLARABEL)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("share", [0.8, 0.4])
 @pytest.mark.parametrize(
     "workload", [st.histogram(5), st.prefix(5), st.all_range(4)], ids=["histogram", "prefix", "ranges"]
@@ -153,7 +153,24 @@ def test_a_search_that_is_ended_keeps_the_best():
     assert kept.attack.guess <= 0.23
 
 
-@pytest.mark.parametrize("guess", [0.0, 0.25, 1.5, math.nan, "half"])
+def test_no_protocol_is_said_to_be_guessed_less_than_it_is():
+    """A Bloom filter of one bit a value: whoever trusts the only bit that is one is right less often than is said."""
+    bloom = BloomFilters(np.eye(40, dtype=bool)[None], 0.6, 0.05)
+    found = st.attack(bloom)
+    assert found.guess > 0.6 * 0.95**39
+    assert found.guess == pytest.approx(math.exp(bloom.epsilon) / (39 + math.exp(bloom.epsilon)))
+
+
+@pytest.mark.parametrize(
+    "rows", [np.eye(4)[:1], np.ones((1, 4)), np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 1, 1]])]
+)
+def test_queries_of_low_rank_are_capped_too(rows):
+    found = st.optimise_capped(rows, 1.0, 1.05 / rows.shape[1])
+    assert found.attack.guess <= 1.05 / rows.shape[1] * (1 + 1e-9)
+    assert found.gap >= -1e-9
+
+
+@pytest.mark.parametrize("guess", [math.nextafter(0.25, 1), 0.25 + 1e-15, 0.0, 0.25, 1.5, math.nan, "half"])
 def test_a_cap_that_cannot_be_is_refused(guess):
     with pytest.raises(ValueError, match="the cap on the best guess is"):
         st.optimise_capped(st.prefix(4), 1.0, guess)

@@ -65,6 +65,7 @@ def test_no_mechanism_is_below_the_bound_and_one_made_for_the_data_is_close(name
         assert plain.rows[0].error / plain.least_error == pytest.approx(gap, rel=1e-3)
 
 
+@pytest.mark.exhaustive
 def test_the_bound_for_even_data_is_none_for_skewed_data():
     """A mechanism made for skewed data beats what holds for even ones, so the bound must follow the data."""
     x = np.array([1000, 0, 0, 0, 0, 10])
@@ -143,6 +144,7 @@ FAST = ("--epsilon", "1", "--outputs", "24", "--gap", "0.1")
 DROP = ("--invalid", "drop")
 
 
+@pytest.mark.exhaustive
 def test_the_command_for_ones_own_file(capsys, people, tmp_path):
     asked = ["compare", "prefix", "--data", people, "--column", "age", "--edges", "0:90:18", *DROP, *FAST]
     status, out, _ = run(capsys, *asked, "--plot", tmp_path / "p.svg", "-o", tmp_path / "all.csv")

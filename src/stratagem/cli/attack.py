@@ -96,7 +96,7 @@ def attack(
         if guess is not None:
             designs = (study.optimise_capped(asked, epsilon, guess, on_step, seed=seed or 0),)
         else:
-            designs = study.guess_frontier(asked, epsilon, on_step=on_step).designs
+            designs = study.guess_frontier(asked, epsilon, on_step=on_step, seed=seed or 0).designs
     line = study.Frontier(designs)
     with keeping():
         if plot is not None:

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 def shuffle(
     workload: WORKLOAD_OR_FILE,
     users: Annotated[int, typer.Option(help="People whose reports are shuffled together.")],
-    delta: Annotated[float, typer.Option(help="Probability that the central epsilon does not cover.")] = 1e-6,
+    delta: Annotated[
+        float, typer.Option(help="Extra probability that the central epsilon does not cover.")
+    ] = 1e-6,
     epsilon: Annotated[
         float | None,
         typer.Option(

@@ -28,7 +28,7 @@ class Shuffled:
     epsilon: float
     """Central epsilon, for data that differ in the type of one user."""
     delta: float
-    """Probability that epsilon does not cover."""
+    """Extra probability of an event that epsilon does not cover."""
     users: int
     """Number of users whose reports are shuffled together."""
     local: float
@@ -38,13 +38,14 @@ class Shuffled:
 
     def __str__(self) -> str:
         """Return what holds, and when, in three sentences."""
+        people = "1 user" if self.users == 1 else f"{users_text(self.users)} users"
+        central, generic, local = map(upper, (self.epsilon, self.generic, self.local))
         return (
-            f"The shuffled reports of {users_text(self.users)} users are ({upper(self.epsilon)}, {self.delta:g})-"
-            "differentially private: whoever sees them all, without names, order or times, learns about one user at "
-            f"most what epsilon {upper(self.epsilon)} allows, except with probability {self.delta:g}. For an unknown "
-            f"mechanism of epsilon {self.local:g} it would be {upper(self.generic)}. This holds if all these users run "
-            "the mechanism and nobody can tell who sent which report; one report by itself keeps epsilon "
-            f"{self.local:g}."
+            f"The shuffled reports of {people} are ({central}, {self.delta:g})-differentially private: whoever sees "
+            "them all, without names, order or times, learns about one user at most what epsilon "
+            f"{central} allows, up to an extra probability of {self.delta:g}. For an unknown mechanism of epsilon "
+            f"{local} it would be {generic}. This holds if all these users run the mechanism and nobody can tell who "
+            f"sent which report; one report by itself keeps epsilon {local}."
         )
 
 
@@ -104,7 +105,10 @@ class PrivacyBlanket:
                 f"the central epsilon is {epsilon!r}: give a number of at least 0, for example 0.1"
             )
         users = _checked(users)
-        E, e = self.ratio * (1 + SAFE), math.exp(min(epsilon, 700.0)) * (1 - SAFE)
+        whole = math.exp(min(epsilon, 700.0))
+        if whole * (1 - 8 * UNIT) >= self.ratio * (1 + 8 * UNIT):  # a single report is that private
+            return 0.0
+        E, e = self.ratio * (1 + SAFE), whole * (1 - SAFE)
         if e >= E or self.distance <= 0:  # the second if all reports are drawn alike
             return 0.0
         a, b = self.distance / (E - 1), (1 - self.mass) / (E - 1)

@@ -144,7 +144,7 @@ def _more(theirs: float, ours: float) -> str:
 def _guess(subject: ReportContent) -> str:
     """Return how often the best guess of a user's type is right with a report and without, nothing without a limit."""
     strategy = subject.solution.strategy
-    if not math.isfinite(strategy.epsilon):
+    if strategy.delta > 0 or not math.isfinite(strategy.epsilon):
         return ""
     found = attack(strategy)
     return f"{above(found.guess)} with the report, {percent(found.blind)} without"
@@ -153,7 +153,7 @@ def _guess(subject: ReportContent) -> str:
 def _shuffled(subject: ReportContent) -> str:
     """Return the central epsilon of the cover's users, or nothing without users or a finite local epsilon."""
     strategy, users = subject.solution.strategy, subject.cover.users
-    if users is None or not math.isfinite(strategy.epsilon):
+    if users is None or strategy.delta > 0 or not math.isfinite(strategy.epsilon):
         return ""
     found = strategy.blanket.shuffled(users, DELTA)
     return f"ε = {upper(found.epsilon)} with δ = {found.delta:g}"

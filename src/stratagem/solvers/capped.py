@@ -26,6 +26,8 @@ FAINT = 1e-6
 """Weight relative to the largest below which a pattern is left out after a round."""
 
 
+RIDGE = 1e-12
+"""What is added to the eigenvalues of M, the largest of which is 1: queries of low rank leave some at zero."""
 TINY = 1e-40
 """Weight below which none falls, so that its square is no zero."""
 
@@ -58,7 +60,10 @@ def _weighted(B: np.ndarray, theta: np.ndarray, V: np.ndarray, E: float, guess: 
     cap = np.append(np.full(len(B), E), 1.0) / (n * guess)
     with working_in("float64"):
         for _ in range(STEPS):
-            theta = np.asarray(_step(theta, S, cap, V))
+            better = np.asarray(_step(theta, S, cap, V))
+            if not np.isfinite(better).all():
+                break
+            theta = better
     return theta
 
 
@@ -67,7 +72,7 @@ def _step(theta: jax.Array, S: jax.Array, cap: jax.Array, V: jax.Array) -> jax.A
     """Return weights theta' of the rows S that lower tr(M^-1 V) and keep S^T theta' = 1 and cap^T theta' = 1."""
     sizes = S.sum(axis=1)
     M = (S * (theta / sizes)[:, None]).T @ S
-    inverse = jnp.linalg.inv(M)
+    inverse = jnp.linalg.inv(M + RIDGE * jnp.eye(len(M)))
     gained = ((S @ (inverse @ V @ inverse)) * S).sum(axis=1) / sizes
     rows = theta[:, None] * jnp.concatenate([S, cap[:, None]], axis=1)
     return jnp.maximum(theta * reweigh(rows, theta * gained), TINY)

@@ -46,11 +46,14 @@ class Target:
         return blanket.delta(self.epsilon, self.users) <= self.delta
 
     def apart(self, epsilon: float, mass: float = 1.0) -> float:
-        """Return a limit of a = sum_y theta_y [u in T_y, v not] above which no epsilon-LDP strategy reaches the target.
+        """Return a limit of a = sum_y theta_y [u in T_y, v not] above which no strategy reaches the target.
 
-        `mass` limits gamma too. The limit is at most 10^-4 above the largest a with which one may reach it.
+        For strategies of exactly this epsilon; `mass` limits gamma too. The limit is at most 10^-4 above the largest a
+        with which one may reach it.
         """
         E = math.exp(epsilon)
+        if epsilon <= self.epsilon:
+            return 1 / (E + 1)
 
         def allowed(a: float) -> bool:
             return self.reached(PrivacyBlanket(E, (E - 1) * a, min(mass, 1 - (E - 1) * a)))

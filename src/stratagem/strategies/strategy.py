@@ -64,8 +64,8 @@ class Randomiser(ABC):
         """
         if self.delta > 0 or not math.isfinite(self.epsilon):
             raise ValueError(
-                "shuffling was asked of a mechanism without a finite epsilon for every report: choose one with pure "
-                "epsilon-LDP"
+                "some report of the mechanism has no finite epsilon, so that there is no limit on what one report or "
+                "shuffled ones tell: choose a mechanism of pure epsilon-LDP"
             )
         return PrivacyBlanket.worst(self.epsilon)
 
@@ -276,8 +276,9 @@ class MatrixStrategy(Strategy):
         worst = super().blanket
         if self.outputs * self.domain_size**2 > PAIRS or self.domain_size == 1:
             return worst
-        distance = float(pdist(self.matrix.T, "cityblock").max()) / 2
-        return PrivacyBlanket(worst.ratio, distance, float(self.matrix.min(axis=1).sum()))
+        error = float(np.abs(self.matrix.sum(axis=0) - 1).max())
+        distance = float(pdist(self.matrix.T, "cityblock").max()) / 2 + error
+        return PrivacyBlanket(worst.ratio, distance, max(0.0, float(self.matrix.min(axis=1).sum()) - error))
 
     @property
     def row_sums(self) -> np.ndarray:

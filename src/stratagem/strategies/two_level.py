@@ -17,6 +17,8 @@ BLOCK = 1 << 22
 """Entries of a temporary array."""
 DENSE = 1 << 27
 """Entries of the largest matrix that `dense` writes out (1 GiB)."""
+PAIRED = 1 << 13
+"""Largest number of user types of which all pairs are looked at."""
 COLUMN_ERROR = 1e-12
 """Largest distance of a column sum from one."""
 
@@ -86,8 +88,10 @@ class TwoLevelStrategy(Strategy):
     def blanket(self) -> PrivacyBlanket:
         """As `Randomiser.blanket`: beta = (E - 1) max_uv sum_y theta_y [u in T_y, v not], gamma = sum_y theta_y.
 
-        A row whose pattern holds all types is even, and adds E theta_y to gamma.
+        A row whose pattern holds all types is even, and adds E theta_y to gamma. The worst one for very many types.
         """
+        if self.size > PAIRED:
+            return super().blanket
         together = np.zeros((self.size, self.size))
         for rows, B in self._blocks():
             together += B.T @ (self.theta[rows, None] * B)

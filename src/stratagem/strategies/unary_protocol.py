@@ -86,7 +86,7 @@ class UnaryEncoding(SupportOracle):
 
     @property
     def mass(self) -> float:
-        """(1 - p)/(1 - q): a report is least likely for a type whose bit is zero; the report of ones is left out."""
+        """(1 - p)/(1 - q): a report is least likely for a type whose bit is zero; that of ones counts too little."""
         return (1 - self.p) / (1 - self.q)
 
     @property

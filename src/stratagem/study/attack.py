@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, singledispatch
+from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, evaluate, goal, largest_variance
+from stratagem.accuracy import UnsupportedWorkloadError, evaluate, goal
 from stratagem.bounds.limited import limited_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, show
@@ -22,9 +22,16 @@ from stratagem.problem import problem_of
 from stratagem.solvers import Auto, Callback
 from stratagem.solvers.capped import search_capped
 from stratagem.solvers.solver import Step, relative_gap
-from stratagem.strategies import MatrixStrategy, Randomiser, Strategy, TranslationStrategy, TwoLevelStrategy
+from stratagem.strategies import (
+    MatrixStrategy,
+    Randomiser,
+    Strategy,
+    SupportOracle,
+    TranslationStrategy,
+    TwoLevelStrategy,
+)
 from stratagem.study.optimisation import optimise
-from stratagem.study.solution import Solution
+from stratagem.study.solution import Design, Solution
 from stratagem.workloads import DomainLike, Workload
 
 if TYPE_CHECKING:
@@ -34,7 +41,11 @@ if TYPE_CHECKING:
 
 LARGEST = 256
 """Largest number of user types for which a cap is designed for."""
+LEAST = 1e-9
+"""Smallest relative distance of a cap from a guess without a report."""
 ROUNDS = 3
+ROUNDING = 1e-6
+"""Share of the cap that whole numbers may exceed it by."""
 NEAR = 0.01
 """Gap at which the search without a cap ends."""
 SECONDS = 10.0
@@ -80,7 +91,8 @@ class Attack:
         """Return what it means for one person in three sentences."""
         return (
             f"Whoever guesses one of {users_text(self.values)} equally likely answers is right with probability "
-            f"{_percent(self.guess)} with the report and the best attack on it, {_percent(self.blind)} without.\n"
+            f"at most {_percent(self.guess)} with the report and the best attack on it, {_percent(self.blind)} "
+            "without.\n"
             "A test of one given answer against another, by one report, raises a true alarm at most "
             f"{upper(100 * self.advantage)} percentage points more often than a false one.\n"
             f"Whoever thinks an answer as likely as not before the report is at most {_percent(self.believed)} sure of "
@@ -91,7 +103,7 @@ class Attack:
 def attack(strategy: Randomiser) -> Attack:
     """Return what an attacker learns from one report of a strategy.
 
-    Exact for matrices and two-level strategies; an upper limit for protocols and large translates.
+    Exact for two-level strategies of up to 8,192 types and matrices that are not too large; upper limits otherwise.
 
     Raises:
         ValueError: without a finite epsilon.
@@ -133,7 +145,15 @@ def roc(strategy: Randomiser, one: int, other: int) -> np.ndarray:
 
 @singledispatch
 def guessed(strategy: Randomiser) -> float:
-    """Return (1/n) sum_y max_u Q[y, u], or E gamma/n, which is at least that."""
+    """Return (1/n) sum_y max_u Q[y, u], or what it is at most: E/(n + E - 1), that of randomised response."""
+    E = math.exp(strategy.epsilon)
+    return E / (strategy.domain_size + E - 1)
+
+
+@guessed.register(SupportOracle)
+@guessed.register(TranslationStrategy)
+def _(strategy: SupportOracle | TranslationStrategy) -> float:
+    """Return E gamma/n: no report is more likely than E times its least probability."""
     blanket = strategy.blanket
     return blanket.ratio * blanket.mass / strategy.domain_size
 
@@ -149,49 +169,31 @@ def _(strategy: TwoLevelStrategy) -> float:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CappedDesign:
+class CappedDesign(Design):
     """A strategy under which the best guess of a user's type is right no more often than a cap says."""
 
     __repr__ = brief
 
-    workload: Workload
-    strategy: Strategy | TranslationStrategy
     attack: Attack
     cap: float
     """The cap on `attack.guess`."""
     epsilon: float
-    accuracy: Accuracy
-    objective: float
-    """L(Q) = tr(M^+ V)."""
-    lower_bound: float
-    """A lower bound on L(Q) of every strategy of this epsilon under the cap (see `limited_bound`)."""
     free: Solution
     """The best strategy without a cap."""
 
-    @property
-    def gap(self) -> float:
-        """objective / lower bound - 1."""
-        return relative_gap(self.objective, self.lower_bound)
-
-    @cached_property
-    def largest_variance(self) -> float | None:
-        """The largest variance that one user of any type adds to any answer; None for too many queries."""
-        return largest_variance(self.workload, self.strategy)
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error as a share of the users, as `Solution.users_for`."""
-        mean = self.accuracy.worst_case_variance / self.workload.queries
-        return both_needed(mean, self.largest_variance, error)
-
     def mechanism(self, **options: Any) -> Mechanism:
-        """Return the strategy in whole numbers (see `Solution.mechanism`).
+        """Return the strategy in whole numbers (see `Solution.mechanism`); its best guess is computed again.
 
         Raises:
             ValueError: as `Mechanism.of`.
+            ArithmeticError: if whole numbers exceed the cap by more than 10^-6 of it.
         """
         from stratagem.mechanism.mechanism import Mechanism
 
-        return Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
+        made = Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
+        if guessed(made.strategy) > self.cap * (1 + ROUNDING):
+            raise ArithmeticError("whole numbers do not keep the cap on the best guess")
+        return made
 
     def __str__(self) -> str:
         """Return what was found in sentences."""
@@ -239,7 +241,7 @@ def optimise_capped(
 
 def _checked(guess: float, workload: Workload) -> float:
     cap, n = real(guess), workload.domain_size
-    if not 1 / n < cap <= 1:
+    if not n * cap - 1 > LEAST or cap > 1:
         raise ValueError(
             f"the cap on the best guess is {guess!r}, but must be above 1/{users_text(n)}, what a guess without any "
             "report reaches, and at most 1: give for example "
@@ -265,7 +267,10 @@ def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: i
         try:
             V = np.asarray(workload.gram(), dtype=float)
             for step, one in enumerate(search_capped(V, epsilon, cap, ROUNDS, np.random.default_rng(seed))):
-                value = problem_of(workload, epsilon).value(one, None)
+                try:
+                    value = problem_of(workload, epsilon).value(one, None)
+                except UnsupportedWorkloadError:  # it lost a direction that the queries need
+                    continue
                 if value < objective:
                     found, objective = one, value
                 record = Step(0, step, value, objective, relative_gap(objective, bound), 0.0)
@@ -292,7 +297,7 @@ def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: i
 def _mixed(free: Solution, cap: float) -> MatrixStrategy:
     """Return the strategy without a cap in as many reports as the cap allows, and an even report in all others."""
     Q, n = free.strategy.dense().matrix, free.workload.domain_size
-    share = (cap - 1 / n) / (best_guess(Q) - 1 / n) * (1 - 1e-12)
+    share = min(1.0, (cap - 1 / n) / (best_guess(Q) - 1 / n) * (1 - 1e-12))
     return MatrixStrategy(np.vstack([share * Q, np.full((1, n), 1 - share)]))
 
 
@@ -300,10 +305,12 @@ def _mixed(free: Solution, cap: float) -> MatrixStrategy:
 class Frontier:
     """The least error found under several caps on the best guess, from none to a strict one."""
 
+    __repr__ = brief
+
     designs: tuple[CappedDesign, ...]
 
     def table(self) -> Table:
-        """Return a table: the cap, the users for a standard error of 1 %, and the gap to the bound."""
+        """Return a table: how often the best guess is right, objective, lower bound, users for an error of 1 %."""
         rows = [
             (
                 _percent(one.attack.guess),
@@ -331,6 +338,7 @@ def guess_frontier(
     on_step: Callback | None = None,
     *,
     domain: DomainLike | None = None,
+    seed: int = 0,
 ) -> Frontier:
     """Return the best strategies found under several caps on the best guess, most permissive first.
 
@@ -345,7 +353,7 @@ def guess_frontier(
         blind, top = 1 / workload.domain_size, attack(free.strategy).guess
         guesses = [blind + (top - blind) * share for share in np.linspace(1, 0.2, POINTS)]
     caps = sorted({_checked(guess, workload) for guess in guesses}, reverse=True)
-    return Frontier(tuple(_capped(free, cap, on_step) for cap in caps))
+    return Frontier(tuple(_capped(free, cap, on_step, seed) for cap in caps))
 
 
 def _percent(share: float) -> str:

@@ -6,26 +6,26 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, evaluate, goal, largest_variance
+from stratagem.accuracy import evaluate, goal
 from stratagem.bounds.limited import limited_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
-from stratagem.math.number import integer, upper, upper_percent
-from stratagem.math.privacy import check_delta
+from stratagem.math.number import integer, real, upper_percent
+from stratagem.math.privacy import check, check_delta
 from stratagem.math.shuffling import USERS, PrivacyBlanket, Shuffled
 from stratagem.problem import problem_of
 from stratagem.solvers import Auto, Callback
 from stratagem.solvers.shuffled import Target, search_shuffled
 from stratagem.solvers.solver import Step, relative_gap
-from stratagem.strategies import Strategy, TranslationStrategy
+from stratagem.strategies import Strategy
 from stratagem.study.optimisation import optimise
-from stratagem.study.solution import Solution
+from stratagem.study.solution import Design, Solution
 from stratagem.workloads import DomainLike, Workload
 
 if TYPE_CHECKING:
@@ -51,44 +51,20 @@ SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShuffledDesign:
+class ShuffledDesign(Design):
     """A strategy whose shuffled reports have a central epsilon, beside what is had without choosing pairs."""
 
     __repr__ = brief
 
-    workload: Workload
-    strategy: Strategy | TranslationStrategy
     target: Target
     """The central privacy asked for."""
     central: Shuffled
     """The central privacy that it has, and its local epsilon."""
-    accuracy: Accuracy
-    objective: float
-    """L(Q) = tr(M^+ V)."""
-    lower_bound: float
-    """A lower bound on L(Q) of every strategy of this local epsilon, at most, that reaches the central epsilon as it
-    is computed here (see `limited_bound`)."""
     own: Solution
     """The best strategy without a shuffler, at the largest local budget that its own pairs allow."""
     naive: Solution
     """The best strategy without a shuffler, at the local budget that holds for every strategy."""
     seconds: float
-
-    @property
-    def gap(self) -> float:
-        """objective / lower bound - 1."""
-        return relative_gap(self.objective, self.lower_bound)
-
-    @cached_property
-    def largest_variance(self) -> float | None:
-        """The largest variance that one user of any type adds to any answer; None for too many queries."""
-        return largest_variance(self.workload, self.strategy)
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error as a share of the users, as `Solution.users_for`."""
-        return both_needed(
-            self.accuracy.worst_case_variance / self.workload.queries, self.largest_variance, error
-        )
 
     def mechanism(self, **options: Any) -> Mechanism:
         """Return the strategy in whole numbers (see `Solution.mechanism`); its central epsilon is computed again.
@@ -112,11 +88,11 @@ class ShuffledDesign:
             f"{self.central}\n"
             f"{self.users_for().sentence(goal(self.workload))}.\n"
             f"Its total variance is {100 * saved:.1f} % below that of a strategy for local epsilon "
-            f"{self.naive.epsilon:.3g}, the largest that is safe for every mechanism. It is {100 * other:.1f} % below "
-            f"that of a strategy for local epsilon {self.own.epsilon:.3g}, the largest that this strategy's own pairs "
-            "of values allow.\n"
-            f"It is at most {upper_percent(self.gap)} above the least of all unbiased strategies of local epsilon "
-            f"{upper(self.central.local)} with this central epsilon."
+            f"{self.naive.epsilon:.3g}, about the largest that is safe for every mechanism. It is {100 * other:.1f} % "
+            f"below that of a strategy for local epsilon {self.own.epsilon:.3g}, about the largest that such a "
+            "strategy's own pairs of values allow.\n"
+            f"It is at most {upper_percent(self.gap)} above the least of all unbiased strategies of exactly this local "
+            f"epsilon, {self.central.local:.4g}, whose central epsilon, computed the same way, is no larger."
         )
 
 
@@ -150,7 +126,7 @@ def optimise_shuffled(
     workload = workload_of(workload, domain)
     users = integer(users, "the number of users", 1, USERS, "give the number of reports that are shuffled")
     check_delta(delta)
-    if not 0 < epsilon <= local:
+    if not 0 < real(epsilon) <= check(local):
         raise ValueError(
             f"the central epsilon is {epsilon!r}, but must be positive and at most the local one, {local:g}: give for "
             "example 0.1"
@@ -199,7 +175,7 @@ class _Found:
 def _bound(target: Target, workload: Workload, epsilon: float) -> float:
     """Return a lower bound on L(Q) of the strategies of a local epsilon that reach the target."""
     bound = problem_of(workload, epsilon).lower_bound
-    if not workload.counted or workload.domain_size > LARGEST:
+    if not workload.counted or not 2 < workload.domain_size <= LARGEST:
         return bound
     return max(bound, limited_bound(workload, epsilon, apart=target.apart(epsilon)))
 

@@ -281,3 +281,35 @@ class Solution:
             f"solver       {self.solver}: {self.reason}\n"
             f"{self.status}"
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Design:
+    """A strategy found under a limit besides its local epsilon, with its accuracy and a bound under that limit."""
+
+    __repr__ = brief
+
+    workload: Workload
+    strategy: Strategy | TranslationStrategy
+    accuracy: Accuracy
+    """Exact variances of the strategy on the workload."""
+    objective: float
+    """L(Q) = tr(M^+ V)."""
+    lower_bound: float
+    """A lower bound on L(Q) of every unbiased strategy of exactly this local epsilon under the limit (see
+    `limited_bound`)."""
+
+    @property
+    def gap(self) -> float:
+        """objective / lower bound - 1."""
+        return relative_gap(self.objective, self.lower_bound)
+
+    @cached_property
+    def largest_variance(self) -> float | None:
+        """The largest variance that one user of any type adds to any answer; None for too many queries."""
+        return largest_variance(self.workload, self.strategy)
+
+    def users_for(self, error: float = ERROR) -> Users:
+        """Return the users needed for a standard error as a share of the users, as `Solution.users_for`."""
+        mean = self.accuracy.worst_case_variance / self.workload.queries
+        return both_needed(mean, self.largest_variance, error)
