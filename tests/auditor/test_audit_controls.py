@@ -177,7 +177,7 @@ def cycling(seed: int, period: int) -> Source:
     return source
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("make", "caught"),
     [

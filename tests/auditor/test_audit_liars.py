@@ -63,7 +63,7 @@ def always_alike(outputs, cells, first, rng):
     return rng.integers(0, N, N)[cells]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("lie", "caught"),

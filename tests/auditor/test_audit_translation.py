@@ -102,7 +102,7 @@ def offset(found: Mechanism, factor: float) -> Mechanism:
     return Mechanism.of(replace(strategy, ratio=math.exp(epsilon) * (1 - 1e-14)), found.workload, epsilon)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", ["cycle", "mixed-juntas", "hundred"])
 def test_another_epsilon_is_noticed(case):
     found = mechanism(case)

@@ -37,7 +37,7 @@ def failing(error):
     return fail
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("name", QUICK)
 def test_a_quick_bound_that_fails_is_left_out(monkeypatch, name, failure):

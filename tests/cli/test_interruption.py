@@ -61,7 +61,7 @@ def killed(script: str, folder: Path, *arguments: str) -> subprocess.CompletedPr
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("out", ["s.ldp.json", "s.npz", "s.mat", "s.csv"])
 def test_an_interrupted_search_is_saved_and_marked(tmp_path, out):
     done = killed(SEARCH.format(command="optimise"), tmp_path, "optimise", *ASKED, *LONG, "-o", out)

@@ -86,7 +86,7 @@ ROW = (
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "size", "unit", "ours", "theirs", "best"), re.findall(ROW, TEXT))
 def test_its_table_is_what_a_comparison_says(name, size, unit, ours, theirs, best):
     import stratagem as st

@@ -79,7 +79,7 @@ def test_the_same_bytes_cost_the_same_work_for_every_value(case):
     assert all(reads >= 1 for _, reads in work[0])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "case", ["two-level-large-epsilon", "hadamard", "hierarchical", "labels", "mixed-juntas"]
 )

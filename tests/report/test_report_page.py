@@ -85,7 +85,7 @@ def shown(page):
     return {row.locator("th").inner_text(): row.locator("td").first.inner_text() for row in rows.all()}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PAGES)
 def test_it_asks_nobody_for_anything_and_complains_of_nothing(name, show, written):
     page = show(name)
@@ -210,7 +210,7 @@ def test_every_control_is_labelled_and_headings_are_in_order(show):
     assert page.evaluate("document.documentElement.lang") == "en"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])

@@ -9,7 +9,7 @@ from stratagem.problem import Average
 from tables import WORKLOADS, assert_certified, assert_private
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_it_picks_the_certified_solver_and_says_why(name):
     solution = st.optimise(WORKLOADS[name](16), 1.0, solver=st.Auto(gap=0.05))

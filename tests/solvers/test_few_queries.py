@@ -43,7 +43,7 @@ def test_the_published_optimum_is_reached(case):
     assert np.abs(solution.strategy.matrix.sum(axis=0) - 1).max() <= 1e-12
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0])
 def test_a_thousand_values_are_told_apart_only_at_the_end(epsilon):
     solution = st.optimise(evenly(1024), epsilon)
@@ -193,7 +193,7 @@ def several(seed):
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(24))
 def test_the_optimum_over_all_patterns_agrees(seed):
     """The design problem over all 2^n patterns knows nothing of answers."""

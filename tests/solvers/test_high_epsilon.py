@@ -27,7 +27,7 @@ def test_variances_keep_their_digits(epsilon):
     assert each == pytest.approx(np.full(n, truth / n), rel=1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("kind", ["worst-case", "worst-query"])
@@ -66,7 +66,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", EXTREMES)
 def test_the_ends_of_the_budget_have_answers(name):
     """Where a search meets what double precision cannot hold, the best published strategy is the answer."""

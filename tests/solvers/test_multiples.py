@@ -49,7 +49,7 @@ def asked(values: int):
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("values", "cycle", "parts"), CASES)
 def test_multiples_are_patterns_of_their_own(values, cycle, parts):
     one, other = pair(values, cycle, parts)
@@ -66,7 +66,7 @@ def test_multiples_are_patterns_of_their_own(values, cycle, parts):
     np.testing.assert_allclose(query_variances(W, one), query_variances(W, other), rtol=1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", ["unbiased", "norm-sub"])
 @pytest.mark.parametrize(("values", "cycle", "parts"), CASES)
 def test_estimates_are_those_of_the_patterns_listed(values, cycle, parts, method):
@@ -79,7 +79,7 @@ def test_estimates_are_those_of_the_patterns_listed(values, cycle, parts, method
         np.testing.assert_allclose(mine.standard_errors, theirs.standard_errors, rtol=1e-8, err_msg=str(W))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("n", "epsilon"), [(300, 3.0), (720, 5.0), (1100, 6.0)])
 def test_several_sets_estimate_as_the_transforms_do(n, epsilon, monkeypatch):
     """Reports of rounded weights too; cells listed, or convolved by set and multiple."""

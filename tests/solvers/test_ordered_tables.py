@@ -148,7 +148,7 @@ def test_estimates_and_their_errors_are_those_of_the_matrix(workload):
         np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-6, atol=1e-5)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @WORKLOADS
 def test_the_search_ends_near_its_bound_and_never_above_sampled_tables(workload, epsilon):

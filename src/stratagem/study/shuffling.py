@@ -209,7 +209,6 @@ def _own(target: Target, naive: Solution, local: float) -> Solution:
             best = found
         else:
             high = tried
-            tried = math.sqrt(best.epsilon * high)
     return best
 
 
