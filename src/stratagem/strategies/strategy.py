@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import final
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from stratagem.io.screen import brief
 from stratagem.math.linalg import CentredInverse, PseudoInverse, pseudo_inverse
@@ -273,6 +272,8 @@ class MatrixStrategy(Strategy):
     @property
     def blanket(self) -> PrivacyBlanket:
         """As `Randomiser.blanket`; the worst one where there are too many pairs of types to look at."""
+        from scipy.spatial.distance import pdist
+
         worst = super().blanket
         if self.outputs * self.domain_size**2 > PAIRS or self.domain_size == 1:
             return worst
