@@ -17,7 +17,8 @@ RELATION = re.compile("<mi>(&#x0(?:2AAF|2AB0|27F9);)</mi>")
 """A relation, ⪯ or ⪰ or ⟹, that the converter takes for a letter."""
 
 GREEK = {
-    "theta": "θ", "lambda": "λ", "beta": "β", "gamma": "γ", "mu": "μ", "kappa": "κ", "delta": "δ", "chi": "χ", "pi": "π", "eps": "ε",
+    "theta": "θ", "lambda": "λ", "beta": "β", "gamma": "γ", "mu": "μ", "kappa": "κ", "delta": "δ", "chi": "χ",
+    "pi": "π", "eps": "ε",
 }  # fmt: skip
 TYPED = [
     (rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![a-z])", lambda found: GREEK[found[1]]),
