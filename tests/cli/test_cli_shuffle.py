@@ -73,3 +73,9 @@ def test_what_is_wrong_is_said_in_a_sentence(arguments, words, capsys):
 )
 def test_a_file_takes_no_option_of_the_search(bundle, option, capsys):
     assert_refused(capsys, ("shuffle", bundle, "--users", 10, *option), "already made: leave it out")
+
+
+def test_a_csv_file_holds_queries_and_no_strategy(tmp_path, capsys):
+    path = tmp_path / "queries.csv"
+    path.write_text("1,0,0\n0,1,0\n0,0,1\n")
+    assert_refused(capsys, ("shuffle", path, "--users", 10), "without a central epsilon to reach")

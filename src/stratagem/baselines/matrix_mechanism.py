@@ -14,10 +14,10 @@ from stratagem.baselines.histogram_encoding import SAFE
 from stratagem.baselines.least_l1 import least_l1
 from stratagem.baselines.least_l2 import least_l2
 from stratagem.baselines.tree import level_widths
-from stratagem.math.linalg import centre, factor
+from stratagem.math.linalg import centre, diameter, factor
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check, gaussian_noise
-from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Normal, Spherical, diameter
+from stratagem.strategies.additive_noise import AdditiveNoise, Laplace, Normal, Spherical
 
 Tuning = Callable[[Setting, float], Candidates]
 COMPARED = 1024

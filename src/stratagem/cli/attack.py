@@ -23,6 +23,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_files, write_json, write_table
+from stratagem.cli.request import saved_alone
 
 if TYPE_CHECKING:
     from stratagem.study.attack import Attack, CappedDesign
@@ -58,7 +59,7 @@ def attack(
     A file is a strategy that is attacked. A workload and epsilon ask for the best strategies under caps on the best
     guess.
     """
-    from stratagem.mechanism.export.saved import SUFFIXES, read_saved
+    from stratagem.mechanism.export.saved import read_saved
     from stratagem.study import attack as study
 
     options = {
@@ -70,13 +71,9 @@ def attack(
         "seed": seed,
     }
     given = [name for name, value in (options | {"out": out, "plot": plot}).items() if value is not None]
-    if workload.lower().endswith(SUFFIXES):
-        if given:
-            raise ValueError(
-                f"--{given[0]} was given with {workload}, which holds a strategy that is already made: leave it out"
-            )
+    if (file := saved_alone(workload, given)) is not None:
         with progress("computing"):
-            learned = study.attack(read_saved(Path(workload)).strategy)
+            learned = study.attack(read_saved(file).strategy)
         if json:
             write_json(_learned(learned))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -135,6 +135,21 @@ def _asking(
     return run
 
 
+def saved_alone(workload: str, given: Iterable[str]) -> Path | None:
+    """Return the file if a strategy is saved in it, None for a workload; .csv and .npy files hold queries.
+
+    Raises:
+        ValueError: for a saved strategy with options, by name, that it answers itself.
+    """
+    if not workload.lower().endswith(SUFFIXES):
+        return None
+    for name in given:
+        raise ValueError(
+            f"--{name} was given with {workload}, which holds a strategy that is already made: leave it out"
+        )
+    return Path(workload)
+
+
 def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Request | Saved:
     """Return what a file of a strategy is asked for, or the request of a workload.
 
@@ -142,15 +157,11 @@ def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Re
         ValueError: for options that a file answers itself, or a workload without epsilon.
     """
     options = {name: value for name, value in others.items() if value != DEFAULTS[name]}
-    if workload.lower().endswith(SUFFIXES):
-        extra = [
-            name for name in (*options, *(["epsilon"] if epsilon is not None else [])) if name != "objective"
-        ]
-        if extra:
-            raise ValueError(
-                f"--{extra[0]} was given with {workload}, which holds a strategy that is already made: leave it out"
-            )
-        return Saved(Path(workload), others["objective"], options)
+    extra = [
+        name for name in (*options, *(["epsilon"] if epsilon is not None else [])) if name != "objective"
+    ]
+    if (file := saved_alone(workload, extra)) is not None:
+        return Saved(file, others["objective"], options)
     if epsilon is None:
         refuse_bare(workload, "a saved strategy (.ldp.json or .npz), or queries with --epsilon,")
         raise ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")

@@ -24,6 +24,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_facts, write_files, write_json
+from stratagem.cli.request import saved_alone
 from stratagem.cli.source import read_values
 
 if TYPE_CHECKING:
@@ -65,8 +66,6 @@ def shuffle(
 
     A file is a strategy whose reports are shuffled; a workload and the central epsilon ask for the best strategy.
     """
-    from stratagem.mechanism.export.saved import SUFFIXES
-
     searched = {
         "epsilon": epsilon,
         "local": local,
@@ -80,12 +79,8 @@ def shuffle(
         "out": out,
     }
     given = [name for name, value in searched.items() if value is not None]
-    if workload.lower().endswith(SUFFIXES):
-        if given:
-            raise ValueError(
-                f"--{given[0]} was given with {workload}, which holds a strategy that is already made: leave it out"
-            )
-        _say_of_saved(Path(workload), users, delta, json=json)
+    if (file := saved_alone(workload, given)) is not None:
+        _say_of_saved(file, users, delta, json=json)
         return
     if epsilon is None:
         raise ValueError(

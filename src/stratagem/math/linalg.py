@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, get_lapack_funcs, solve_triangular
@@ -33,6 +34,20 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         i, j = near[first : first + PAIRS].T
         squares[i, j] = np.square(A[i] - B[j]).sum(axis=1)
     return squares
+
+
+def diameter(points: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:
+    """Return the largest distance of two columns (k x n): "cityblock" for L1, "euclidean" for L2.
+
+    Between columns of zeros and ones the first is the square of the second, which is a matrix product.
+    """
+    if metric == "euclidean":
+        return math.sqrt(float(squared_distances(points.T, points.T).max(initial=0.0)))
+    if np.isin(points, (0.0, 1.0)).all():
+        return float(np.rint(squared_distances(points.T, points.T).max(initial=0.0)))
+    from scipy.spatial.distance import pdist
+
+    return float(pdist(points.T, metric).max(initial=0.0))
 
 
 def centre(V: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:

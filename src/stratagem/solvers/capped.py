@@ -24,8 +24,6 @@ STEPS = 200
 """Steps on the weights of a round."""
 FAINT = 1e-6
 """Weight relative to the largest below which a pattern is left out after a round."""
-
-
 RIDGE = 1e-12
 """What is added to the eigenvalues of M, the largest of which is 1: queries of low rank leave some at zero."""
 TINY = 1e-40

@@ -6,12 +6,12 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NoReturn, final
+from typing import NoReturn, final
 
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, inverse, squared_distances
+from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, diameter, inverse
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check_delta, gaussian_epsilon
 from stratagem.strategies.linear_protocol import LinearProtocol
@@ -184,20 +184,6 @@ class Normal(Noise):
     def draw_sum(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
         """Draw normal noise sqrt(users) times as large."""
         return rng.normal(0.0, self.sigma * math.sqrt(users), k)
-
-
-def diameter(points: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:
-    """Return the largest distance of two columns (k x n): "cityblock" for L1, "euclidean" for L2.
-
-    Between columns of zeros and ones the first is the square of the second, which is a matrix product.
-    """
-    if metric == "euclidean":
-        return math.sqrt(float(squared_distances(points.T, points.T).max(initial=0.0)))
-    if np.isin(points, (0.0, 1.0)).all():
-        return float(np.rint(squared_distances(points.T, points.T).max(initial=0.0)))
-    from scipy.spatial.distance import pdist
-
-    return float(pdist(points.T, metric).max(initial=0.0))
 
 
 def _check_positive(size: float) -> None:

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.linalg import CentredInverse, PseudoInverse, pseudo_inverse
+from stratagem.math.linalg import CentredInverse, PseudoInverse, diameter, pseudo_inverse
 from stratagem.math.number import numbers
 from stratagem.math.privacy import uniform
 from stratagem.math.shuffling import PrivacyBlanket
@@ -272,13 +272,11 @@ class MatrixStrategy(Strategy):
     @property
     def blanket(self) -> PrivacyBlanket:
         """As `Randomiser.blanket`; the worst one where there are too many pairs of types to look at."""
-        from scipy.spatial.distance import pdist
-
         worst = super().blanket
         if self.outputs * self.domain_size**2 > PAIRS or self.domain_size == 1:
             return worst
         error = float(np.abs(self.matrix.sum(axis=0) - 1).max())
-        distance = float(pdist(self.matrix.T, "cityblock").max()) / 2 + error
+        distance = diameter(self.matrix, "cityblock") / 2 + error
         return PrivacyBlanket(worst.ratio, distance, max(0.0, float(self.matrix.min(axis=1).sum()) - error))
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
@@ -264,6 +265,7 @@ def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: i
         bound = max(bound, limited_bound(workload, epsilon, guess=(n * cap - 1) / math.expm1(epsilon)))
         found = _mixed(free, cap)
         objective = problem_of(workload, epsilon).value(found, None)
+        began = time.perf_counter()
         try:
             V = np.asarray(workload.gram(), dtype=float)
             for step, one in enumerate(search_capped(V, epsilon, cap, ROUNDS, np.random.default_rng(seed))):
@@ -273,7 +275,9 @@ def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: i
                     continue
                 if value < objective:
                     found, objective = one, value
-                record = Step(0, step, value, objective, relative_gap(objective, bound), 0.0)
+                record = Step(
+                    0, step, value, objective, relative_gap(objective, bound), time.perf_counter() - began
+                )
                 if on_step is not None and on_step(record):
                     break
         except KeyboardInterrupt:
