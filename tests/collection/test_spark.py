@@ -8,7 +8,7 @@ import pytest
 from report_files import facts
 from stratagem.collection.report_table import aggregate
 from stratagem.collection.tally import SparseCounts
-from tools import need
+from tools import need, need_package
 
 pytestmark = [
     pytest.mark.exhaustive,
@@ -27,6 +27,7 @@ REPORTS = int(float(os.environ.get("STRATAGEM_REPORTS", "2e4")))
 @pytest.fixture(scope="module")
 def spark():
     need("java")
+    need_package("pyspark")
     ibis, sql = pytest.importorskip("ibis"), pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     for name, value in {
