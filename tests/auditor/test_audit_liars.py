@@ -94,6 +94,7 @@ def shifted(excess):
     return Mechanism.of(st.randomised_response(N, excess), st.histogram(N), excess)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("factor", [0.95, 1.05])
 def test_an_epsilon_of_5_percent_is_noticed_at_the_default_size(factor):
     one = audit(MECHANISM, client(3, found=shifted(factor)), client(4, found=shifted(factor)))

@@ -50,6 +50,7 @@ def test_l2_agrees_with_a_semidefinite_program(name):
     assert least_l2(V).objective == pytest.approx(problem.value, rel=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("n", "peer"), [(64, 282.2015), (256, 1631.4035), (512, 3842.17)])
 def test_l2_prefix_is_no_worse_than_the_published_solver(n, peer):
     assert least_l2(st.prefix(n).gram()).objective <= peer

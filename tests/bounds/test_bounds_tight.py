@@ -75,6 +75,7 @@ def test_exact_equals_the_golden_optimum(name, n, i):
     assert exact(MAKE[name](n), EPSILONS[i]) == pytest.approx(optimum, rel=3e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "n", "i"), TABLE)
 def test_every_bound_is_below_the_optimum_and_the_tight_ones_are_tight(name, n, i):
     workload, epsilon, optimum = MAKE[name](n), EPSILONS[i], GOLDEN[name][n][i] * (1 + 2e-6)

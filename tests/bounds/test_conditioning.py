@@ -126,6 +126,7 @@ def attained(sizes, epsilon) -> float:
     return level + sum((a - 1) / math.sqrt(a * energy(a)) for a in sizes) ** 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("epsilon", "gap", "gap_before"), [(1.0, 0.021, 0.0215), (2.0, 0.03, 0.053)])
 def test_attributes_of_unequal_size_are_certified(epsilon, gap, gap_before):
     """Patterns of the best share f = 1/(1 + E) would hold no whole number of the values of small attributes."""

@@ -89,6 +89,7 @@ def test_rounds_before_a_singular_matrix_count(monkeypatch):
     assert start < search.best.value <= search.objective
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_one_query_seen_through_patterns_that_cannot_tell_types_apart(epsilon):
     """The failure as it was met: patterns generated from the rows of a strategy for one query."""

@@ -100,6 +100,7 @@ def test_sentences_for_people(capsys, saved):
     assert "with probability 1e-06 at most" in out
 
 
+@pytest.mark.exhaustive
 def test_a_biased_client_fails_with_status_1(capsys, saved, monkeypatch):
     """The negative control: another table stands behind the client, of twice the budget."""
     other = Mechanism.of(st.randomised_response(6, 1.0), st.histogram(6), 1.0)

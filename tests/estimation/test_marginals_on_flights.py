@@ -71,6 +71,7 @@ def test_the_optimised_mechanism_has_at_most_10_13_of_the_squared_error_of_the_b
         assert stated / 1.4 < observed < 1.4 * stated
 
 
+@pytest.mark.exhaustive
 def test_an_estimator_for_another_epsilon_does_not_keep_what_it_states():
     strategy = mechanisms(2)[1]["optimised"]
     wrong = st.JuntaStrategy(

@@ -60,7 +60,7 @@ def proved_no_worse(raw: np.ndarray, processed: np.ndarray) -> bool:
     return apart.mean() + SURE * error <= MARGIN * raw.mean()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_what_is_recommended_is_never_worse_than_raw_answers(name, epsilon):

@@ -47,6 +47,7 @@ SMALL = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("users", [1, 2, 5, 8])
 @pytest.mark.parametrize("name", SMALL)
 def test_it_is_never_below_the_exact_divergence(name, users):
@@ -173,7 +174,7 @@ KINDS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_blanket_is_that_of_the_matrix(kind):
     strategy = KINDS[kind]()

@@ -50,6 +50,7 @@ def written(request, tmp_path_factory):
     return certificate, certificate.save(path)
 
 
+@pytest.mark.sampled(2)
 def test_a_certificate_is_read_back_with_its_bound(written):
     certificate, path = written
     found = load_certificate(path)

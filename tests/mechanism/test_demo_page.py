@@ -155,6 +155,7 @@ def percent(chance):
     return f"{float(f'{100 * chance:.3g}'):g} %"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_it_shows_the_report_and_sends_nothing(name, show):
     make, answer = ANSWERS[name]

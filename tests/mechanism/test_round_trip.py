@@ -58,6 +58,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(returned):
     assert np.mean(data["halved"]) < COVERED[0]  # the control: halved intervals are caught
 
 
+@pytest.mark.exhaustive
 def test_the_observed_error_is_the_predicted_one(returned):
     data, solution = returned
     errors = np.array(data["errors"])

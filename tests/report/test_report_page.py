@@ -105,6 +105,7 @@ def test_a_request_would_be_seen_and_none_gets_out(show):
     assert any("Content Security Policy" in complaint for complaint in page.complaints)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", range(len(BUDGETS)))
 @pytest.mark.parametrize("error", [0.3, 1, 12.5])
 def test_users_needed_are_those_of_python(place, error, show):
@@ -126,6 +127,7 @@ def test_users_needed_are_those_of_python(place, error, show):
     assert f"at ε = {BUDGETS[place]:g}" in page.locator("#answer").inner_text()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", range(len(BUDGETS)))
 @pytest.mark.parametrize("users", [50, 12345, 10**9])
 def test_the_error_reached_is_that_of_python(place, users, show):
@@ -210,7 +212,7 @@ def test_every_control_is_labelled_and_headings_are_in_order(show):
     assert page.evaluate("document.documentElement.lang") == "en"
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])

@@ -48,6 +48,7 @@ def test_gradient_in_the_workload_factor(rng):
     assert np.allclose(along_F, expected, rtol=1e-8, atol=1e-8 * float(jnp.abs(expected).max()))
 
 
+@pytest.mark.exhaustive
 def test_gradient_matches_finite_differences(rng):
     Q, V, F = instance(rng, 20, 6)
     along = gradient(Q, evaluate(Q, F))

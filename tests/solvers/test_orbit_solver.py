@@ -50,6 +50,7 @@ CASES = [  # what the closed bound leaves open: windows and kron lose most by tr
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("workload", "epsilon", "gap"), CASES)
 def test_close_to_the_bound_and_never_below(workload, epsilon, gap):
     steps = []

@@ -34,7 +34,7 @@ def instance(rng, m, n, E, scale):
     return jnp.asarray(R), feasible_thresholds(jnp.asarray(z), jnp.asarray(E)), jnp.asarray(E)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("m", "n", "E", "scale"), CASES)
 def test_the_projection_is_feasible_and_satisfies_its_kkt_conditions(method, m, n, E, scale, rng):
@@ -53,7 +53,7 @@ def test_the_projection_is_feasible_and_satisfies_its_kkt_conditions(method, m, 
         assert all(np.ptp(residual[free[:, u], u]) <= slack for u in range(n) if free[:, u].any())
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("m", "n", "E", "scale"), CASES)
 def test_both_methods_agree_to_1e_12(m, n, E, scale, rng):
     R, z, factor = instance(rng, m, n, E, scale)
@@ -61,6 +61,7 @@ def test_both_methods_agree_to_1e_12(m, n, E, scale, rng):
     assert float(jnp.abs(first - second).max()) <= 1e-12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_it_is_the_nearest_point_that_an_independent_solver_finds(method, rng):
     R, z, E = instance(rng, 7, 3, 2.5, 0.5)
@@ -79,6 +80,7 @@ def test_it_is_the_nearest_point_that_an_independent_solver_finds(method, rng):
         assert Q[:, u] == pytest.approx(found.x, abs=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_projecting_twice_changes_nothing(method, rng):
     R, z, E = instance(rng, 40, 6, np.e, 1.0)
@@ -86,6 +88,7 @@ def test_projecting_twice_changes_nothing(method, rng):
     assert np.allclose(project(Q, z, E, method), Q, atol=1e-15)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_derivatives_in_both_arguments_match_finite_differences(method, rng):
     R, z, E = instance(rng, 12, 5, np.e, 0.1)

@@ -1,9 +1,12 @@
 """Compiled code is let go before it crowds the process, and solving goes on as before."""
 
+import pytest
+
 import stratagem as st
 from stratagem.solvers import solver
 
 
+@pytest.mark.exhaustive
 def test_compiled_code_is_let_go_when_it_crowds_the_process(monkeypatch):
     before = st.optimise(st.prefix(5), 1.0).objective
     monkeypatch.setattr(solver, "CROWDED", 0)

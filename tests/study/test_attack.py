@@ -161,6 +161,7 @@ def test_no_protocol_is_said_to_be_guessed_less_than_it_is():
     assert found.guess == pytest.approx(math.exp(bloom.epsilon) / (39 + math.exp(bloom.epsilon)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "rows", [np.eye(4)[:1], np.ones((1, 4)), np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 1, 1]])]
 )

@@ -73,6 +73,7 @@ def test_the_bound_for_even_data_is_none_for_skewed_data():
     assert st.compare(WORKLOADS["prefix"], 1.0, prior=x).on(x).rows[0].error < even
 
 
+@pytest.mark.exhaustive
 def test_simulated_errors_agree():
     """500 runs of 10,000 users: the mean squared error is within five standard errors (false alarm 6e-7)."""
     workload, x = st.prefix(6), np.array([4000, 3000, 2000, 500, 400, 100])
