@@ -104,6 +104,8 @@ from .study.plan import plan as plan
 from .study.preset import load_solver as load_solver
 from .study.rectangular import LocalComparison as LocalComparison
 from .study.rectangular import rectangular as rectangular
+from .study.repeated import RepeatedDesign as RepeatedDesign
+from .study.repeated import optimise_repeated as optimise_repeated
 from .study.report_size import TradeOff as TradeOff
 from .study.report_size import trade_off as trade_off
 from .study.shuffling import ShuffledDesign as ShuffledDesign

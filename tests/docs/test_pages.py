@@ -37,6 +37,11 @@ FACTS = {
             "65,536 values" in (ROOT / "notebooks/50-ranges-and-quantiles.ipynb").read_text("utf-8")
         ),
     },
+    "guides/repeated.md": {
+        "32": lambda page: (
+            "SIZE, ONCE, PERMANENT = 32, 0.5, 2.0" in (FOLDER / "repeated.py").read_text("utf-8")
+        )
+    },
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
         "100": lambda page: 95 / 100 == inspect.signature(st.estimate).parameters["confidence"].default,

@@ -51,7 +51,8 @@ const jobs = {
   },
 
   async reports({ bundle, stream, values }) {
-    const source = given(bytes(stream)), client = await load(bytes(bundle), { atMost: 300, source });
+    const kept = new Map(), memo = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
+    const source = given(bytes(stream)), client = await load(bytes(bundle), { atMost: 300, source, memo });
     return { reports: values.map((text) => client.randomise(value(text))), used: source.used };
   },
 

@@ -76,16 +76,24 @@ def nested(depth: int) -> bytes:
     return text_of(bundle | {"sha256": fingerprint(bundle)})
 
 
+def sealed(bundle: dict[str, Any], epsilon: dict[str, str]) -> dict[str, Any]:
+    """Return a bundle whose memo states other epsilons, with the hash that belongs to them."""
+    changed = bundle | {"memo": bundle["memo"] | {"epsilon": epsilon}}
+    return changed | {"sha256": fingerprint(changed)}
+
+
 def judged() -> dict[str, dict[str, bytes]]:
     """Return bundles that clients accept and bundles that they refuse."""
     good = text_of(mechanism("labels").bundle)
     above = f"{CEILING * 10 + 1}"
     equal = two_level(np.zeros((2, 3)), [1 << 31] * 2, HIGH)
+    memo = mechanism("cycle").memoised(CEILING).bundle
     return {
         "accepted": {
             "as stratagem writes it": good,
             f"lists at depth {DEPTH}": nested(DEPTH),
             f"epsilon {CEILING}": text_of(bundle_of(equal, (CEILING, 1))),
+            "a memo": text_of(memo),
         },
         "refused": {
             f"lists at depth {DEPTH + 1}": nested(DEPTH + 1),
@@ -95,6 +103,10 @@ def judged() -> dict[str, dict[str, bytes]]:
             "another hash": good.replace(b"nein", b"Nein"),
             "a letter more": good + b"x",
             "a later version": good.replace(b'"version": 1', b'"version": 2'),
+            "a memo that states too little": text_of(sealed(memo, memo["memo"]["epsilon"] | {"10": "0.2"})),
+            "a memo of more epsilon than a client takes": text_of(
+                mechanism("cycle").memoised(CEILING + 0.1).bundle
+            ),
             "half a letter": good.replace(b"nein", b"\\ud800"),
         },
     }

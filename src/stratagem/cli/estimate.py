@@ -54,6 +54,12 @@ def estimate(
         list[str] | None,
         typer.Option(help="A share, 0.5 for the median; or ATTRIBUTE=SHARE.", show_default=False),
     ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            help="Reports of every person that the counts hold, made with a memo; their mean is used."
+        ),
+    ] = 1,
     top: Annotated[
         int | None, typer.Option(min=1, help="Only the largest answers.", show_default=False)
     ] = None,
@@ -81,7 +87,7 @@ def estimate(
     asked = None
     if workload is not None:
         asked = read_workload(workload, str(mechanism.domain), order, width)
-    options = {"method": method, "confidence": confidence, "simultaneous": simultaneous}
+    options = {"method": method, "confidence": confidence, "simultaneous": simultaneous, "rounds": rounds}
     found = mechanism.estimate(tally.counts, asked, **options)
     if marginal is not None:
         found = found.marginal(*(name.strip() for name in marginal.split(",")))

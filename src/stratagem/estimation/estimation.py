@@ -13,6 +13,7 @@ from stratagem.accuracy.orbit import SMALL
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.collection.tally import Counts, SparseCounts
 from stratagem.estimation.answer import check_confidence
+from stratagem.estimation.averaged import Averaged, Rounds
 from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.estimate import Estimate
@@ -117,6 +118,7 @@ def estimate(
     simultaneous: bool = False,
     about: About = "users",
     attributes: tuple[Attribute, ...] = (),
+    rounds: Rounds | None = None,
 ) -> Estimate:
     """Return the answers of a workload (p queries over n user types) from counts of reports (m,).
 
@@ -134,11 +136,13 @@ def estimate(
         about: `users` for the true answers of the users who reported; `population` for those of the population
             that they are a random sample of, scaled to as many users.
         attributes: The attributes with the names of their values; a mechanism passes its own.
+        rounds: Says that the counts hold several reports of every user, made by a memo; the answers are then about
+            their means. None for one report a user.
 
     Raises:
         UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
-        ValueError: for counts that are not m nonnegative whole numbers, none of them positive, an unknown
-            method or one that does not fit the queries, or a confidence outside (0, 1).
+        ValueError: for counts that are not m nonnegative whole numbers, none of them positive or not the same in every
+            round, an unknown method or one that does not fit the queries, or a confidence outside (0, 1).
 
     Example:
         >>> import numpy as np, stratagem as st
@@ -152,7 +156,10 @@ def estimate(
     check_confidence(confidence)
     if about not in ("users", "population"):
         raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
-    reconstruction = _reconstruction(strategy, counts, prior, chosen)
+    if rounds is None:
+        reconstruction = _reconstruction(strategy, counts, prior, chosen)
+    else:
+        reconstruction = Averaged.of(BestLinear.of(_listed(strategy), _dense(counts), prior), rounds)
     reconstruction.check(workload)
     chosen = recommended(reconstruction) if method == RECOMMENDED else chosen
     processed = chosen.processed(reconstruction, workload)
@@ -161,6 +168,15 @@ def estimate(
 
 def _dense(counts: Counts) -> np.ndarray:
     return counts.dense() if isinstance(counts, SparseCounts) else counts
+
+
+def _listed(strategy: Runnable) -> Strategy:
+    """Return the strategy with all its rows, which means of several rounds need."""
+    if isinstance(strategy, LinearProtocol):
+        raise ValueError(
+            "several rounds were given for a protocol that has no memo: estimate from each round by itself"
+        )
+    return strategy.dense() if isinstance(strategy, TranslationStrategy) else strategy
 
 
 @singledispatch

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import mul
 from pathlib import Path
@@ -53,6 +54,8 @@ HIGH = 1 << MOST_BITS
 """The higher of two levels; the lower one is given in its units."""
 SUMS = 24
 """The sums by which rows of a user type are found are at most 2^24 numbers: that bounds memory and reads."""
+PROMISED = (10, 100, 1000)
+"""Numbers of reports of one person for which a bundle with a memo states an epsilon, beside one and any number."""
 _BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]
 """Translations of a byte to its k-th bit, the highest first."""
 _WIDE = [b"".join((byte >> 7 - k & 1).to_bytes(8, "little") for k in range(8)) for byte in range(256)]
@@ -77,13 +80,26 @@ REPORT_SCHEMA = {
 }
 
 
-def load(path: str | os.PathLike[str], *, at_most: float = CEILING, sha256: str | None = None) -> Client:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    at_most: float = CEILING,
+    sha256: str | None = None,
+    memo: str | os.PathLike[str] | None = None,
+) -> Client:
     """Read and check a bundle, and refuse it as `accepted` does.
 
+    A bundle for repeated reports needs `memo`, a folder of this person alone that lasts: see `Client`.
+
     Raises:
-        ValueError: for a file that is not a bundle or does not hold what it promises, and for what is refused.
+        ValueError: for a file that is not a bundle or does not hold what it promises, for what is refused, and for a
+            missing folder, or one that the bundle has no use for.
     """
-    return Client(checked(path, lambda raw: accepted(parse(raw), at_most, sha256), "*.ldp.json"))
+    bundle = checked(path, lambda raw: accepted(parse(raw), at_most, sha256), "*.ldp.json")
+    if ("memo" in bundle) == (memo is None):
+        advice = "give a folder as memo" if memo is None else "leave memo out"
+        raise ValueError(f"{path} is made for {'repeated' if memo is None else 'single'} reports: {advice}")
+    return Client(bundle, memo=memo)
 
 
 def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | None = None) -> dict[str, Any]:
@@ -96,7 +112,8 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     if not NUMBER.fullmatch(text) or len(text) > 40 or len(text.partition("e")[2]) > 4:
         raise ValueError(f"at_most is {_short(at_most)}, but must be a number: give an epsilon")
     ceiling = Fraction(text)
-    if (epsilon := Fraction(*map(int, bundle["epsilon"]))) > ceiling:
+    epsilon = Fraction(*map(int, bundle["epsilon"]))
+    if (epsilon := Fraction(bundle["memo"]["epsilon"]["any"]) if "memo" in bundle else epsilon) > ceiling:
         stated, most = f"{float(epsilon):.15g}", f"{float(ceiling):.15g}"
         raise ValueError(
             f"the bundle has epsilon {stated}, but at most {most} is accepted: use another, or say at_most={stated}"
@@ -138,16 +155,18 @@ def parse(raw: bytes) -> dict[str, Any]:
         ValueError: for anything else.
     """
     keys = "format version domain workload prior epsilon table certificate utility report sha256"
-    bundle = unsealed(raw, FORMAT, VERSION, keys)
+    bundle = unsealed(raw, FORMAT, VERSION, keys, "memo")
     _check_domain(bundle["domain"], bundle["table"])
     same = json.dumps(bundle["report"], sort_keys=True) == json.dumps(REPORT_SCHEMA, sort_keys=True)
     _require(same, "the bundle describes other reports than this client makes")
     same = bundle["certificate"] == certificate(bundle["table"], bundle["epsilon"])
     _require(same, "the certificate is not that of the table")
+    if "memo" in bundle:
+        _check_memo(bundle["table"], bundle["memo"])
     return bundle
 
 
-def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
+def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "") -> dict[str, Any]:
     """Return the content of a sealed file: plain JSON of a format and version, its keys, its hash.
 
     Raises:
@@ -169,7 +188,7 @@ def unsealed(raw: bytes, form: str, version: int, keys: str) -> dict[str, Any]:
         raise ValueError(
             f"the bundle has version {bundle.get('version')!r:.40}, but this client reads {version}: update it"
         )
-    exact_keys(bundle, "the bundle", keys)
+    exact_keys(bundle, "the bundle", keys, optional)
     same = bundle["sha256"] == fingerprint(bundle)
     _require(same, "the bundle was changed after it was written, its sha256 differs")
     return bundle
@@ -226,11 +245,101 @@ def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, A
     }
 
 
+def samplers(table: Mapping[str, Any], low: int) -> tuple[Any, Any]:
+    """Return the samplers of single reports and of permanent ones, which have this `low` instead of the table's."""
+    kind = _KINDS[table["kind"]]
+    return kind(table), kind(dict(table) | {"low": low})
+
+
+def kept(once: Any, permanent: Any) -> Fraction:
+    """Return the probability alpha with which a report repeats the permanent one.
+
+    Otherwise it is drawn by the weights, whatever the value. Reports then have the probabilities of the table itself:
+    high - low of a row is alpha times that of the permanent table (theory.md, section 12).
+    """
+    return (HIGH - once.low) * permanent.column / ((HIGH - permanent.low) * once.column)
+
+
+def repeated(once: Any, permanent: Any, reports: int) -> tuple[int, int]:
+    """Return the largest ratio of the probabilities of so many reports of one memo, as whole numbers (high, low).
+
+    (1 + E X)/(1 + X), X = gamma rho ((1 + a/rho)^k - 1), a = alpha/(1 - alpha), gamma the sum of the lower
+    probabilities of the permanent table and rho the smallest probability of a report that is drawn by the weights
+    (theory.md, section 12).
+    """
+    alpha, rho, low = kept(once, permanent), permanent.rarest, permanent.low
+    grown, scale = 1 + alpha / ((1 - alpha) * rho), rho * (low << WEIGHT_BITS) / permanent.column
+    unit = grown.denominator**reports
+    rest = scale.numerator * (grown.numerator**reports - unit)
+    return low * scale.denominator * unit + HIGH * rest, low * (scale.denominator * unit + rest)
+
+
+def _check_memo(table: Mapping[str, Any], memo: Any) -> None:
+    """Refuse a memo that does not hold, in whole numbers, the epsilon that it states for numbers of reports."""
+    exact_keys(memo, "the memo", "low epsilon")
+    _require(table["kind"] != "columns", "a memo needs a table of two levels")
+    low = whole_number(memo["low"], "low of the memo", 1, table["low"] - 1)
+    pair = samplers(table, low)
+    exact_keys(memo["epsilon"], "epsilon of the memo", " ".join(map(str, PROMISED)) + " any")
+    for reports, text in memo["epsilon"].items():
+        known = isinstance(text, str) and len(text) < 40 and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)
+        _require(bool(known) and 0 < Fraction(text) <= 300, "epsilon of the memo is no number up to 300")
+        high, least = (HIGH, low) if reports == "any" else repeated(*pair, int(reports))
+        if high << SCALE > least * exp_below(*Fraction(text).as_integer_ratio()):
+            raise ValueError("the memo breaks its epsilon: do not use it")
+
+
+class _Memo:
+    """The permanent report of every value of one person, drawn once and kept in a file before any report is made."""
+
+    def __init__(self, folder: str | os.PathLike[str], bundle: Mapping[str, Any]) -> None:
+        table, low = bundle["table"], bundle["memo"]["low"]
+        self.folder, self.identifier, self.outputs = Path(folder), bundle["sha256"], table["outputs"]
+        once, self.permanent = samplers(table, low)
+        self.kept = kept(once, self.permanent)
+        if not self.folder.is_dir():
+            raise ValueError(f"{folder} is no folder: make one that this person alone can read")
+
+    def draw(self, cell: Any, source: Callable[[int], bytes]) -> int:
+        """Return the permanent report with probability alpha, else one that is drawn by the weights."""
+        permanent, other = self._permanent(cell, source), self.permanent.draw_any(source)
+        return permanent if _uniform(self.kept.denominator, source) < self.kept.numerator else other
+
+    def _permanent(self, cell: Any, source: Callable[[int], bytes]) -> int:
+        """Return the permanent report of a user type; of two processes that draw the first, one keeps its own."""
+        name = hashlib.sha256(f"{self.identifier} {cell}".encode()).hexdigest()[:32]
+        path, draft = self.folder / f"{name}.memo", self.folder / f".{secrets.token_hex(16)}"
+        try:
+            if not path.exists():
+                output = self.permanent.draw(cell, source)
+                with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                    file.write(f"{output}\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                with suppress(FileExistsError):
+                    os.link(draft, path)
+                draft.unlink()
+            text = path.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} cannot be kept ({error}): give another folder as memo") from None
+        if (output := from_digits(text, str(path), 20)) >= self.outputs:
+            raise ValueError(f"{path} holds no report of this bundle: give the folder as it was")
+        return output
+
+
 class Client:
-    """Randomises values by the table of a checked bundle; `source` returns random bytes, for tests alone."""
+    """Randomises values by the table of a checked bundle; `source` returns random bytes, for tests alone.
+
+    A bundle with a memo is for people who report again and again. `memo` is a folder of one person, where the permanent
+    report of each value is kept, readable by its owner alone: it says about the value what the reports together say.
+    Without a folder every report is that of a new person.
+    """
 
     def __init__(
-        self, bundle: Mapping[str, Any], source: Callable[[int], bytes] = secrets.token_bytes
+        self,
+        bundle: Mapping[str, Any],
+        source: Callable[[int], bytes] = secrets.token_bytes,
+        memo: str | os.PathLike[str] | None = None,
     ) -> None:
         self.identifier: str = bundle["sha256"]
         self.epsilon = Fraction(*map(int, bundle["epsilon"]))
@@ -239,6 +348,7 @@ class Client:
         self._source = source
         self._readers = {attribute["name"]: reader(attribute) for attribute in self.attributes}
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
+        self._memo = None if memo is None else _Memo(memo, bundle)
 
     def randomise(self, value: Any) -> Any:
         """Return the report of a value: of one attribute as it is, of several as a mapping by name.
@@ -269,7 +379,7 @@ class Client:
 
     def report(self, cell: Any) -> dict[str, Any]:
         """Return the report of a user type as `cell` returned it."""
-        output = self.sampler.draw(cell, self._source)
+        output = (self._memo or self.sampler).draw(cell, self._source)
         return {"mechanism": self._short, "id": self._source(16).hex(), "output": output}
 
     def cell(self, value: Any) -> Any:
@@ -321,6 +431,19 @@ class _TwoLevel:
         _require(len(covered) == 1, "some user types are covered more often than others")
         self.below = self.low << WEIGHT_BITS
         self.total = self.below + (HIGH - self.low) * covered.pop()
+        self.column, self.rows, self.size = Fraction(self.total), m, n
+
+    @cached_property
+    def rarest(self) -> Fraction:
+        """The least probability by the weights of a row that holds some user types and not others."""
+        even = bytes(self.width), bytes([255] * (self.width - 1) + [255 ^ _padding(self.size)])
+        rows = zip(self.weights, range(0, self.rows * self.width, self.width), strict=False)
+        weights = (weight for weight, y in rows if weight and self.patterns[y : y + self.width] not in even)
+        return Fraction(min(weights, default=1 << WEIGHT_BITS), 1 << WEIGHT_BITS)
+
+    def draw_any(self, source: Callable[[int], bytes]) -> int:
+        """Return an output by the weights of the rows alone."""
+        return bisect_right(self.first, _uniform(1 << WEIGHT_BITS, source))
 
     def draw(self, cell: int, source: Callable[[int], bytes]) -> int:
         """Return an output: one of all rows, or of those that hold the cell, which take as many reads for each."""
@@ -393,12 +516,19 @@ class _Translates:
         self.groups, patterns = _translates(table)
         masses, self.unit = _masses(self.low, patterns)
         self.total, self.first = sum(masses), _search_table(masses)
+        self.column, self.any = Fraction(self.total, self.unit), _search_table([one[0] for one in patterns])
+        self.rarest = min(Fraction(one[0], (one[2] * one[3]) << WEIGHT_BITS) for one in patterns)
         self.rules, offset = [], 0
         for _, bits, ways, cells, axes, multiples in patterns:
             words = _array("Q", bits + bytes(-len(bits) % 8), "big")
             sums = array("Q", accumulate(map(int.bit_count, words)))
             self.rules.append((offset, ways, cells, axes, words, sums, multiples))
             offset += ways * cells
+
+    def draw_any(self, source: Callable[[int], bytes]) -> int:
+        """Return an output by the weights of the patterns alone."""
+        offset, ways, cells, *_ = self.rules[bisect_right(self.any, _uniform(1 << WEIGHT_BITS, source))]
+        return offset + _uniform(ways * cells, source)
 
     def draw(self, cell: Sequence[int], source: Callable[[int], bytes]) -> int:
         """Return an output; the coordinates that are read were drawn before, and the steps do not tell them."""

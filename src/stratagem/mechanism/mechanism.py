@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +18,13 @@ from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import REFUSE
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import Counts
+from stratagem.estimation.averaged import Rounds, variances
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
 from stratagem.io.literal import refuse_bare
 from stratagem.io.screen import brief, show
 from stratagem.io.target import check_target, written_atomically
-from stratagem.math.number import count_text
+from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check, check_prior
 from stratagem.math.shuffling import Shuffled
 from stratagem.mechanism.attribute import described
@@ -36,6 +37,7 @@ from stratagem.mechanism.client import (
     fingerprint,
     read,
 )
+from stratagem.mechanism.memo import Memo
 from stratagem.mechanism.rounding import budget, nearest_table
 from stratagem.mechanism.table import (
     SEARCH,
@@ -91,6 +93,8 @@ class Mechanism:
     """For some attributes "labels" (texts) or "edges" (numbers as text), and "unit" (a text)."""
     prior: np.ndarray | None = None
     """Prior of the reconstruction, of shape (n,); None for 1/n."""
+    memo: Memo | None = None
+    """What reports of one person tell together; None if each person reports once."""
 
     def __post_init__(self) -> None:
         """Compute the certificate, which refuses a table that breaks the budget."""
@@ -157,7 +161,7 @@ class Mechanism:
             "certificate": certificate(table, epsilon),
             "utility": dict(self.utility),
             "report": REPORT_SCHEMA,
-        }
+        } | ({} if self.memo is None else {"memo": self.memo.data})
         return bundle | {"sha256": fingerprint(bundle)}
 
     @cached_property
@@ -198,9 +202,22 @@ class Mechanism:
         """
         return self.strategy.blanket.shuffled(users, delta)
 
+    def memoised(self, epsilon: float) -> Mechanism:
+        """Return the mechanism for people who report again and again, with a permanent epsilon for all their reports.
+
+        A single report has the same probabilities as before, and the same errors.
+
+        Raises:
+            ValueError: as `Memo.of`.
+        """
+        return replace(self, memo=Memo.of(self.table, epsilon))
+
     @cached_property
     def client(self) -> Client:
-        """A client with secure randomness, the same that runs from the standard library alone."""
+        """A client with secure randomness, the same that runs from the standard library alone.
+
+        It treats every report as that of a new person; `load` of the client makes one that keeps a memo.
+        """
         return Client(self.bundle)
 
     def randomise(self, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -223,13 +240,51 @@ class Mechanism:
         """
         return Collection(path, self.identifier, self.outputs, anonymous=anonymous)
 
-    def estimate(self, counts: Counts, workload: Workload | None = None, **options: Any) -> Estimate:
+    def estimate(
+        self, counts: Counts, workload: Workload | None = None, *, rounds: int = 1, **options: Any
+    ) -> Estimate:
         """Return the answers of its own workload, or of another, from the counts of its outputs, (m,) or sparse.
 
-        The options are those of `estimate`: method, confidence, simultaneous, about.
+        `rounds` says how many reports of every user the counts hold, made by its memo. The options are those of
+        `estimate`: method, confidence, simultaneous, about.
+
+        Raises:
+            ValueError: as `estimate`, and for several rounds without a memo.
         """
-        options |= {"prior": self.prior, "attributes": self.attributes}
+        options |= {"prior": self.prior, "attributes": self.attributes, "rounds": self.rounds(rounds)}
         return estimate(self.strategy, counts, workload or self.workload, **options)
+
+    def rounds(self, number: int) -> Rounds | None:
+        """Return how so many reports of every user are averaged; None for one.
+
+        Raises:
+            ValueError: unless number is a whole number from 1, or for several without a memo.
+        """
+        if (
+            k := integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
+        ) == 1:
+            return None
+        if self.memo is None:
+            raise ValueError(
+                f"{k:,} rounds were given, but this mechanism has no memo: estimate from every round by itself"
+            )
+        return Rounds(k, self.memo.kept, float(self.memo.permanent))
+
+    def variance_of_mean(self, rounds: int) -> float:
+        """Return the total variance that one user adds to unbiased answers from the mean of so many reports.
+
+        Averaged over the user types, or by the prior where there is one.
+
+        Raises:
+            ValueError: as `rounds`, and for a table whose rows are too many to list.
+        """
+        self.rounds(rounds)
+        single, lasting = self._variances
+        return lasting + (single - lasting) / rounds
+
+    @cached_property
+    def _variances(self) -> tuple[float, float]:
+        return variances(self.strategy, self.workload, self.memo.kept if self.memo else 1.0, self.prior)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query, as `Solution.plot`, without the bound.
@@ -315,9 +370,9 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     table = KINDS[bundle["table"]["kind"]].of(bundle["table"], workload.domain.sizes)
     numerator, denominator = map(int, bundle["epsilon"])
     prior = prior_of(bundle["prior"], workload.domain_size)
-    found = Mechanism(
-        table, Fraction(numerator, denominator), workload, name, utility_of(bundle["utility"]), values, prior
-    )
+    utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
+    memo = None if memo is None else Memo.read(table, memo)
+    found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, values, prior, memo)
     if found.identifier != bundle["sha256"]:
         raise ValueError("the bundle is not written as stratagem writes it: use the file unchanged")
     return found

@@ -16,6 +16,7 @@ MODULES = (
     "bundle.js",
     "table.js",
     "translates.js",
+    "memo.js",
     "search.js",
     "value.js",
     "json.js",

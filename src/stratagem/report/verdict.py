@@ -8,6 +8,7 @@ from stratagem.accuracy import users_needed
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
 from stratagem.math.number import number_text, ratio, upper, users_text
 from stratagem.math.privacy import posterior
+from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import BEST, above, at_most, count, counted, percent
 from stratagem.solvers import Status
@@ -159,6 +160,14 @@ def _shuffled(subject: ReportContent) -> str:
     return f"ε = {upper(found.epsilon)} with δ = {found.delta:g}"
 
 
+def _repeated(mechanism: Mechanism | None) -> str:
+    """Return the epsilons of repeated reports of one person, or nothing without a memo."""
+    if mechanism is None or mechanism.memo is None:
+        return ""
+    memo = mechanism.memo
+    return f"ε = {upper(memo.epsilon(10))} for 10, {upper(float(memo.permanent))} for any number"
+
+
 def facts(subject: ReportContent) -> dict[str, object]:
     """Return the numbers of the mechanism and where it comes from, as texts."""
     solution = subject.solution
@@ -172,6 +181,7 @@ def facts(subject: ReportContent) -> dict[str, object]:
         "gap": at_most(solution.gap),
         "guess": _guess(subject),
         "shuffled": _shuffled(subject),
+        "repeated": _repeated(subject.mechanism),
         "saved": solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED),
         "file": subject.origin.file or "a bundle",
     }

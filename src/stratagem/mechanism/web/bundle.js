@@ -3,6 +3,7 @@
 import { hex } from "./binary.js";
 import { ADVICE, fields, isObject, refuse, short, whole } from "./check.js";
 import { canonical, decoded, PARTS, strictJson } from "./json.js";
+import { checkMemo, decimal } from "./memo.js";
 import { kind, KINDS } from "./table.js";
 import { reader } from "./value.js";
 
@@ -35,7 +36,7 @@ export async function parse(raw) {
     refuse(`the bundle has version ${short(bundle.version)}, but this client reads ${VERSION}: update it`);
   }
   const keys = "format version domain workload prior epsilon table certificate utility report sha256";
-  fields(bundle, "the bundle", keys);
+  fields(bundle, "the bundle", keys, "memo");
   if (bundle.sha256 !== await fingerprint(bundle)) {
     refuse(`the bundle was changed after it was written, its sha256 differs: ${ADVICE}`);
   }
@@ -46,6 +47,7 @@ export async function parse(raw) {
   if (canonical(bundle.certificate) !== canonical(certificate(bundle.table, bundle.epsilon))) {
     refuse(`the certificate is not that of the table: ${ADVICE}`);
   }
+  if ("memo" in bundle) checkMemo(KINDS[bundle.table.kind], bundle.table, bundle.memo, SCALE, expBelow);
   return bundle;
 }
 
@@ -56,10 +58,10 @@ export async function parse(raw) {
 export function accepted(bundle, atMost = CEILING, sha256 = null) {
   const [, first, part = "", power = "0"] = /^(\d+)(?:\.(\d+))?(?:e([-+]\d+))?$/.exec(String(atMost)) ?? [];
   if (!first) refuse(`atMost is ${short(atMost)}, but must be a number: give an epsilon`);
-  const [numerator, denominator] = bundle.epsilon.map(BigInt), shift = Number(power) - part.length;
+  const [numerator, denominator] = largest(bundle), shift = Number(power) - part.length;
   const scale = 10n ** BigInt(Math.abs(shift)), digits = BigInt(first + part);
   if (numerator * (shift < 0 ? scale : 1n) > denominator * digits * (shift < 0 ? 1n : scale)) {
-    const stated = rounded(epsilonOf(bundle));
+    const stated = rounded(epsilonOf({ epsilon: [String(numerator), String(denominator)] }));
     refuse(`the bundle has epsilon ${stated}, but at most ${rounded(Number(atMost))} is accepted: use another, or say `
       + `atMost=${stated}`);
   }
@@ -67,6 +69,11 @@ export function accepted(bundle, atMost = CEILING, sha256 = null) {
     refuse(`the bundle has the sha256 ${bundle.sha256}, but ${short(sha256)} is asked for: use that one`);
   }
   return bundle;
+}
+
+/** Return the epsilon of all reports of one person as a fraction: of one, or of any number with a memo. */
+function largest({ epsilon, memo }) {
+  return memo ? decimal(memo.epsilon.any) : epsilon.map(BigInt);
 }
 
 /** Return the epsilon of a bundle as a number. */

@@ -16,6 +16,7 @@ import { hex } from "./binary.js";
 import { accepted, epsilonOf, parse, webCrypto } from "./bundle.js";
 import { ADVICE, isObject, refuse, short } from "./check.js";
 import { LIMIT } from "./json.js";
+import { Memo } from "./memo.js";
 import { KINDS } from "./table.js";
 import { reader } from "./value.js";
 
@@ -23,22 +24,26 @@ export { parse };
 
 /** Return the client of a bundle, given as its text, its bytes or a URL to fetch it from.
  *
- * A bundle of more epsilon than `atMost`, 10 if not given, is refused, and one of another `sha256`.
+ * A bundle of more epsilon than `atMost`, 10 if not given, is refused, and one of another `sha256`. A bundle for
+ * repeated reports keeps a memo of this person in `memo`, `localStorage` if not given; null makes every report that of
+ * a new person.
  */
-export async function load(given, { atMost, sha256, source } = {}) {
+export async function load(given, { atMost, sha256, source, memo } = {}) {
   const here = typeof given !== "string" || given.trimStart().startsWith("{");
   const bundle = await parse(here && !(given instanceof URL) ? given : await download(given));
-  return new Client(accepted(bundle, atMost, sha256), source);
+  const keeping = bundle.memo && memo === undefined ? ownStorage() : memo;
+  return new Client(accepted(bundle, atMost, sha256), source, keeping);
 }
 
 /** Randomises values by the table of a checked bundle; `source` fills arrays with bytes, for tests alone. */
 export class Client {
-  constructor(bundle, source = secureBytes()) {
+  constructor(bundle, source = secureBytes(), memo = null) {
     this.bundle = bundle;
     this.identifier = bundle.sha256;
     this.epsilon = epsilonOf(bundle);
     this.attributes = bundle.domain;
     this.sampler = new KINDS[bundle.table.kind](bundle.table);
+    this.memo = bundle.memo && memo ? new Memo(KINDS[bundle.table.kind], bundle, memo) : null;
     this.names = bundle.domain.map((attribute) => attribute.name);
     this.readers = bundle.domain.map(reader);
     this.source = source;
@@ -55,7 +60,7 @@ export class Client {
 
   /** Return the report of a user type as `cell` returned it. */
   report(cell) {
-    const output = this.sampler.draw(cell, this.source);
+    const output = (this.memo ?? this.sampler).draw(cell, this.source);
     this.source(this.bytes);
     return { mechanism: this.identifier.slice(0, 16), id: hex(this.bytes), output };
   }
@@ -104,6 +109,15 @@ export class Client {
 function secureBytes() {
   const crypto = webCrypto();
   return (target) => crypto.getRandomValues(target);
+}
+
+/** Return the storage of this page, which a browser may deny. */
+function ownStorage() {
+  let storage;
+  try {
+    storage = globalThis.localStorage;
+  } catch {}
+  return storage ?? refuse("the bundle is made for repeated reports, but this page has no storage: give one as memo");
 }
 
 /** Return the bytes of a URL, no more of them than a bundle may have. */

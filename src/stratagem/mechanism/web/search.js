@@ -3,6 +3,9 @@
 export const WEIGHTS = 2 ** 32; // sum of the weights of rows or patterns
 export const HIGH = 2 ** 52; // the higher of two levels; doubles hold it exactly
 
+/** The number of ones in a byte. */
+export const ONES = Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll("0", "").length);
+
 /** Draws whole numbers below a count, all of them equally likely; each try is kept with 1/2 or more. */
 export class Uniform {
   constructor(count) {
@@ -36,6 +39,13 @@ export function searchTable(weights, sum = 0) {
     if (y < length) first[y] = sum;
   }
   return first.fill(sum, weights.length);
+}
+
+/** Return a fraction in lowest terms. */
+export function reduced(numerator, denominator) {
+  let [a, b] = [numerator, denominator];
+  while (b) [a, b] = [b, a % b];
+  return [numerator / a, denominator / a];
 }
 
 /** Return the steps of a binary search among m. */

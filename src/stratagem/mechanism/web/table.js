@@ -3,7 +3,7 @@
 import { encoded, exactBytes, integers } from "./binary.js";
 import { ADVICE, fields, isObject, refuse, whole } from "./check.js";
 import { LIMIT, PARTS } from "./json.js";
-import { HIGH, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
+import { HIGH, ONES, reduced, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
 import { Translates } from "./translates.js";
 
 const SUMS = 24; // the sums by which rows of a user type are found are at most 2^24 numbers
@@ -30,6 +30,24 @@ class TwoLevel {
     this.rise = BigInt(HIGH - this.low);
     this.below = this.lower << 32n;
     this.uniform = new Uniform(this.below + this.rise * BigInt(covered));
+    this.weight = new Uniform(WEIGHTS);
+    this.shape = [m, n];
+  }
+
+  /** Return an output by the weights of the rows alone. */
+  drawAny(source) {
+    return search(this.first, 0, this.steps, Number(this.weight.draw(source)));
+  }
+
+  /** Return the least probability by the weights of a row that holds some user types and not others, as a fraction. */
+  rarest() {
+    const [m, n] = this.shape, { width, patterns } = this;
+    let rarest = WEIGHTS;
+    for (let y = 0; y < m; y++) {
+      const ones = patterns.subarray(y * width, (y + 1) * width).reduce((sum, byte) => sum + ONES[byte], 0);
+      if (ones > 0 && ones < n && this.weights[y] > 0) rarest = Math.min(rarest, this.weights[y]);
+    }
+    return reduced(BigInt(rarest), BigInt(WEIGHTS));
   }
 
   /** Return for each user type the weight that 0, 1, 2, ... blocks of rows have for it. */

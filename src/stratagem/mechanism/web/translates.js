@@ -3,7 +3,7 @@
 import { exactBytes } from "./binary.js";
 import { ADVICE, fields, refuse, whole } from "./check.js";
 import { PARTS } from "./json.js";
-import { HIGH, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
+import { HIGH, ONES, reduced, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
 
 const MOST = Number.MAX_SAFE_INTEGER; // outputs, at most
 const UNIT = 1n << 1024n; // above the unit of all weights
@@ -23,6 +23,20 @@ export class Translates {
     this.first = searchTable(masses, 0n);
     this.steps = stepsOf(masses.length);
     this.uniform = new Uniform(masses.reduce((sum, mass) => sum + mass));
+    this.weights = searchTable(patterns.map(({ weight }) => weight));
+    this.weight = new Uniform(WEIGHTS);
+  }
+
+  /** Return an output by the weights of the patterns alone. */
+  drawAny(source) {
+    const rule = this.rules[search(this.weights, 0, stepsOf(this.rules.length), Number(this.weight.draw(source)))];
+    return rule.offset + Number(rule.any.draw(source));
+  }
+
+  /** Return the least probability of an output by the weights alone, as a fraction. */
+  rarest() {
+    const all = this.rules.map(({ weight, count }) => [BigInt(weight), BigInt(count) << 32n]);
+    return reduced(...all.reduce((a, b) => (a[0] * b[1] <= b[0] * a[1] ? a : b)));
   }
 
   /** Return an output; the coordinates that are read were drawn before, and the steps do not tell them. */
@@ -205,8 +219,6 @@ function inverse(number, modulus) {
   return a === 1 ? ((x % modulus) + modulus) % modulus : 0;
 }
 
-const ONES = Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll("0", "").length);
-
 function wholes(data, where, low, high) {
   return listed(data, `${where} stands in no list`).map((number) => whole(number, where, low, high));
 }
@@ -220,11 +232,4 @@ function listed(data, what) {
 function divided(number, by) {
   const rest = number % by;
   return [(number - rest) / by, rest];
-}
-
-/** Return a fraction in lowest terms. */
-function reduced(numerator, denominator) {
-  let [a, b] = [numerator, denominator];
-  while (b) [a, b] = [b, a % b];
-  return [numerator / a, denominator / a];
 }

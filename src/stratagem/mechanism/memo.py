@@ -1,0 +1,116 @@
+"""A memo: what the reports that one person makes again and again tell together, if the first draw is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from stratagem.io.screen import brief
+from stratagem.math.number import integer, upper
+from stratagem.math.privacy import check
+from stratagem.mechanism.client import HIGH, PROMISED, SCALE, exp_below, kept, repeated, samplers
+from stratagem.mechanism.rounding import budget
+from stratagem.mechanism.table import ColumnTable, Table
+
+LEAST = 1e-9
+"""Smallest relative distance of the permanent epsilon from that of one report."""
+MOST = 10_000
+"""Largest number of reports whose epsilon is computed; any number of them has the permanent one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Memo:
+    """A permanent report of each value, which every report repeats with probability alpha.
+
+    Otherwise a report is drawn by the weights of the rows, whatever the value. Every report then has exactly the
+    probabilities of `table`, and any number of them about one value tells no more than the permanent report, which is
+    drawn from the same rows at a larger epsilon (theory.md, section 12).
+
+    Example:
+        >>> import stratagem as st
+        >>> memo = st.optimise(st.histogram(4), epsilon=0.5).mechanism().memoised(2.0).memo
+        >>> [round(memo.epsilon(reports), 2) for reports in (1, 2, 1000)]
+        [0.5, 1.18, 2.0]
+    """
+
+    __repr__ = brief
+
+    table: Table
+    """The probabilities of a single report."""
+    permanent: str
+    """Epsilon of the permanent report, as a decimal text."""
+    low: int
+    """The lower level of the permanent table, in units of which the higher one has 2^52."""
+
+    @staticmethod
+    def of(table: Table, epsilon: float) -> Memo:
+        """Return the memo whose permanent reports have this epsilon.
+
+        Raises:
+            ValueError: for a table with more than two levels, or unless epsilon is above that of one report and at most
+                300.
+        """
+        if isinstance(table, ColumnTable):
+            raise ValueError(
+                "the mechanism has rows of more than two probabilities, but repeated reports need two: optimise one "
+                "for repeated reports"
+            )
+        low, single = lower_level(epsilon), table.strategy.epsilon
+        if not (low < table.data()["low"] and float(epsilon) > single * (1 + LEAST)):
+            raise ValueError(
+                f"the permanent epsilon is {epsilon:g}, but one report alone has that much: give a larger one"
+            )
+        return Memo(table, f"{Decimal(repr(float(epsilon))):f}", low)
+
+    @cached_property
+    def _samplers(self) -> tuple[Any, Any]:
+        return samplers(self.table.data(), self.low)
+
+    @cached_property
+    def kept(self) -> float:
+        """Probability alpha with which a report repeats the permanent one."""
+        return float(kept(*self._samplers))
+
+    def epsilon(self, reports: int) -> float:
+        """Return the exact epsilon of so many reports of one person about one value, rounded up by 10^-9 at most.
+
+        Raises:
+            ValueError: unless reports is a whole number from 1 to 10,000.
+        """
+        advice = "beyond, take the permanent epsilon"
+        number = integer(reports, "the number of reports", 1, MOST, advice)
+        high, low = repeated(*self._samplers, number)
+        return math.log((high << SCALE) // low + 1) - SCALE * math.log(2)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The content as a bundle stores it."""
+        most = float(self.permanent)
+        stated = {str(reports): self.epsilon(reports) for reports in PROMISED}
+        texts = {key: f"{math.ceil(value * 1e6 + 1e-3) / 1e6:.6f}" for key, value in stated.items()}
+        texts = {key: text if float(text) < most else self.permanent for key, text in texts.items()}
+        return {"low": self.low, "epsilon": texts | {"any": self.permanent}}
+
+    @staticmethod
+    def read(table: Table, data: Mapping[str, Any]) -> Memo:
+        """Return the memo of a checked bundle."""
+        return Memo(table, data["epsilon"]["any"], data["low"])
+
+    def __str__(self) -> str:
+        """Return what is promised about one person, and what is not."""
+        ten, any_number = self.epsilon(10), float(self.permanent)
+        return (
+            f"One report of a person has epsilon {upper(self.epsilon(1))}. Ten reports about one value have "
+            f"{upper(ten)} together, and any number of them has {upper(any_number)}. Each report repeats the permanent "
+            f"one, which the device must keep, with probability {100 * self.kept:.3g} %. A new value gets a permanent "
+            "report of its own: m values have m times these epsilons, and it may be seen that and when a value changed."
+        )
+
+
+def lower_level(epsilon: float) -> int:
+    """Return the least lower level, of which 2^52 is at most exp(epsilon) times as much."""
+    return -(-(HIGH << SCALE) // exp_below(*budget(check(epsilon)).as_integer_ratio()))

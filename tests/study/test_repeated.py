@@ -1,0 +1,97 @@
+"""Mechanisms for repeated reports: between their bound and published protocols on their own formulas."""
+
+import importlib.util
+import math
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from pages import FOLDER
+
+ONCE, PERMANENT = 0.5, 2.0
+
+
+@pytest.fixture(scope="module")
+def published():
+    """The formulas of the documentation's picture."""
+    found = importlib.util.spec_from_file_location("repeated_picture", FOLDER / "repeated.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def two_steps(p1, q1, p2, q2):
+    """Return the probabilities of a bit of one report where the bit is set and where it is not."""
+    return p1 * p2 + (1 - p1) * q2, q1 * p2 + (1 - q1) * q2
+
+
+def test_one_report_of_the_published_protocols_has_its_epsilon():
+    """The second steps as published, from the budgets: a ratio of e^0.5 in one report."""
+    E, F = math.exp(ONCE), math.exp(PERMANENT)
+    p2 = (1 - E * F) / (E - F - E * F + 1)
+    p, q = two_steps(0.5, 1 / (F + 1), p2, 1 - p2)
+    assert p * (1 - q) / (q * (1 - p)) == pytest.approx(E)
+    for g in (2, 5, 30):
+        p1, p2 = F / (F + g - 1), (E * (F + g - 2) - (g - 1)) / ((E + g - 1) * (F - 1))
+        assert (p1 * p2 + (1 - p1) * (1 - p2) / (g - 1)) == pytest.approx(E / (E + g - 1))
+
+
+@pytest.mark.parametrize("reports", [1, pytest.param(1000, marks=pytest.mark.exhaustive)])
+def test_one_and_many_reports_are_better_than_published(reports, published):
+    found = st.optimise_repeated(st.histogram(published.SIZE), ONCE, PERMANENT, reports)
+    assert -1e-9 <= found.gap < 0.02
+    for other in (published.l_osue, published.ololoha):
+        assert found.variance < other(ONCE, PERMANENT, reports)
+
+
+@pytest.mark.exhaustive
+def test_some_reports_are_a_little_worse_than_bits_that_are_randomised_one_by_one(published):
+    """What the guide says of 10 to 30 reports: within 4 % of L-OSUE, better than OLOLOHA."""
+    for reports in (10, 30):
+        found = st.optimise_repeated(st.histogram(published.SIZE), ONCE, PERMANENT, reports)
+        assert 1 < found.variance / published.l_osue(ONCE, PERMANENT, reports) < 1.04
+        assert found.variance < published.ololoha(ONCE, PERMANENT, reports)
+        assert ONCE < found.chosen_for <= PERMANENT
+
+
+def test_one_report_costs_nothing_more_with_a_memo():
+    found = st.optimise_repeated(st.prefix(6), ONCE, PERMANENT)
+    alone = st.optimise(st.prefix(6), ONCE)
+    assert found.variance == pytest.approx(alone.accuracy.average_variance, rel=2e-3)
+    assert found.mechanism.strategy.epsilon <= ONCE
+    assert found.lower_bound <= found.variance
+    assert "reports" in str(found)
+
+
+def test_sets_for_one_report_are_worse_for_the_mean_of_many():
+    """The negative control: the choice matters, and a mean of 200 is worse with the sets of one report."""
+    many, one = (st.optimise_repeated(st.histogram(8), ONCE, PERMANENT, k) for k in (200, 1))
+    assert many.variance < 0.99 * one.mechanism.variance_of_mean(200)
+    assert many.chosen_for > one.chosen_for == ONCE
+
+
+def test_interrupting_keeps_the_best_so_far():
+    steps = []
+    found = st.optimise_repeated(
+        st.histogram(6), ONCE, PERMANENT, 50, lambda step: steps.append(step) or True
+    )
+    assert len(steps) == 1
+    assert found.chosen_for == ONCE
+    assert np.isfinite(found.gap)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"permanent": 0.5}, "must be above 0.5"),
+        ({"permanent": 0.1}, "must be above 0.5"),
+        ({"permanent": math.nan}, "epsilon is nan"),
+        ({"rounds": 0}, "number of rounds"),
+        ({"rounds": 2.5}, "number of rounds"),
+        ({"rounds": 10_001}, "number of rounds"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(options, words):
+    with pytest.raises(ValueError, match=words):
+        st.optimise_repeated(st.histogram(4), **({"epsilon": ONCE, "permanent": PERMANENT} | options))
