@@ -20,6 +20,7 @@ from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import Client, fingerprint, load, parse, read, repeated, samplers
 from stratagem.mechanism.memo import Memo
 from stratagem.mechanism.table import ColumnTable
+from stratagem.study.repeated import variances_of_means
 
 PERMANENT = 2.0
 STATED = ("10", "100", "1000", "any")
@@ -287,14 +288,15 @@ def test_variances_of_means_are_those_of_total_variance(case, k):
         estimated.covariance(), second_moments(found, x, k), rtol=1e-4, atol=1e-4 * x.sum()
     )
     W = st.histogram(4)
-    average = replace(found, workload=W).variance_of_mean(k)
+    average = variances_of_means(replace(found, workload=W), [k])[0]
     assert average == pytest.approx(np.trace(second_moments(found, np.ones(4) / 4, k)), rel=1e-9)
 
 
 def test_a_mean_as_of_independent_reports_would_state_too_little():
     """The negative control: without the permanent part the variance would fall as 1/k."""
     found = memoised("pairs")
-    assert found.variance_of_mean(1000) > 50 * found.variance_of_mean(1) / 1000
+    one, many = variances_of_means(found, [1, 1000])
+    assert many > 50 * one / 1000
 
 
 @pytest.mark.exhaustive

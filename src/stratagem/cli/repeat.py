@@ -117,11 +117,14 @@ def _show(found: Mechanism) -> None:
 
 def _promised(found: Mechanism) -> list[dict[str, float]]:
     """Return epsilon and the error of the mean for numbers of reports."""
-    memo, one = found.memo, found.variance_of_mean(1)
+    from stratagem.study.repeated import variances_of_means
+
+    memo, found_variances = found.memo, variances_of_means(found, SHOWN)
     assert memo is not None
+    errors = [math.sqrt(one / found_variances[0]) for one in found_variances]
     return [
-        {"reports": k, "epsilon": memo.epsilon(k), "error": math.sqrt(found.variance_of_mean(k) / one)}
-        for k in SHOWN
+        {"reports": k, "epsilon": memo.epsilon(k), "error": error}
+        for k, error in zip(SHOWN, errors, strict=True)
     ]
 
 

@@ -155,14 +155,16 @@ def parse(raw: bytes) -> dict[str, Any]:
         ValueError: for anything else.
     """
     keys = "format version domain workload prior epsilon table certificate utility report sha256"
-    bundle = unsealed(raw, FORMAT, VERSION, keys, "memo")
+    bundle = unsealed(raw, FORMAT, VERSION, keys, "memo steps")
     _check_domain(bundle["domain"], bundle["table"])
     same = json.dumps(bundle["report"], sort_keys=True) == json.dumps(REPORT_SCHEMA, sort_keys=True)
     _require(same, "the bundle describes other reports than this client makes")
     same = bundle["certificate"] == certificate(bundle["table"], bundle["epsilon"])
     _require(same, "the certificate is not that of the table")
     if "memo" in bundle:
-        _check_memo(bundle["table"], bundle["memo"])
+        check_memo(bundle["table"], bundle["memo"])
+    if "steps" in bundle:
+        check_steps(bundle["table"], bundle["steps"])
     return bundle
 
 
@@ -274,7 +276,7 @@ def repeated(once: Any, permanent: Any, reports: int) -> tuple[int, int]:
     return low * scale.denominator * unit + HIGH * rest, low * (scale.denominator * unit + rest)
 
 
-def _check_memo(table: Mapping[str, Any], memo: Any) -> None:
+def check_memo(table: Mapping[str, Any], memo: Any) -> None:
     """Refuse a memo that does not hold, in whole numbers, the epsilon that it states for numbers of reports."""
     exact_keys(memo, "the memo", "low epsilon")
     _require(table["kind"] != "columns", "a memo needs a table of two levels")
@@ -282,11 +284,31 @@ def _check_memo(table: Mapping[str, Any], memo: Any) -> None:
     pair = samplers(table, low)
     exact_keys(memo["epsilon"], "epsilon of the memo", " ".join(map(str, PROMISED)) + " any")
     for reports, text in memo["epsilon"].items():
-        known = isinstance(text, str) and len(text) < 40 and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)
-        _require(bool(known) and 0 < Fraction(text) <= 300, "epsilon of the memo is no number up to 300")
+        bound = _exp_of(text, "epsilon of the memo")
         high, least = (HIGH, low) if reports == "any" else repeated(*pair, int(reports))
-        if high << SCALE > least * exp_below(*Fraction(text).as_integer_ratio()):
+        if high << SCALE > least * bound:
             raise ValueError("the memo breaks its epsilon: do not use it")
+
+
+def check_steps(table: Mapping[str, Any], steps: Any) -> None:
+    """Refuse steps between neighbouring values, one for each pair, that a row of the table breaks."""
+    many = len(_list(steps, "the steps stand in no list")) == table.get("user_types", 0) - 1
+    _require(
+        many and table["kind"] == "columns", "the steps are not one for each pair of neighbouring columns"
+    )
+    entries, n = _entries(table), table["user_types"]
+    for u, text in enumerate(steps):
+        bound = _exp_of(text, "a step")
+        for one, next_one in zip(entries[u::n], entries[u + 1 :: n], strict=True):
+            if max(one, next_one) << SCALE > min(one, next_one) * bound:
+                raise ValueError("the table breaks its steps: do not use it")
+
+
+def _exp_of(text: Any, where: str) -> int:
+    """Return a whole number at most 2^64 exp(epsilon) for the decimal text of an epsilon."""
+    known = isinstance(text, str) and len(text) < 40 and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)
+    _require(bool(known) and 0 < Fraction(text) <= 300, f"{where} is no number up to 300")
+    return exp_below(*Fraction(text).as_integer_ratio())
 
 
 class _Memo:

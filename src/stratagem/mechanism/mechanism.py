@@ -18,7 +18,7 @@ from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import REFUSE
 from stratagem.collection.reports import ReportFormat
 from stratagem.collection.tally import Counts
-from stratagem.estimation.averaged import Rounds, variances
+from stratagem.estimation.averaged import Rounds
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
 from stratagem.io.literal import refuse_bare
@@ -34,11 +34,14 @@ from stratagem.mechanism.client import (
     VERSION,
     Client,
     certificate,
+    check_memo,
+    check_steps,
+    exp_below,
     fingerprint,
     read,
 )
 from stratagem.mechanism.memo import Memo
-from stratagem.mechanism.rounding import budget, nearest_table
+from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, stepped
 from stratagem.mechanism.table import (
     SEARCH,
     ColumnTable,
@@ -51,7 +54,7 @@ from stratagem.mechanism.table import (
     workload_of,
 )
 from stratagem.mechanism.translation_table import TranslationTable
-from stratagem.strategies import TranslationStrategy
+from stratagem.strategies import MatrixStrategy, TranslationStrategy
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.domain import Attribute
 from stratagem.workloads.serial import to_data
@@ -95,10 +98,16 @@ class Mechanism:
     """Prior of the reconstruction, of shape (n,); None for 1/n."""
     memo: Memo | None = None
     """What reports of one person tell together; None if each person reports once."""
+    steps: tuple[str, ...] = ()
+    """Budgets between neighbouring values on a line, as decimal texts; empty if all values are protected alike."""
 
     def __post_init__(self) -> None:
-        """Compute the certificate, which refuses a table that breaks the budget."""
-        _ = self.bundle
+        """Compute the certificate and check memo and steps, which refuses a table that breaks a budget."""
+        table = self.bundle["table"]
+        if self.memo is not None:
+            check_memo(table, self.memo.data)
+        if self.steps:
+            check_steps(table, list(self.steps))
 
     @staticmethod
     def of(
@@ -136,6 +145,33 @@ class Mechanism:
         ended = SEARCH if interrupted else {}
         return Mechanism(table, promised, workload, name, utility | ended, values, prior)
 
+    @staticmethod
+    def on_line(
+        strategy: MatrixStrategy,
+        workload: Workload,
+        steps: Sequence[float],
+        *,
+        name: str = "workload",
+        labels: Sequence[str] | None = None,
+        edges: Sequence[float | str] | None = None,
+        units: str | None = None,
+    ) -> Mechanism:
+        """Return the mechanism of a strategy that protects neighbours on a line by their step, rounded to 2^52 units.
+
+        Its epsilon is the sum of the steps (n - 1,). The other arguments are those of `of`.
+
+        Raises:
+            ValueError: if the strategy breaks a step or cannot be rounded, or as `of` for labels, edges and units.
+        """
+        _check_domain(strategy, workload.domain)
+        texts = tuple(map(decimal_text, steps))
+        table = stepped(strategy.matrix, [exp_below(*Fraction(text).as_integer_ratio()) for text in texts])
+        before, after = objective(workload, strategy), objective(workload, table.strategy)
+        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{after / before - 1:.3e}"}
+        values = described(workload.domain, labels, edges, units)
+        epsilon = sum(map(Fraction, texts), Fraction(0))
+        return Mechanism(table, epsilon, workload, name, utility, values, steps=texts)
+
     @property
     def interrupted(self) -> bool:
         """Whether the search that found the strategy was interrupted."""
@@ -162,6 +198,7 @@ class Mechanism:
             "utility": dict(self.utility),
             "report": REPORT_SCHEMA,
         } | ({} if self.memo is None else {"memo": self.memo.data})
+        bundle |= {"steps": list(self.steps)} if self.steps else {}
         return bundle | {"sha256": fingerprint(bundle)}
 
     @cached_property
@@ -251,15 +288,10 @@ class Mechanism:
         Raises:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
-        options |= {"prior": self.prior, "attributes": self.attributes, "rounds": self.rounds(rounds)}
+        options |= {"prior": self.prior, "attributes": self.attributes, "rounds": self._rounds(rounds)}
         return estimate(self.strategy, counts, workload or self.workload, **options)
 
-    def rounds(self, number: int) -> Rounds | None:
-        """Return how so many reports of every user are averaged; None for one.
-
-        Raises:
-            ValueError: unless number is a whole number from 1, or for several without a memo.
-        """
+    def _rounds(self, number: int) -> Rounds | None:
         if (
             k := integer(number, "the number of rounds", 1, 1 << 53, "give how often each person reported")
         ) == 1:
@@ -269,22 +301,6 @@ class Mechanism:
                 f"{k:,} rounds were given, but this mechanism has no memo: estimate from every round by itself"
             )
         return Rounds(k, self.memo.kept, float(self.memo.permanent))
-
-    def variance_of_mean(self, rounds: int) -> float:
-        """Return the total variance that one user adds to unbiased answers from the mean of so many reports.
-
-        Averaged over the user types, or by the prior where there is one.
-
-        Raises:
-            ValueError: as `rounds`, and for a table whose rows are too many to list.
-        """
-        self.rounds(rounds)
-        single, lasting = self._variances
-        return lasting + (single - lasting) / rounds
-
-    @cached_property
-    def _variances(self) -> tuple[float, float]:
-        return variances(self.strategy, self.workload, self.memo.kept if self.memo else 1.0, self.prior)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the strategy and the error of every query, as `Solution.plot`, without the bound.
@@ -372,7 +388,10 @@ def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     prior = prior_of(bundle["prior"], workload.domain_size)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
     memo = None if memo is None else Memo.read(table, memo)
-    found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, values, prior, memo)
+    steps = tuple(bundle.get("steps", ()))
+    found = Mechanism(
+        table, Fraction(numerator, denominator), workload, name, utility, values, prior, memo, steps
+    )
     if found.identifier != bundle["sha256"]:
         raise ValueError("the bundle is not written as stratagem writes it: use the file unchanged")
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +12,7 @@ from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import HIGH, PROMISED, SCALE, exp_below, kept, repeated, samplers
-from stratagem.mechanism.rounding import budget
+from stratagem.mechanism.rounding import budget, decimal_text
 from stratagem.mechanism.table import ColumnTable, Table
 
 LEAST = 1e-9
@@ -64,7 +63,7 @@ class Memo:
             raise ValueError(
                 f"the permanent epsilon is {epsilon:g}, but one report alone has that much: give a larger one"
             )
-        return Memo(table, f"{Decimal(repr(float(epsilon))):f}", low)
+        return Memo(table, decimal_text(epsilon), low)
 
     @cached_property
     def _samplers(self) -> tuple[Any, Any]:

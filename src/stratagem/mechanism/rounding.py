@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import singledispatch
 
@@ -27,6 +28,11 @@ LOSS = 1e-6
 def budget(epsilon: float) -> Fraction:
     """Return epsilon as the fraction that its shortest decimal text names: 0.1 is 1/10."""
     return Fraction(repr(float(epsilon)))
+
+
+def decimal_text(epsilon: float) -> str:
+    """Return the shortest decimal text of epsilon, without an exponent."""
+    return f"{Decimal(repr(float(epsilon))):f}"
 
 
 def nearest_table(
@@ -195,6 +201,35 @@ def _columns(Q: np.ndarray, bound: int, bits: int) -> ColumnTable:
             )
         column += np.sign(lacking) * _shared(abs(lacking), room)
     return ColumnTable(entries, bits)
+
+
+def stepped(Q: np.ndarray, bounds: Sequence[int]) -> ColumnTable:
+    """Return columns of 2^52 units whose neighbouring entries keep to the ratios bounds_u/2^`SCALE`, (n - 1,) of them.
+
+    Every entry gets a unit more for each of `room`, so that the ratios of a row shrink by more than rounding may add;
+    `room` doubles until they hold. What is left of a column goes to the entries that lost most.
+
+    Raises:
+        ValueError: if no room below 2^40 units an entry suffices.
+    """
+    m, n = Q.shape
+    for room in (1 << k for k in range(4, 40)):
+        share = (Q * (1 - m * room / HIGH) / Q.sum(axis=0)) * HIGH + room
+        entries = np.floor(share).astype(np.int64)
+        lacking = HIGH - entries.sum(axis=0)
+        order = np.argsort(entries - share, axis=0, kind="stable")
+        for u in range(n):
+            few = min(max(int(lacking[u]), 0), m)
+            entries[order[:few, u], u] += 1
+            entries[int(np.argmax(entries[:, u])), u] += lacking[u] - few
+        rows = [column.tolist() for column in entries.T]
+        if all(
+            max(one, two) << SCALE <= min(one, two) * bound
+            for bound, first, second in zip(bounds, rows, rows[1:], strict=False)
+            for one, two in zip(first, second, strict=True)
+        ):
+            return ColumnTable(entries, MOST_BITS)
+    raise ValueError("the strategy does not fit into whole numbers that keep to its steps: use larger steps")
 
 
 def _shared(amount: int, room: np.ndarray) -> np.ndarray:

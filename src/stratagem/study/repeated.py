@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
+from stratagem.estimation.averaged import variances
 from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper_percent
 from stratagem.math.privacy import check
@@ -68,7 +69,7 @@ class RepeatedDesign:
         """Return what was found in sentences."""
         memo = self.mechanism.memo
         assert memo is not None
-        error = math.sqrt(self.variance / self.mechanism.variance_of_mean(1))
+        error = math.sqrt(self.variance / variances_of_means(self.mechanism, [1])[0])
         what = "one report" if self.rounds == 1 else f"the mean of {self.rounds:,} reports"
         return (
             f"{memo}\nThe standard error of {what} of every person is {100 * error:.3g} % of that of one report of "
@@ -162,4 +163,17 @@ def _made(
         )
     once = replace(table, low=lower_level(epsilon)).strategy
     mechanism = Mechanism.of(once, workload, epsilon).memoised(permanent)
-    return mechanism, mechanism.variance_of_mean(rounds)
+    return mechanism, variances_of_means(mechanism, [rounds])[0]
+
+
+def variances_of_means(mechanism: Mechanism, numbers: Sequence[int]) -> list[float]:
+    """Return the total variances that one user adds to unbiased answers from the means of such numbers of reports.
+
+    V_p + (V_1 - V_p)/k, averaged over the user types, or by the prior where there is one; V_p = V_1 without a memo.
+
+    Raises:
+        ValueError: for a table whose rows are too many to list.
+    """
+    kept = mechanism.memo.kept if mechanism.memo else 1.0
+    single, lasting = variances(mechanism.strategy, mechanism.workload, kept, mechanism.prior)
+    return [lasting + (single - lasting) / k for k in numbers]

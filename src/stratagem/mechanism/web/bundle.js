@@ -1,10 +1,10 @@
 /* Bundles: read strictly, everything they promise checked again. */
 
 import { hex } from "./binary.js";
-import { ADVICE, fields, isObject, refuse, short, whole } from "./check.js";
+import { ADVICE, epsilonOf as fraction, fields, isObject, refuse, short, whole } from "./check.js";
 import { canonical, decoded, PARTS, strictJson } from "./json.js";
-import { checkMemo, decimal } from "./memo.js";
-import { kind, KINDS } from "./table.js";
+import { checkMemo } from "./memo.js";
+import { checkSteps, kind, KINDS } from "./table.js";
 import { reader } from "./value.js";
 
 const FORMAT = "stratagem-mechanism", VERSION = 1;
@@ -36,7 +36,7 @@ export async function parse(raw) {
     refuse(`the bundle has version ${short(bundle.version)}, but this client reads ${VERSION}: update it`);
   }
   const keys = "format version domain workload prior epsilon table certificate utility report sha256";
-  fields(bundle, "the bundle", keys, "memo");
+  fields(bundle, "the bundle", keys, "memo steps");
   if (bundle.sha256 !== await fingerprint(bundle)) {
     refuse(`the bundle was changed after it was written, its sha256 differs: ${ADVICE}`);
   }
@@ -48,6 +48,7 @@ export async function parse(raw) {
     refuse(`the certificate is not that of the table: ${ADVICE}`);
   }
   if ("memo" in bundle) checkMemo(KINDS[bundle.table.kind], bundle.table, bundle.memo, SCALE, expBelow);
+  if ("steps" in bundle) checkSteps(bundle.table, bundle.steps, SCALE, expBelow);
   return bundle;
 }
 
@@ -73,7 +74,7 @@ export function accepted(bundle, atMost = CEILING, sha256 = null) {
 
 /** Return the epsilon of all reports of one person as a fraction: of one, or of any number with a memo. */
 function largest({ epsilon, memo }) {
-  return memo ? decimal(memo.epsilon.any) : epsilon.map(BigInt);
+  return memo ? fraction(memo.epsilon.any, "epsilon of the memo") : epsilon.map(BigInt);
 }
 
 /** Return the epsilon of a bundle as a number. */

@@ -25,6 +25,15 @@ export function whole(value, where, low, high) {
   return value;
 }
 
+/** Return numerator and denominator of the decimal text of an epsilon. */
+export function epsilonOf(text, where) {
+  const given = typeof text === "string" && text.length < 40 ? text : "";
+  const [, digits, part = ""] = /^([0-9]+)(?:\.([0-9]+))?$/.exec(given) ?? ["", "0"];
+  const [numerator, denominator] = [BigInt(digits + part), 10n ** BigInt(part.length)];
+  if (numerator === 0n || numerator > 300n * denominator) refuse(`${where} is no number up to 300: ${ADVICE}`);
+  return [numerator, denominator];
+}
+
 /** Return at most 80 letters that show a value. */
 export function short(value) {
   const bigint = (x) => typeof x === "bigint";

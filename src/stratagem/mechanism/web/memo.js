@@ -1,9 +1,8 @@
 /* A memo: the permanent report of every value of one person, drawn once, kept, and repeated or replaced at random. */
 
-import { ADVICE, fields, refuse, whole } from "./check.js";
+import { ADVICE, epsilonOf, fields, refuse, whole } from "./check.js";
 import { HIGH, reduced, Uniform } from "./search.js";
 
-const WRONG = `epsilon of the memo is no number up to 300: ${ADVICE}`;
 const PROMISED = ["10", "100", "1000"]; // numbers of reports for which an epsilon is stated, beside one and any
 
 /** Return what single and permanent reports of a table are drawn from: their lower levels and column sums. */
@@ -37,18 +36,10 @@ export function checkMemo(Kind, table, memo, scale, expBelow) {
   const pair = pairOf(Kind, table, low), rarest = new Kind(table).rarest();
   fields(memo.epsilon, "epsilon of the memo", [...PROMISED, "any"].join(" "));
   for (const [reports, text] of Object.entries(memo.epsilon)) {
-    const [numerator, denominator] = decimal(text);
-    if (numerator === 0n || numerator > 300n * denominator) refuse(WRONG);
+    const bound = expBelow(...epsilonOf(text, "epsilon of the memo"));
     const [high, least] = reports === "any" ? [BigInt(HIGH), BigInt(low)] : repeated(pair, rarest, reports);
-    if (high << scale > least * expBelow(numerator, denominator)) refuse("the memo breaks its epsilon: do not use it");
+    if (high << scale > least * bound) refuse("the memo breaks its epsilon: do not use it");
   }
-}
-
-/** Return numerator and denominator of a decimal text. */
-export function decimal(text) {
-  const given = typeof text === "string" && text.length < 40 ? text : "";
-  const [, digits, part = ""] = /^([0-9]+)(?:\.([0-9]+))?$/.exec(given) ?? refuse(WRONG);
-  return [BigInt(digits + part), 10n ** BigInt(part.length)];
 }
 
 /** The permanent reports of one person in a storage such as `localStorage`, each kept before any report is made. */

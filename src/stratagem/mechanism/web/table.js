@@ -1,7 +1,7 @@
 /* Tables of whole numbers: their exact facts and how an output is drawn from them. */
 
 import { encoded, exactBytes, integers } from "./binary.js";
-import { ADVICE, fields, isObject, refuse, whole } from "./check.js";
+import { ADVICE, epsilonOf, fields, isObject, refuse, whole } from "./check.js";
 import { LIMIT, PARTS } from "./json.js";
 import { HIGH, ONES, reduced, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
 import { Translates } from "./translates.js";
@@ -164,6 +164,22 @@ class Columns {
       smallest: encoded(low),
     };
   }
+}
+
+/** Refuse steps between neighbouring values, one for each pair, that a row of the table breaks. */
+export function checkSteps(table, steps, scale, expBelow) {
+  const n = table.user_types;
+  if (!Array.isArray(steps) || table.kind !== "columns" || steps.length !== n - 1 || n < 2) {
+    refuse(`the steps are not one for each pair of neighbouring columns: ${ADVICE}`);
+  }
+  const all = entries(table);
+  steps.forEach((text, u) => {
+    const bound = expBelow(...epsilonOf(text, "a step"));
+    for (let i = u; i < all.length; i += n) {
+      const [low, high] = [Math.min(all[i], all[i + 1]), Math.max(all[i], all[i + 1])];
+      if (BigInt(high) << scale > BigInt(low) * bound) refuse("the table breaks its steps: do not use it");
+    }
+  });
 }
 
 export const KINDS = { __proto__: null, "two-level": TwoLevel, columns: Columns, translates: Translates };
