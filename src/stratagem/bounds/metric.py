@@ -68,7 +68,8 @@ def metric_bound(workload: Workload, steps: np.ndarray) -> MetricDual:
     with on_one_core(n):
         N = _searched(R, F / np.linalg.norm(F), first_multipliers(steps))
         H = -R.T @ N @ R
-        size = float(np.linalg.norm(np.abs(R).T @ N @ np.abs(R)))
+        lengths = np.linalg.norm(R, axis=1)
+        size = float(lengths @ N @ lengths)
         rounding = 16 * n * ULP * size
         raised = rounding + max(0.0, -float(np.linalg.eigvalsh(H)[0]))
         D = float(N.sum()) / n + raised * (min(n, math.cosh(min(float(steps.sum()), 700.0))) - 1)

@@ -22,6 +22,7 @@ from stratagem.cli import (
     export,
     import_matrix,
     listing,
+    metric,
     optimise,
     plan,
     randomise,
@@ -78,6 +79,7 @@ COMMANDS = (
     (simulate.simulate, "stratagem simulate people-age.ldp.json --data people.csv --column age"),
     (attack.attack, "stratagem attack people-age.ldp.json"),
     (shuffle.shuffle, "stratagem shuffle people-age.ldp.json --users 5000"),
+    (metric.metric, "stratagem metric prefix --domain 16 --step 0.2 -o near.npz"),
     (count.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),
     (export.export, 'stratagem export people-age.ldp.json --web site --question "Your age?"'),
     (

@@ -28,8 +28,12 @@ FAINT = 1e-4
 """Weight relative to the largest below which a row is left out."""
 ROUGH, FINE = 1e-3, 1e-7
 """Relative gaps to which weights are found in the first round and at the end."""
+SETTLED = 1e-6
+"""Excess over the prices, relative to the objective, that more rows are not worth."""
+LIGHT = 1e-8
+"""Weight relative to the largest below which a row is no part of a strategy."""
 MARGIN = 1e-9
-"""Share that a step is lowered by, so that probabilities keep to it after rounding, also to whole numbers."""
+"""Share that a step is lowered by, so that rounded probabilities keep to it."""
 
 
 def rays(signs: np.ndarray, steps: np.ndarray) -> np.ndarray:
@@ -64,12 +68,12 @@ def geometric(steps: np.ndarray) -> MatrixStrategy:
 
 def search_metric(
     V: np.ndarray, steps: np.ndarray, information: np.ndarray, rounds: int, rng: np.random.Generator
-) -> Iterator[tuple[MatrixStrategy, float]]:
-    """Yield strategies within the steps (n - 1,), each from more rows, and by how much the prices are exceeded at most.
+) -> Iterator[MatrixStrategy]:
+    """Yield strategies within the steps (n - 1,), each from more rows.
 
-    `V` (n x n) is the centred Gram matrix, not zero, `information` (n x n) the matrix that `metric_bound` asks for. A round finds weights of the rows and their prices, and adds the rows that exceed
-    these most. The second number is relative to the objective; up to `LISTED` values it is exact, and the objective is
-    at most that much above the least, up to the accuracy of the weights.
+    `V` (n x n) is the centred Gram matrix, not zero, `information` (n x n) what `metric_bound` asks for. A round finds
+    weights of the rows and their prices, and adds the rows that exceed these most. The search ends
+    where none does by more than `SETTLED` of the objective.
     """
     n, V = len(V), V / np.trace(V)
     signs = np.unique(np.concatenate([peaks(n), ~peaks(n), _fields(information, FIRST * n, rng)]), axis=0)
@@ -84,13 +88,17 @@ def search_metric(
         total = float(np.trace(inverse @ V))
         new, worth = _priced(signs, found.theta, found.information, steps, G, found.multiplier, rng)
         excess = max(0.0, float(worth.max())) / total
-        yield _strategy(signs, found.theta, steps), excess
+        yield _strategy(signs, found.theta, steps)
+        if gap == FINE and excess <= SETTLED:
+            return
         gap = max(FINE, min(gap, excess / 10))
         heavy = np.argsort(-found.theta)[:KEPT]
         heavy = heavy[found.theta[heavy] > FAINT * found.theta[heavy[0]]]
         new = new[np.argsort(-worth)[: min(ADDED * n, (worth > 0).sum())]]
         signs, first = np.unique(np.concatenate([signs[heavy], new]), axis=0, return_index=True)
-        theta = np.concatenate([found.theta[heavy], np.full(len(new), YOUNG * found.theta.sum() / max(len(new), 1))])
+        theta = np.concatenate(
+            [found.theta[heavy], np.full(len(new), YOUNG * found.theta.sum() / max(len(new), 1))]
+        )
         begin = theta[first], found.multiplier
 
 
@@ -103,12 +111,14 @@ def _priced(
     prices: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return signs (k, n - 1) and s^T G s/n - prices^T s (k,): of all rows that are few, else of what a search finds."""
+    """Return signs (k, n - 1) and s^T G s/n - prices^T s (k,) of all rows if few, else of those that a search finds."""
     n = len(G)
     if n <= LISTED:
         found = sets(np.arange(2 ** (n - 1)), n - 1).astype(bool)
     else:
-        near = signs[rng.choice(len(signs), STARTS // 2, p=theta / theta.sum())] ^ (rng.random((STARTS // 2, n - 1)) < 1 / n)
+        near = signs[rng.choice(len(signs), STARTS // 2, p=theta / theta.sum())] ^ (
+            rng.random((STARTS // 2, n - 1)) < 1 / n
+        )
         starts = np.concatenate([near, _fields(M - 1 / n, STARTS // 2, rng)])
         with working_in("float64"):
             climbed = np.asarray(_ascend(starts, steps, G, prices))
@@ -138,7 +148,9 @@ def _climb(sign: jax.Array, steps: jax.Array, G: jax.Array, prices: jax.Array) -
         one, both, two = C[a, a], C[a, c], C[c, c]
         ends = C[a, n] - both, C[c, n] - two
         square = one + 2 * p * (both - one) + p**2 * (two - 2 * both + one)
-        square += 2 * p * q * (ends[0] + p * (ends[1] - ends[0])) + (p * q) ** 2 * (C[n, n] - 2 * C[c, n] + two)
+        square += 2 * p * q * (ends[0] + p * (ends[1] - ends[0])) + (p * q) ** 2 * (
+            C[n, n] - 2 * C[c, n] + two
+        )
 
         def line(x: jax.Array) -> jax.Array:
             sums = jnp.pad(jnp.cumsum(x), (1, 0))
@@ -167,7 +179,7 @@ def _strategy(signs: np.ndarray, theta: np.ndarray, steps: np.ndarray) -> Matrix
     """
     n, steps = len(steps) + 1, steps * (1 - MARGIN)
     top = rays(peaks(n), steps)
-    used = theta > 1e-12 * theta.max()
+    used = theta > LIGHT * theta.max()
     Q = theta[used, None] * rays(signs[used], steps)
     whole, held = (np.linalg.solve(top.T, x) for x in (np.ones(n), Q.sum(axis=0)))
     share = np.min(whole[held > 0] / held[held > 0], initial=1.0)

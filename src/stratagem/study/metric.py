@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,19 +24,14 @@ from stratagem.study.solution import Design
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.explicit import centred
 
-if TYPE_CHECKING:
-    from stratagem.mechanism.mechanism import Mechanism
-
 LARGEST = 64
 """Largest number of values that is designed for."""
 LEAST = 1e-4
 """Smallest step."""
 ROUNDS, SECONDS = 20, 60.0
 """Rounds of new rows at most, and seconds after which no more begins."""
-CLOSE, SETTLED = 1e-5, 1e-7
-"""Gap at which the search ends, and excess over the prices at which more rows would not help."""
-ROUNDING = 1e-14
-"""Error of a logarithm of two probabilities."""
+CLOSE = 1e-5
+"""Gap at which the search ends."""
 
 
 def measured(strategy: MatrixStrategy) -> np.ndarray:
@@ -61,38 +56,28 @@ class MetricDesign(Design):
         """The sum of all steps, which is the plain epsilon of the strategy."""
         return float(self.steps.sum())
 
-    def mechanism(self, **options: Any) -> Mechanism:
-        """Return the strategy in whole numbers (see `Solution.mechanism`), whose steps are measured again.
-
-        The certificate of its bundle states the plain epsilon alone, the sum of the steps.
+    def mechanism(self) -> NoReturn:
+        """Refuse: a bundle's whole numbers keep to its plain epsilon, not to every step.
 
         Raises:
-            ValueError: as `Mechanism.of`, and if whole numbers exceed a step.
+            ValueError: always.
         """
-        from stratagem.mechanism.mechanism import Mechanism
-
-        made = Mechanism.of(self.strategy, self.workload, self.epsilon, **options)
-        if (measured(made.strategy.dense()) > self.steps + ROUNDING).any():
-            raise ValueError(
-                "the strategy has probabilities so small that whole numbers exceed a step: give smaller steps, or save "
-                "the matrix"
-            )
-        return made
+        raise ValueError(
+            "a strategy on a line cannot become a bundle, whose whole numbers may exceed a step: save its matrix, for "
+            "example as .npz"
+        )
 
     def save(self, path: str | Path, *, name: str = "workload", overwrite: bool = False) -> Path:
-        """Write the strategy and return the path: .ldp.json is the bundle, .npz, .mat, .csv and .parquet hold the matrix.
+        """Write the strategy in doubles and return the path: .npz with its workload, .mat, .csv or .parquet.
 
         Raises:
-            ValueError: as `Solution.save`.
+            ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
         """
         from stratagem.io.target import check_target
         from stratagem.mechanism.export.saved import write_saved
         from stratagem.mechanism.export.strategy_file import WRITERS, StoredStrategy
-        from stratagem.mechanism.mechanism import SUFFIX
 
-        path = check_target(path, (*WRITERS, SUFFIX), overwrite=overwrite)
-        if path.name.lower().endswith(SUFFIX):
-            return write_saved(path, self.mechanism(name=name))
+        path = check_target(path, tuple(WRITERS), overwrite=overwrite)
         return write_saved(path, StoredStrategy(self.strategy.dense(), self.epsilon, self.workload, name))
 
     def __str__(self) -> str:
@@ -144,13 +129,13 @@ def optimise_metric(
     began, V = time.perf_counter(), centred(workload).gram
     try:
         rng = np.random.default_rng(seed)
-        for step, (one, excess) in enumerate(search_metric(V, d, information, ROUNDS, rng) if V.any() else ()):
+        for step, one in enumerate(search_metric(V, d, information, ROUNDS, rng) if V.any() else ()):
             value, seconds = objective(workload, one), time.perf_counter() - began
             if value < least:
                 found, least = one, value
             gap = relative_gap(least, bound)
             stopped = on_step is not None and on_step(Step(0, step, value, least, gap, seconds))
-            if stopped or gap <= CLOSE or excess <= SETTLED or seconds > SECONDS:
+            if stopped or gap <= CLOSE or seconds > SECONDS:
                 break
     except KeyboardInterrupt:
         pass
@@ -189,8 +174,8 @@ def _checked(steps: ArrayLike, workload: Workload) -> np.ndarray:
     d = np.full(n - 1, float(given)) if given.ndim == 0 else given
     if d.shape != (n - 1,):
         raise ValueError(
-            f"the steps have shape {d.shape}, but {n} values have {n - 1} pairs of neighbours: give one number for all "
-            f"of them, or {n - 1}"
+            f"{d.size} steps were given, but {n} values have {n - 1} pairs of neighbours: give one number for all of "
+            f"them, or {n - 1}"
         )
     if not ((d >= LEAST) & np.isfinite(d)).all() or d.sum() > MAXIMUM:
         raise ValueError(
