@@ -16,7 +16,7 @@ from stratagem.solvers.certified.patterns import field_factor
 from stratagem.solvers.gradient.loss import merged
 from stratagem.strategies import MatrixStrategy
 
-LISTED = 14
+LISTED = 16
 """Largest number of values for which the prices are compared with all rows."""
 FIRST, ADDED, KEPT = 20, 10, 1200
 """Rows of random signs to begin with and rows that a round adds, for each value, and the most that it keeps."""
