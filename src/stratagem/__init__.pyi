@@ -98,6 +98,8 @@ from .study.comparison_sweep import Sweep as Sweep
 from .study.comparison_sweep import path as path
 from .study.comparison_sweep import sweep as sweep
 from .study.contents import bibtex as bibtex
+from .study.metric import MetricDesign as MetricDesign
+from .study.metric import optimise_metric as optimise_metric
 from .study.optimisation import optimise as optimise
 from .study.plan import Plan as Plan
 from .study.plan import plan as plan

@@ -22,6 +22,7 @@ from stratagem.cli import (
     export,
     import_matrix,
     listing,
+    metric,
     optimise,
     plan,
     randomise,
@@ -80,6 +81,7 @@ COMMANDS = (
     (attack.attack, "stratagem attack people-age.ldp.json"),
     (repeat.repeat, "stratagem repeat people-age.ldp.json --permanent 2 -o again.ldp.json"),
     (shuffle.shuffle, "stratagem shuffle people-age.ldp.json --users 5000"),
+    (metric.metric, "stratagem metric prefix --domain 16 --step 0.2 -o near.npz"),
     (count.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),
     (export.export, 'stratagem export people-age.ldp.json --web site --question "Your age?"'),
     (

@@ -1,0 +1,148 @@
+"""A lower bound for strategies that protect neighbours on a line by a budget a step."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, helmert
+from scipy.optimize import minimize
+
+from stratagem.bounds.formulas import ULP, noiseless, root_trace, safe, total_term, ulps
+from stratagem.math.computing import on_one_core
+from stratagem.math.linalg import factor
+from stratagem.workloads import Workload
+from stratagem.workloads.explicit import centred
+
+BARRIERS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+"""Weights of the barrier that keeps G positive definite, in the order of the searches."""
+ITERATIONS, RESTARTS = 1000, 20
+"""Most steps of a search, and how often it goes on from where its line search met the edge."""
+ENOUGH = 1e-6
+"""Gain of a search, relative to the bound, below which it does not go on."""
+FAINT, RENEWED = 1e-4, 0.1
+"""Multiplier over n with which a product of sides begins that the first multipliers leave out, and the share of the
+first multipliers in those that the next barrier begins with."""
+PLATEAU = 1e6
+"""Value of the search where G is not positive definite."""
+
+
+class MetricDual(NamedTuple):
+    """A lower bound and the information matrix that would attain it."""
+
+    value: float
+    information: np.ndarray
+    """Y (n x n), Y 1 = 0, up to scale."""
+
+
+def sides(steps: np.ndarray) -> np.ndarray:
+    """Return the inequalities r^T s >= 0 of the rows that the steps (n - 1,) allow, scaled to r^T 1 = 1, (2 n - 2) x n.
+
+    First s_(u+1) >= exp(-steps_u) s_u for all u, then s_u >= exp(-steps_u) s_(u+1).
+    """
+    one, shrunk, rest = np.eye(len(steps) + 1), np.exp(-steps)[:, None], -np.expm1(-steps)[:, None]
+    return np.concatenate([(one[1:] - shrunk * one[:-1]) / rest, (one[:-1] - shrunk * one[1:]) / rest])
+
+
+def metric_bound(workload: Workload, steps: np.ndarray) -> MetricDual:
+    """Return a lower bound on L(Q) of every strategy with exp(-steps_u) <= Q[y, u]/Q[y, u + 1] <= exp(steps_u).
+
+    A product of two sides r^T s >= 0, r'^T s >= 0 of the rows is r^T (s s^T) r' >= 0, hence R M R^T >= 0 entry by
+    entry for the matrix R of all sides. With multipliers N >= 0 of these, G = -R^T N R and R 1 = 1,
+    tr(G Y) <= 1^T N 1/n for Y = M - 1 1^T/n. If G, raised by t, is positive semidefinite on 1^perp,
+    L >= 1^T V 1/n + S^2/D with S = tr (F^T G F)^(1/2), F F^T = V on 1^perp and D = 1^T N 1/n + t cap, where
+    tr Y <= cap = min(n, cosh(sum of the steps)) - 1. Every N is a proof; one is found by L-BFGS over log N under a
+    barrier for G, from a mixture of s_u^2 + s_v^2 <= 2 cosh(d_uv) s_u s_v for all pairs.
+
+    Source:
+        theory.md, section 13.
+    """
+    n, total, least = workload.domain_size, total_term(workload), float(steps.min())
+    seen = centred(workload)
+    U = helmert(n).T
+    F = factor(U.T @ seen.gram @ U)
+    if not F.shape[1]:  # the queries ask for the total alone
+        return MetricDual(safe(total, least / n), np.zeros((n, n)))
+    R = sides(steps) @ U
+    with on_one_core(n):
+        N = _searched(R, F / np.linalg.norm(F), first_multipliers(steps))
+        H = -R.T @ N @ R
+        lengths = np.linalg.norm(R, axis=1)
+        size = float(lengths @ N @ lengths)
+        rounding = 16 * n * ULP * size
+        raised = rounding + max(0.0, -float(np.linalg.eigvalsh(H)[0]))
+        D = float(N.sum()) / n + raised * (min(n, math.cosh(min(float(steps.sum()), 700.0))) - 1)
+        values, vectors = np.linalg.eigh(F.T @ (H + raised * np.eye(n - 1)) @ F)
+    S = root_trace(values, (ulps(workload) * size + rounding) * float(np.trace(seen.gram)))
+    value = max(safe(total + S**2 / D, least / n), noiseless(workload))
+    half = U @ F @ (vectors / np.maximum(values, ULP * values[-1]) ** 0.25)
+    return MetricDual(value, half @ half.T)
+
+
+def first_multipliers(steps: np.ndarray) -> np.ndarray:
+    """Return multipliers N (2 n - 2, 2 n - 2) whose G is positive definite on 1^perp.
+
+    The pairs u < v with weights 1/cosh(d_uv) have G = n P - diag(sum_v (1 - 1/cosh(d_uv))), at least I there. Each is
+    the sum of the products of the sides between u and v, the rising one at i times the falling one at j weighted with
+    exp(m_i - m_j), m the middles of the steps. All other products begin with little.
+    """
+    n, k = len(steps) + 1, np.arange(len(steps))
+    places = np.concatenate([[0.0], np.cumsum(steps)])
+    middles = (places[1:] + places[:-1]) / 2
+    weights = np.triu(1 / np.cosh(places[:, None] - places), 1)
+    around = np.cumsum(np.cumsum(weights, axis=0)[:, ::-1], axis=1)[:, ::-1]
+    held = around[np.minimum.outer(k, k), np.maximum.outer(k, k) + 1]
+    scale = np.sinh(steps / 2)
+    X = np.exp(middles[:, None] - middles) * held * np.outer(scale, scale)
+    rest = np.tile(-np.expm1(-steps), 2)
+    N = FAINT / n * np.outer(rest, rest) * (1 - np.eye(2 * n - 2))
+    N[: n - 1, n - 1 :] += X
+    N[n - 1 :, : n - 1] += X.T
+    return N / N.sum()
+
+
+def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return multipliers N with a large S^2/D; R (2 n - 2, n - 1) and F (n - 1, r) on a basis of 1^perp."""
+    places = np.triu_indices(len(R), 1)
+    n = R.shape[1] + 1
+    best = 0.0, first
+
+    def spread(z: np.ndarray) -> np.ndarray:
+        N = np.zeros_like(first)
+        N[places] = np.exp(z)
+        return N + N.T
+
+    def value(z: np.ndarray, barrier: float) -> tuple[float, np.ndarray]:
+        nonlocal best
+        N = spread(z)
+        H, D = -R.T @ N @ R, float(N.sum()) / n
+        try:
+            lower = cholesky(H, lower=True)
+        except (LinAlgError, ValueError):
+            return PLATEAU, np.zeros_like(z)
+        values, vectors = np.linalg.eigh(F.T @ H @ F)
+        values = np.maximum(values, ULP * values[-1])
+        S = float(np.sqrt(values).sum())
+        if S**2 / D > best[0]:
+            best = S**2 / D, N
+        half, inverse = F @ (vectors / values**0.25), np.linalg.inv(lower)
+        pull = half @ half.T / S + barrier / (n - 1) * inverse.T @ inverse
+        slope = R @ pull @ R.T + (1 + barrier) / (n * D)
+        logs = 2 * barrier / (n - 1) * float(np.log(np.diag(lower)).sum())
+        return (1 + barrier) * np.log(D) - 2 * np.log(S) - logs, (2 * slope * N)[places]
+
+    begun = first[places]
+    z = np.log(begun)
+    options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "maxcor": 20, "gtol": 1e-8}
+    for barrier in BARRIERS:
+        reached = np.inf
+        for _ in range(RESTARTS):
+            found = minimize(value, z, args=(barrier,), jac=True, method="L-BFGS-B", options=options)
+            z = found.x
+            if found.fun > reached - ENOUGH:
+                break
+            reached = found.fun
+        N = np.exp(z)
+        z = np.log(N / N.sum() + RENEWED * begun / begun.sum())
+    return best[1]

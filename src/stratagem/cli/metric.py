@@ -1,0 +1,92 @@
+"""The command `metric`: strategies for values on a line, private by distance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stratagem.cli.interruption import keeping, progress
+from stratagem.cli.option import DOMAIN, FORCE, JSON, SEED, WIDTH, WORKLOAD, check_free, read_workload
+from stratagem.cli.output import write, write_facts, write_files, write_json
+
+if TYPE_CHECKING:
+    from stratagem.study.metric import MetricDesign
+
+
+def metric(
+    workload: WORKLOAD,
+    step: Annotated[
+        str,
+        typer.Option(
+            help="Privacy budget between a value and the next, in nats: one number such as 0.1, or one for each pair "
+            "of neighbours, 0.1,0.1,0.5."
+        ),
+    ],
+    domain: DOMAIN = None,
+    width: WIDTH = None,
+    seed: SEED = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="The matrix to write: .npz, .csv, .mat or .parquet.", show_default=False
+        ),
+    ] = None,
+    force: FORCE = False,
+    json: JSON = False,
+) -> None:
+    """Find a strategy that protects near values more than far ones. Ctrl-C keeps the best so far.
+
+    Values stand in order on a line; the budgets of the steps between two values add up.
+    """
+    from stratagem.io.target import check_target
+    from stratagem.mechanism.export.strategy_file import WRITERS
+    from stratagem.study.metric import optimise_metric
+
+    if out is not None:
+        check_target(out, tuple(WRITERS))
+        check_free(out, force=force)
+    asked, steps = read_workload(workload, domain, None, width), _numbers(step)
+    with progress("searching") as on_step:
+        found = optimise_metric(asked, steps, on_step, seed=seed or 0)
+    with keeping():
+        if out is not None:
+            found.save(out, name=workload, overwrite=True)
+        if json:
+            write_json(_data(found, workload, out))
+            return
+        write(f"{found}\n")
+        write_facts({"found": f"{found.strategy.outputs:,} reports"})
+        write_files(saved=out)
+
+
+def _numbers(text: str) -> float | list[float]:
+    """Return one number, or those between commas.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    try:
+        steps = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--step is {text!r}: give one number such as 0.1, or several, 0.1,0.1,0.5"
+        ) from None
+    return steps[0] if len(steps) == 1 else steps
+
+
+def _data(found: MetricDesign, name: str, out: Path | None) -> dict[str, object]:
+    return {
+        "workload": name,
+        "domain": str(found.workload.domain),
+        "steps": found.steps.tolist(),
+        "epsilon": found.epsilon,
+        "objective": found.objective,
+        "lower_bound": found.lower_bound,
+        "gap": found.gap,
+        "geometric_objective": found.geometric,
+        "users_for_one_percent": found.users_for()._asdict(),
+        "reports": found.strategy.outputs,
+        "file": None if out is None else str(out),
+    }
