@@ -18,6 +18,11 @@ def test_it_finds_a_strategy_and_writes_its_matrix(tmp_path, capsys):
     assert found["objective"] == pytest.approx(expected.objective)
     assert found["lower_bound"] <= found["objective"] < found["geometric_objective"]
     assert (measured(load(out).strategy) <= expected.steps).all()
+    bundle = tmp_path / "near.ldp.json"
+    run_json(capsys, *ASKED, "--step", 0.5, "-o", bundle, "--edges", "0:60:10")
+    assert st.load_mechanism(bundle).steps == ("0.5",) * 5
+    assert run(capsys, "report", bundle, "-o", tmp_path / "page.html")[0] == 0
+    assert "neighbouring values" in (tmp_path / "page.html").read_text("utf-8")
     status, said, err = run(capsys, *ASKED, "--step", 0.5)
     assert (status, err) == (0, "")
     assert plain(str(st.optimise_metric(st.prefix(6), 0.5))) in plain(said)
@@ -30,7 +35,7 @@ def test_it_finds_a_strategy_and_writes_its_matrix(tmp_path, capsys):
         ((*ASKED, "--step", "0.1,"), "give one number such as 0.1"),
         ((*ASKED, "--step", 0), "must be numbers of at least"),
         ((*ASKED, "--step", "0.1,0.1"), "6 values have 5 pairs"),
-        ((*ASKED, "--step", 0.1, "-o", "x.ldp.json"), "its suffix must be one of"),
+        ((*ASKED, "--step", 0.1, "-o", "x.txt"), "its suffix must be one of"),
         (("metric", "marginals", "--domain", "2^3", "--step", 1), "the workload has 3 attributes"),
         (ASKED, "Missing option"),
     ],

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -180,9 +181,10 @@ def test_a_design_says_what_it_protects_and_is_saved(tmp_path):
     again = load(design.save(tmp_path / "near.npz", name="prefix"))
     assert objective(again.workload, again.strategy) == pytest.approx(design.objective)
     assert (study.measured(again.strategy) <= design.steps).all()
-    for refused in (lambda: design.mechanism(), lambda: design.save(tmp_path / "near.ldp.json")):
-        with pytest.raises(ValueError, match=r"cannot become a bundle|its suffix must be one of"):
-            refused()
+    bundle = st.load_mechanism(design.save(tmp_path / "near.ldp.json", name="prefix", edges=range(7)))
+    assert (bundle.steps, bundle.name, bundle.epsilon) == (("0.25",) * 5, "prefix", Fraction(5, 4))
+    with pytest.raises(ValueError, match="suffix must be one of"):
+        design.save(tmp_path / "near.txt")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.option import DOMAIN, FORCE, JSON, SEED, WIDTH, WORKLOAD, check_free, read_workload
+from stratagem.cli.option import (
+    DOMAIN,
+    EDGES,
+    FORCE,
+    JSON,
+    LABELS,
+    SEED,
+    UNIT,
+    WIDTH,
+    WORKLOAD,
+    check_free,
+    read_workload,
+)
 from stratagem.cli.output import write, write_facts, write_files, write_json
+from stratagem.cli.source import read_values
 
 if TYPE_CHECKING:
     from stratagem.study.metric import MetricDesign
@@ -26,11 +39,17 @@ def metric(
     ],
     domain: DOMAIN = None,
     width: WIDTH = None,
+    edges: EDGES = None,
+    labels: LABELS = None,
+    unit: UNIT = None,
     seed: SEED = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="The matrix to write: .npz, .csv, .mat or .parquet.", show_default=False
+            "-o",
+            "--out",
+            help="The bundle, *.ldp.json, or the matrix, .npz, .csv, .mat or .parquet.",
+            show_default=False,
         ),
     ] = None,
     force: FORCE = False,
@@ -42,17 +61,19 @@ def metric(
     """
     from stratagem.io.target import check_target
     from stratagem.mechanism.export.strategy_file import WRITERS
+    from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.study.metric import optimise_metric
 
     if out is not None:
-        check_target(out, tuple(WRITERS))
+        check_target(out, (SUFFIX, *WRITERS))
         check_free(out, force=force)
     asked, steps = read_workload(workload, domain, None, width), _numbers(step)
+    values = read_values(asked.domain, edges, labels, unit)
     with progress("searching") as on_step:
         found = optimise_metric(asked, steps, on_step, seed=seed or 0)
     with keeping():
         if out is not None:
-            found.save(out, name=workload, overwrite=True)
+            found.save(out, name=workload, overwrite=True, **values)
         if json:
             write_json(_data(found, workload, out))
             return

@@ -168,6 +168,14 @@ def _repeated(mechanism: Mechanism | None) -> str:
     return f"ε = {upper(memo.epsilon(10))} for 10, {upper(float(memo.permanent))} for any number"
 
 
+def _steps(mechanism: Mechanism | None) -> str:
+    """Return the budgets between neighbouring values on a line, or nothing where all are protected alike."""
+    if mechanism is None or not mechanism.steps:
+        return ""
+    least, most = (f(map(float, mechanism.steps)) for f in (min, max))
+    return f"ε = {upper(most)}" if least == most else f"ε = {upper(least)} to {upper(most)}"
+
+
 def facts(subject: ReportContent) -> dict[str, object]:
     """Return the numbers of the mechanism and where it comes from, as texts."""
     solution = subject.solution
@@ -182,6 +190,7 @@ def facts(subject: ReportContent) -> dict[str, object]:
         "guess": _guess(subject),
         "shuffled": _shuffled(subject),
         "repeated": _repeated(subject.mechanism),
+        "steps": _steps(subject.mechanism),
         "saved": solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED),
         "file": subject.origin.file or "a bundle",
     }

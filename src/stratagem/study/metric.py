@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,9 @@ from stratagem.strategies import MatrixStrategy
 from stratagem.study.solution import Design
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.explicit import centred
+
+if TYPE_CHECKING:
+    from stratagem.mechanism.mechanism import Mechanism
 
 LARGEST = 64
 """Largest number of values that is designed for."""
@@ -46,6 +49,7 @@ class MetricDesign(Design):
 
     __repr__ = brief
 
+    strategy: MatrixStrategy
     steps: np.ndarray
     """Budgets (n - 1,) between neighbours; values u < v differ by the sum of the steps between them."""
     geometric: float
@@ -56,19 +60,22 @@ class MetricDesign(Design):
         """The sum of all steps, which is the plain epsilon of the strategy."""
         return float(self.steps.sum())
 
-    def mechanism(self) -> NoReturn:
-        """Refuse: a bundle's whole numbers keep to its plain epsilon, not to every step.
+    def mechanism(self, **options: Any) -> Mechanism:
+        """Return the strategy in whole numbers that keep to every step (see `Mechanism.on_line`).
 
         Raises:
-            ValueError: always.
+            ValueError: as there.
         """
-        raise ValueError(
-            "a strategy on a line cannot become a bundle, whose whole numbers may exceed a step: save its matrix, for "
-            "example as .npz"
-        )
+        from stratagem.mechanism.mechanism import Mechanism
 
-    def save(self, path: str | Path, *, name: str = "workload", overwrite: bool = False) -> Path:
-        """Write the strategy in doubles and return the path: .npz with its workload, .mat, .csv or .parquet.
+        return Mechanism.on_line(self.strategy, self.workload, self.steps.tolist(), **options)
+
+    def save(
+        self, path: str | Path, *, name: str = "workload", overwrite: bool = False, **options: Any
+    ) -> Path:
+        """Write a bundle, *.ldp.json, or the strategy in doubles: .npz with its workload, .mat, .csv or .parquet.
+
+        The options are those of `mechanism`, for a bundle alone.
 
         Raises:
             ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
@@ -76,9 +83,12 @@ class MetricDesign(Design):
         from stratagem.io.target import check_target
         from stratagem.mechanism.export.saved import write_saved
         from stratagem.mechanism.export.strategy_file import WRITERS, StoredStrategy
+        from stratagem.mechanism.mechanism import SUFFIX
 
-        path = check_target(path, tuple(WRITERS), overwrite=overwrite)
-        return write_saved(path, StoredStrategy(self.strategy.dense(), self.epsilon, self.workload, name))
+        path = check_target(path, (SUFFIX, *WRITERS), overwrite=overwrite)
+        if str(path).endswith(SUFFIX):
+            return self.mechanism(name=name, **options).save(path, overwrite=overwrite)
+        return write_saved(path, StoredStrategy(self.strategy, self.epsilon, self.workload, name))
 
     def __str__(self) -> str:
         """Return what was found in four sentences."""
