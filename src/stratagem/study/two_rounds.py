@@ -14,7 +14,7 @@ from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
 from stratagem.estimation.postprocessing import named
-from stratagem.math.number import integer
+from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check_prior, ratio
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Auto, Callback
@@ -151,6 +151,11 @@ def combine(
     if workload is None or workload.domain_size == len(starts):
         return answered(
             pooled, workload or second.workload, method=method, attributes=second.attributes, **options
+        )
+    if workload.domain_size != n:
+        raise ValueError(
+            f"the queries are about {count_text(workload.domain_size)} values, but the first mechanism has {n} and the "
+            f"second {len(starts)}: ask about one of these"
         )
     spread = Spread(workload, tuple(starts.tolist()), Naming.of(workload, first.attributes))
     found = answered(pooled, spread, method=method, attributes=second.attributes, **options)
