@@ -47,12 +47,12 @@ def errors(weights, method):
 def test_two_rounds_have_half_the_error_of_an_adaptive_tree(weights, method):
     """The seeds are those of this test alone; 64 bins, a tenth of the people and the bins' shares were fixed on others.
 
+    Seen: 2.0e-4 with a standard error of 0.24e-4, 1.8e-4 after non-negative least squares; one round 1.1e-3.
     The error within merged bins, where people count as even, adds less than a third to the stated variance.
     """
     observed, stated = errors(weights, method)
     spread = observed.std(ddof=1) / np.sqrt(REPETITIONS)
-    print(f"{method}: {observed.mean():.3g} with standard error {spread:.2g}, stated {stated.mean():.3g}")
-    assert observed.mean() + 3 * spread < ADAPTIVE_TREE
+    assert observed.mean() + 5 * spread < ADAPTIVE_TREE
     assert observed.mean() < 4 / 3 * stated.mean() + 3 * spread
 
 
@@ -65,5 +65,4 @@ def test_the_control_one_round_has_a_larger_error(weights):
         counts = strategy.histogram(x, np.random.default_rng(seed))
         found = st.estimate(strategy, counts, st.explicit(ranges), method="recommended")
         observed.append(np.square((found.answers - ranges @ x) / len(bins)).mean())
-    print(f"one round: {np.mean(observed):.3g}")
     assert np.mean(observed) > ADAPTIVE_TREE

@@ -24,7 +24,7 @@ def pair(p=(0.5, 0.3, 0.2)):
 
 
 def informed(first, second, one, two, trust=1.0):
-    """Return G (I1 + I2)^-1 (I1 x1 + I2 x2) as a matrix on both counts, and the chances of reports; I1 times `trust`."""
+    """Return G (I1 + I2)^-1 (I1 x1 + I2 x2) as a matrix on counts, I1 times `trust`; and the chances of reports."""
     p = MERGED.T @ (second.prior / MERGED.sum(axis=1))
     N = one + two
     Q = [first.strategy.dense().matrix, second.strategy.dense().matrix @ MERGED]
@@ -131,9 +131,7 @@ def test_merged_queries_are_those_of_the_matrix():
     assert spread.adjoint(np.eye(28)) == pytest.approx(W.T)
     assert spread.frobenius_squared == pytest.approx(np.sum(W**2))
     G = np.repeat(np.eye(3), [2, 1, 4], axis=1)
-    assert spread.exact.tolist() == [
-        bool(np.allclose(row @ G, whole)) for row, whole in zip(W, inner.matrix(), strict=True)
-    ]
+    assert spread.exact.tolist() == np.isclose(W @ G, inner.matrix()).all(axis=1).tolist()
 
 
 @pytest.fixture(scope="module")
