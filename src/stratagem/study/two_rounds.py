@@ -13,7 +13,6 @@ from stratagem.estimation.best_linear import BestLinear, check_reports
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
-from stratagem.estimation.postprocessing import named
 from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check_prior, ratio
 from stratagem.mechanism.mechanism import Mechanism
@@ -34,6 +33,11 @@ MOST = 64
 """Most merged bins by default."""
 REST = 4
 """Users of the second round for each of the first, by default."""
+FIXED = (
+    "unbiased for bins that none of these reports chose; those of the first round that chose them add a bias far below "
+    "the standard errors"
+)
+"""What is true of the answers about merged bins."""
 GAP, SECONDS = 0.01, 20.0
 """Gap at which the search for the second strategy ends, and seconds after which it does."""
 
@@ -69,7 +73,7 @@ def second_round(
     edges, last = _edges(first)
     bins, p = len(edges) - 1 - last, learned(first, counts)
     if users is None:
-        users = REST * int(counts.sum())
+        users = REST * int(_collected(first, counts)[1].sum())
     people = integer(users, "the number of users", 1, 1 << 53, "give the people to ask in the second round")
     if cells is None:
         E = ratio(float(first.epsilon))
@@ -148,20 +152,24 @@ def combine(
     Q = np.concatenate([share * Q, (1 - share) * np.repeat(of_merged, sizes, axis=1)])
     both = BestLinear.of(MatrixStrategy(Q), np.concatenate([one, two]), np.repeat(prior / sizes, sizes))
     pooled = Pooled(both, BestLinear.of(second.strategy.dense(), two, prior), starts)
-    if workload is None or workload.domain_size == len(starts):
-        return answered(
-            pooled, workload or second.workload, method=method, attributes=second.attributes, **options
+    asked, inexact = workload or second.workload, 0
+    if asked.domain_size != len(starts):
+        if asked.domain_size != n:
+            raise ValueError(
+                f"the queries are about {count_text(asked.domain_size)} values, but the first mechanism has {n} and "
+                f"the second {len(starts)}: ask about one of these"
+            )
+        asked = Spread(asked, tuple(starts.tolist()), Naming.of(asked, first.attributes))
+        inexact = int((~asked.exact).sum())
+    found = answered(pooled, asked, method=method, attributes=second.attributes, **options)
+    bias = FIXED if found.unbiased else found.bias
+    if inexact:
+        within = (
+            f"{inexact:,} of {asked.queries:,} queries end within merged bins, whose people count as even"
         )
-    if workload.domain_size != n:
-        raise ValueError(
-            f"the queries are about {count_text(workload.domain_size)} values, but the first mechanism has {n} and the "
-            f"second {len(starts)}: ask about one of these"
-        )
-    spread = Spread(workload, tuple(starts.tolist()), Naming.of(workload, first.attributes))
-    found = answered(pooled, spread, method=method, attributes=second.attributes, **options)
-    kind, inexact = named(found.method.name), int((~spread.exact).sum())
-    bias = f"biased: {inexact:,} of {workload.queries:,} queries end within merged bins, whose people count as even"
-    return replace(found, method=replace(kind, unbiased=False, bias=bias)) if inexact else found
+        bias = f"biased: {within}" if found.unbiased else f"{bias}; {within}"
+    kind = replace(found.method, unbiased=found.unbiased and not inexact, bias=bias)
+    return replace(found, method=kind)
 
 
 @final
