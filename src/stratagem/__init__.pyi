@@ -114,6 +114,8 @@ from .study.shuffling import ShuffledDesign as ShuffledDesign
 from .study.shuffling import optimise_shuffled as optimise_shuffled
 from .study.solution import Solution as Solution
 from .study.tuning import tune as tune
+from .study.two_rounds import combine as combine
+from .study.two_rounds import second_round as second_round
 from .workloads import Domain as Domain
 from .workloads import Workload as Workload
 from .workloads import all_marginals as all_marginals

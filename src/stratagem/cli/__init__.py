@@ -28,6 +28,7 @@ from stratagem.cli import (
     randomise,
     repeat,
     report,
+    rounds,
     shuffle,
     simulate,
     source,
@@ -91,6 +92,7 @@ COMMANDS = (
     (randomise.randomise, "stratagem randomise people-age.ldp.json --value 34 -o reports.jsonl"),
     (aggregate.aggregate, "stratagem aggregate people-age.ldp.json reports.jsonl -o counts.json"),
     (estimate.estimate, "stratagem estimate people-age.ldp.json counts.json --quantile 0.5"),
+    (rounds.rounds, "stratagem rounds people-age.ldp.json counts.json -o second.ldp.json"),
     (audit.audit, "stratagem audit people-age.ldp.json"),
 )
 """Every command and an example of it; those of one survey use the files that those before it wrote."""

@@ -11,6 +11,7 @@ import typer
 
 from stratagem.cli.option import (
     BUNDLE,
+    COUNTS,
     FORCE,
     JSON,
     ORDER,
@@ -32,9 +33,15 @@ if TYPE_CHECKING:
 
 def estimate(
     file: BUNDLE,
-    counts: Annotated[
-        str, typer.Argument(metavar="COUNTS", help="What `stratagem aggregate` wrote, or - for the input.")
-    ],
+    counts: COUNTS,
+    first: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="FIRST COUNTS",
+            help="Mechanism and counts of the first of two rounds: answer from both (see `stratagem rounds`).",
+            show_default=False,
+        ),
+    ] = None,
     workload: Annotated[
         str | None,
         typer.Option(
@@ -83,12 +90,23 @@ def estimate(
 
     _check_files(out, plot, force=force)
     mechanism = load_mechanism(file)
-    tally = _read(mechanism, counts)
+    tally = read_counts(mechanism, counts)
     asked = None
     if workload is not None:
         asked = read_workload(workload, str(mechanism.domain), order, width)
-    options = {"method": method, "confidence": confidence, "simultaneous": simultaneous, "rounds": rounds}
-    found = mechanism.estimate(tally.counts, asked, **options)
+    options = {"method": method, "confidence": confidence, "simultaneous": simultaneous}
+    if first is None:
+        found = mechanism.estimate(tally.counts, asked, rounds=rounds, **options)
+    elif rounds != 1:
+        raise ValueError(
+            "--rounds was given with --first, whose people report once: leave one of the two out"
+        )
+    else:
+        from stratagem.study.two_rounds import combine
+
+        before = load_mechanism(first[0])
+        earlier = read_counts(before, str(first[1]))
+        found = combine(before, earlier.counts, mechanism, tally.counts, asked, **options)
     if marginal is not None:
         found = found.marginal(*(name.strip() for name in marginal.split(",")))
     quantiles = {text: _quantile(found, text) for text in quantile or []}
@@ -145,7 +163,8 @@ def _advice(found: Estimate) -> str:
     return ""
 
 
-def _read(mechanism: Mechanism, counts: str) -> Tally:
+def read_counts(mechanism: Mechanism, counts: str) -> Tally:
+    """Return the tally in a file, or - for the input; refuse one of another mechanism."""
     from stratagem.collection.tally import parse_tally, read_tally
 
     if counts == "-":

@@ -28,6 +28,9 @@ WORKLOAD_OR_FILE = Annotated[
 ]
 STRATEGY_FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A strategy saved as .ldp.json or .npz.")]
 BUNDLE = Annotated[Path, typer.Argument(metavar="FILE", help="A mechanism, *.ldp.json.")]
+COUNTS = Annotated[
+    str, typer.Argument(metavar="COUNTS", help="What `stratagem aggregate` wrote, or - for the input.")
+]
 EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nats.")]
 WORKLOAD_EPSILON = Annotated[
     float | None,

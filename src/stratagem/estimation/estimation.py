@@ -152,18 +152,39 @@ def estimate(
         >>> result.answers.round().tolist(), result.standard_errors.round().tolist()
         ([510.0, 710.0, 923.0, 1000.0], [47.0, 50.0, 41.0, 0.0])
     """
-    chosen = named(method)
-    check_confidence(confidence)
-    if about not in ("users", "population"):
-        raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
+    chosen = _checked(method, confidence, about)
     if rounds is None:
         reconstruction = _reconstruction(strategy, counts, prior, chosen)
     else:
         reconstruction = Averaged.of(BestLinear.of(_listed(strategy), _dense(counts), prior), rounds)
+    shown = {"confidence": confidence, "simultaneous": simultaneous, "about": about, "attributes": attributes}
+    return answered(reconstruction, workload, method=method, **shown)
+
+
+def answered(
+    reconstruction: Reconstruction,
+    workload: Workload,
+    *,
+    method: str = "unbiased",
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    about: About = "users",
+    attributes: tuple[Attribute, ...] = (),
+) -> Estimate:
+    """Return the answers of a workload from a reconstruction; arguments and errors as in `estimate`."""
+    chosen = _checked(method, confidence, about)
     reconstruction.check(workload)
     chosen = recommended(reconstruction) if method == RECOMMENDED else chosen
     processed = chosen.processed(reconstruction, workload)
     return Estimate(workload, reconstruction, chosen, processed, confidence, simultaneous, about, attributes)
+
+
+def _checked(method: str, confidence: float, about: str) -> Method:
+    """Return the method of a name, after a look at the other words."""
+    check_confidence(confidence)
+    if about not in ("users", "population"):
+        raise ValueError(f"{about!r} was given for about, but it is 'users' or 'population': choose one")
+    return named(method)
 
 
 def _dense(counts: Counts) -> np.ndarray:

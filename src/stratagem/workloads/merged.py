@@ -1,8 +1,9 @@
-"""Workloads over several attributes, rewritten over one attribute whose values are the cells."""
+"""Workloads rewritten over one attribute: of the cells of several attributes, or of merged values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -12,7 +13,8 @@ from stratagem.workloads.combined import Weighted, unweighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
-from stratagem.workloads.query import Query
+from stratagem.workloads.naming import Naming
+from stratagem.workloads.query import Query, Row
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Workload
 
@@ -31,6 +33,15 @@ def merged(workload: Workload) -> Workload:
     if is_table_of_all(workload):
         return Identity(Domain.of(workload.domain_size))
     return workload if len(workload.domain.sizes) == 1 else Merged(workload)
+
+
+def _averaged(workload: Workload) -> Structure:
+    """Return the sum of the queries' power spectra over n, as all that is known."""
+
+    def spectrum() -> Array:
+        return np.square(np.abs(np.fft.fft(workload.matrix()))).sum(axis=0) / workload.domain_size
+
+    return Structure(translation_spectrum=spectrum)
 
 
 @final
@@ -59,11 +70,7 @@ class Merged(Workload):
     @property
     def structure(self) -> Structure:
         """Nothing but the average of V over translations: translations of the cells change V in general."""
-        return Structure(translation_spectrum=self._averaged)
-
-    def _averaged(self) -> Array:
-        """Return the sum of the queries' power spectra over n."""
-        return np.square(np.abs(np.fft.fft(self.matrix()))).sum(axis=0) / self.domain_size
+        return _averaged(self)
 
     def _gram(self) -> Array:
         return self.workload.gram()
@@ -76,3 +83,68 @@ class Merged(Workload):
 
     def _adjoint(self, y: Array) -> Array:
         return self.workload.adjoint(y)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Spread(Workload):
+    """The queries of a workload W over n ordered values, asked of K merged ones: W A, each spread evenly by A (n x K).
+
+    A[u, k] is 1 over the number of values in k if u is in it, else 0. A query that weighs the values of each merged
+    one alike loses nothing.
+    """
+
+    __repr__ = brief
+
+    workload: Workload
+    starts: tuple[int, ...]
+    """First value of every merged one (K,), rising from 0."""
+    naming: Naming
+    """Names of the queries."""
+    domain: Domain = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "domain", Domain.of(len(self.starts)))
+
+    @property
+    def queries(self) -> int:
+        """The number of queries, unchanged."""
+        return self.workload.queries
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The trace of A^T V A."""
+        return float(np.trace(self._gram()))
+
+    @property
+    def structure(self) -> Structure:
+        """Nothing but the average of V over translations: merged values differ in size."""
+        return _averaged(self)
+
+    @cached_property
+    def exact(self) -> np.ndarray:
+        """Whether W A G = W for every query (p,), G the sums over merged values: for one random vector, as for all."""
+        x = np.random.default_rng(0).standard_normal(self.workload.domain_size)
+        moved = self.workload.answer(x) - self.answer(np.add.reduceat(x, self.starts))
+        return np.abs(moved) <= 1e-9 * self.workload.domain_size
+
+    @property
+    def _sizes(self) -> np.ndarray:
+        return np.diff(self.starts, append=self.workload.domain_size)
+
+    def _gram(self) -> Array:
+        once = self._adjoint_of(self.workload.gram())
+        return self._adjoint_of(once.T)
+
+    def _describe(self, query: int) -> Query:
+        return Query((Row((0,), query, self.naming.label(query)),))
+
+    def _answer(self, x: Array) -> Array:
+        return self.workload.answer(np.repeat(x / self._sizes[:, None], self._sizes, axis=0))
+
+    def _adjoint(self, y: Array) -> Array:
+        return self._adjoint_of(self.workload.adjoint(y))
+
+    def _adjoint_of(self, z: Array) -> Array:
+        """Return A^T z for z of shape (n, k)."""
+        return np.add.reduceat(z, self.starts, axis=0) / self._sizes[:, None]

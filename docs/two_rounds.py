@@ -1,0 +1,51 @@
+"""Draw two rounds: the bins that a first round of a tenth of the people merges, and the errors of one round and of two.
+
+Run: python docs/two_rounds.py docs/images/two-rounds.png
+"""
+
+import sys
+from importlib.resources import as_file, files
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import stratagem as st
+
+EDGES = range(0, 129, 2)
+COLOURS = ("#0072b2", "#d55e00")
+
+
+def main(path: str) -> None:
+    """Draw the picture."""
+    with as_file(files("stratagem.report.plots") / "paper.mplstyle") as style:
+        plt.style.use(style)
+    rng = np.random.default_rng(1)
+    pay = np.minimum(rng.lognormal(3.2, 0.4, 20_000), 127.9)
+    people, few = np.histogram(pay, EDGES)[0], np.histogram(pay[:2000], EDGES)[0]
+    first = st.optimise(st.all_range({"pay": 64}), 1.0, gap=0.02, seconds=10).mechanism(edges=EDGES)
+    one = first.strategy.histogram(few, rng)
+    second = st.second_round(first, one, users=18_000)
+    merged = [float(edge) for edge in second.attributes[0].edges]
+    two = second.strategy.histogram(np.histogram(pay[2000:], merged)[0], rng)
+    both = st.combine(first, one, second, two).ask(st.prefix(second.domain))
+    alone = first.estimate(first.strategy.histogram(people, rng), st.prefix(first.domain))
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4.2), sharex=True)
+    upper.stairs(people / 200, EDGES, color="grey", fill=True, alpha=0.5)
+    for edge in merged:
+        upper.axvline(edge, color=COLOURS[0], linewidth=1)
+    upper.set_ylabel("people in a bin (%)")
+    lower.plot(
+        EDGES[1:-1], alone.standard_errors[:-1] / 200, "--", color=COLOURS[1], label="one round, all bins"
+    )
+    lower.plot(
+        merged[1:-1], both.standard_errors[:-1] / 200, "o-", color=COLOURS[0], label="two rounds, merged bins"
+    )
+    lower.set_ylim(bottom=0)
+    lower.set_xlabel("pay")
+    lower.set_ylabel("standard error of the\nshare below (%)")
+    lower.legend(frameon=False, fontsize=9, loc="lower right")
+    figure.savefig(path, dpi=200, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

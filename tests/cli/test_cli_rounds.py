@@ -1,0 +1,77 @@
+"""The commands of two rounds: `rounds` makes the second bundle, `estimate --first` answers from both."""
+
+import json
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from commands import assert_refused, run, run_json
+from stratagem.collection.tally import Tally, read_tally, tally_data
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    """The bundles and counts of both rounds, as files."""
+    folder = tmp_path_factory.mktemp("rounds")
+    first = st.optimise(st.prefix(8), 1.0, seconds=2).mechanism(edges=list(range(0, 90, 10)))
+    paths = [folder / name for name in ("one.ldp.json", "one.json", "two.ldp.json", "two.json")]
+    first.save(paths[0])
+    counted(first, np.array([100, 200, 100, 0, 0, 0, 0, 0]), paths[1])
+    second = st.second_round(first, read_tally(paths[1], first.form).counts, users=1600)
+    second.save(paths[2])
+    counted(second, np.full(second.domain.sizes[0], 200), paths[3])
+    return paths
+
+
+def counted(mechanism, x, path):
+    """Write the counts of simulated reports of x[k] people of value k."""
+    tally = Tally(mechanism.strategy.histogram(x, np.random.default_rng(1)), {}, 0, 0, 0)
+    path.write_text(json.dumps(tally_data(tally, mechanism.identifier)))
+
+
+def test_the_second_bundle_is_that_of_the_library(survey, tmp_path, capsys):
+    one, counts, two, _ = survey
+    out = tmp_path / "second.ldp.json"
+    status, said, err = run(capsys, "rounds", one, counts, "--users", 1600, "-o", out)
+    assert (status, err) == (0, "")
+    assert "8 values merged into" in said
+    assert "400 reports chose them" in said
+    assert out.read_bytes() == two.read_bytes()
+    again = run_json(capsys, "rounds", one, counts, "--cells", 2, "-o", out, "--force")
+    assert len(again["edges"]) == 3
+    assert again["mechanism"] == st.load_mechanism(out).identifier
+
+
+def test_both_rounds_answer_together(survey, capsys):
+    one, counts, two, more = survey
+    first, second = st.load_mechanism(one), st.load_mechanism(two)
+    tallies = read_tally(counts, first.form).counts, read_tally(more, second.form).counts
+    expected = st.combine(first, tallies[0], second, tallies[1])
+    found = run_json(capsys, "estimate", two, more, "--first", one, counts, "--quantile", 0.5)
+    assert [each["answer"] for each in found["answers"]] == pytest.approx(expected.answers.tolist())
+    assert (found["users"], found["unbiased"]) == (expected.users, True)
+    assert found["answers"][0]["label"].startswith("value below 10")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("rounds", 0, 3, "-o", "x.ldp.json"), "another mechanism|of mechanism|made with"),
+        (("rounds", 0, 1, "-o", "x.json"), "ldp.json"),
+        (("rounds", 0, 1, "-o", "x.ldp.json", "--cells", 1), "the number of merged bins is 1"),
+        (("estimate", 0, 1, "--first", 2, 3), "not merged from those of the first"),
+        (("estimate", 2, 3, "--first", 0, 3), "another mechanism|of mechanism|made with"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(survey, arguments, words, capsys):
+    given = [survey[part] if isinstance(part, int) and i else part for i, part in enumerate(arguments)]
+    if "--cells" in arguments:
+        given[-1] = 1
+    assert_refused(capsys, given, words)
+
+
+def test_a_bundle_is_not_overwritten(survey, tmp_path, capsys):
+    out = tmp_path / "second.ldp.json"
+    out.write_text("")
+    assert_refused(capsys, ("rounds", *survey[:2], "-o", out), "--force")

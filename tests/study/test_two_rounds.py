@@ -1,0 +1,209 @@
+"""Two rounds: what both answer together, against dense algebra and against every outcome of four people."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.study.two_rounds import learned
+from stratagem.workloads.merged import Spread
+from stratagem.workloads.naming import Naming
+
+STARTS = [0, 1, 2]
+MERGED = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]])
+X = np.array([1, 2, 0, 1])
+"""Four people of four types; the last two types are one merged bin."""
+
+
+def pair(p=(0.5, 0.3, 0.2)):
+    first = Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0)
+    options = {"edges": [0, 1, 2, 4], "prior": np.array(p)}
+    return first, Mechanism.of(st.randomised_response(3, 1.0), st.prefix(3), 1.0, **options)
+
+
+def informed(first, second, one, two, trust=1.0):
+    """Return G (I1 + I2)^-1 (I1 x1 + I2 x2) as a matrix on counts, I1 times `trust`; and the chances of reports."""
+    p = MERGED.T @ (second.prior / MERGED.sum(axis=1))
+    N = one + two
+    Q = [first.strategy.dense().matrix, second.strategy.dense().matrix @ MERGED]
+    scores = [(rows / (rows @ p)[:, None]).T for rows in Q]
+    information = [users * A @ rows for users, A, rows in zip((one, two), scores, Q, strict=True)]
+    weights = np.linalg.inv(trust * information[0] + information[1])
+    A = MERGED @ weights @ np.hstack([trust * N * scores[0], N * scores[1]])
+    return A, np.vstack([one / N * Q[0], two / N * Q[1]])
+
+
+def outcomes(first, second):
+    """Yield the probability and both counts of every deal of two of the four people to each round."""
+    types = np.repeat(np.arange(4), X)
+    one, two = first.strategy.dense().matrix, second.strategy.dense().matrix @ MERGED
+    deals = list(itertools.combinations(range(4), 2))
+    for deal in deals:
+        told, asked = types[list(deal)], np.delete(types, deal)
+        for a, b in itertools.product(
+            itertools.product(range(4), repeat=2), itertools.product(range(3), repeat=2)
+        ):
+            chance = np.prod(one[list(a), told]) * np.prod(two[list(b), asked]) / len(deals)
+            yield chance, np.bincount(a, minlength=4), np.bincount(b, minlength=3)
+
+
+def test_every_outcome_of_four_people_has_the_true_mean_and_at_most_the_stated_covariance():
+    """The stated covariance is that of people who draw their round; a deal into two halves takes the rest off."""
+    first, second = pair()
+    chances, answers, stated = [], [], []
+    for chance, one, two in outcomes(first, second):
+        found = st.combine(first, one, second, two, st.histogram(3))
+        chances.append(chance)
+        answers.append(found.answers)
+        stated.append(found.covariance())
+    mean = np.average(answers, axis=0, weights=chances)
+    assert sum(chances) == pytest.approx(1)
+    assert mean == pytest.approx(MERGED @ X)
+    covariance = np.einsum("r,ri,rj->ij", chances, answers - mean, answers - mean)
+    A, Q = informed(first, second, 2, 2)
+    apart = 2 * (A[:, :4] @ Q[:4] - A[:, 4:] @ Q[4:])
+    both = (apart @ X)[:, None] * (apart @ X) - (apart * X) @ apart.T
+    assert np.average(stated, axis=0, weights=chances) - covariance == pytest.approx(both / 4 / 3)
+    assert both.any()
+
+
+def test_estimates_are_combined_by_information():
+    first, second = pair()
+    one, two = np.array([900, 500, 300, 300]), np.array([3000, 1500, 1500])
+    A, _ = informed(first, second, 2000, 6000)
+    found = st.combine(first, one, second, two)
+    assert found.answers == pytest.approx(np.cumsum(A @ np.concatenate([one, two])))
+    assert found.users == 8000
+    assert found.unbiased
+
+
+@pytest.mark.parametrize("trust", [0.01, 0.3, 3.0])
+def test_the_control_other_weights_have_a_larger_variance(trust):
+    first, second = pair()
+    p = MERGED.T @ (second.prior / MERGED.sum(axis=1))
+
+    def variance(A, Q):
+        assert A @ Q == pytest.approx(MERGED)
+        return np.sum(np.square(A) @ (Q @ p))
+
+    assert variance(*informed(first, second, 2000, 6000, trust)) > 1.003 * variance(
+        *informed(first, second, 2000, 6000)
+    )
+
+
+def test_errors_are_as_stated():
+    """2,000 collections: five standard errors of the mean square are exceeded with probability 6e-7."""
+    first, second = pair()
+    x, rng, squares, stated = np.array([1000, 500, 300, 200]), np.random.default_rng(7), [], []
+    for _ in range(2000):
+        told = rng.multivariate_hypergeometric(x, 400)
+        one = first.strategy.histogram(told, rng)
+        two = second.strategy.histogram(MERGED @ (x - told), rng)
+        found = st.combine(first, one, second, two)
+        squares.append(np.square(found.answers - np.cumsum(MERGED @ x)).sum())
+        stated.append(np.square(found.standard_errors).sum())
+    assert abs(np.mean(squares) - np.mean(stated)) < 5 * np.std(squares) / np.sqrt(2000)
+
+
+def test_queries_that_end_within_merged_bins_are_even_and_said_to_be_biased():
+    first, second = pair()
+    counts = np.array([900, 500, 300, 300]), np.array([3000, 1500, 1500])
+    merged = st.combine(first, counts[0], second, counts[1])
+    fine = st.combine(first, counts[0], second, counts[1], st.prefix(4))
+    assert fine.answers[[0, 1, 3]] == pytest.approx(merged.answers)
+    assert fine.answers[2] == pytest.approx(merged.answers[1:].mean())
+    assert fine.standard_errors[[0, 1, 3]] == pytest.approx(merged.standard_errors)
+    assert fine.workload.exact.tolist() == [True, True, False, True]
+    assert not fine.unbiased
+    assert fine.bias.startswith("biased: 1 of 4 queries")
+    assert st.combine(first, counts[0], second, counts[1], st.histogram(4)).table()[0].label == "value = 0"
+
+
+def test_merged_queries_are_those_of_the_matrix():
+    inner = st.all_range(7)
+    spread = Spread(inner, (0, 2, 3), Naming.of(inner))
+    A = np.repeat(np.eye(3), [2, 1, 4], axis=0) / np.array([2, 1, 4])
+    W = inner.matrix() @ A
+    assert spread.matrix() == pytest.approx(W)
+    assert spread.gram() == pytest.approx(W.T @ W)
+    assert spread.adjoint(np.eye(28)) == pytest.approx(W.T)
+    assert spread.frobenius_squared == pytest.approx(np.sum(W**2))
+    G = np.repeat(np.eye(3), [2, 1, 4], axis=1)
+    assert spread.exact.tolist() == np.isclose(W @ G, inner.matrix()).all(axis=1).tolist()
+
+
+@pytest.fixture(scope="module")
+def surveyed():
+    """A first round in 16 bins and "other", its counts, and the second round made from them."""
+    edges = [*range(0, 170, 10), "other"]
+    first = st.optimise(st.prefix(17), 1.0, seconds=2).mechanism(edges=edges, units="km")
+    x = np.array([0, 0, 900, 1100, 1000, *[0] * 11, 50])
+    counts = first.strategy.histogram(x, np.random.default_rng(3))
+    return first, counts, st.second_round(first, counts, cells=6)
+
+
+def test_bins_are_merged_where_few_are(surveyed):
+    first, counts, second = surveyed
+    p, (attribute,) = learned(first, counts), second.attributes
+    assert p[1:6].sum() > 0.6 > 0.4 > p[6:].sum()
+    assert attribute.edges[-1] == "other"
+    assert set(attribute.edges) < set(first.attributes[0].edges)
+    assert {"20", "30", "40", "50"} & set(attribute.edges)
+    assert attribute.unit == "km"
+    assert (second.epsilon, second.domain.attributes) == (first.epsilon, first.domain.attributes)
+    found = st.combine(first, counts, second, np.ones(second.outputs))
+    assert found.quantile(0.5).attribute.unit == "km"
+    assert found.ask(st.histogram(second.domain)).answers.sum() == pytest.approx(found.users)
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        (
+            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.histogram(4), 1.0),
+            "make it for prefix or all-range",
+        ),
+        (lambda: Mechanism.of(st.randomised_response(2, 1.0), st.prefix(2), 1.0), "at least three bins"),
+        (
+            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0, labels=list("abcd")),
+            "4 labels, but two rounds merge",
+        ),
+        (
+            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0, edges=[0, 1, 2, 3, 5]),
+            "has 4 outputs",
+        ),
+    ],
+)
+def test_what_cannot_be_a_first_round_is_refused(first, words):
+    with pytest.raises(ValueError, match=words):
+        st.second_round(first(), np.ones(3, dtype=int))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cells": 1}, "the number of merged bins is 1"),
+        ({"cells": 5}, "the number of merged bins is 5"),
+        ({"users": 0}, "the number of users is 0"),
+        ({"users": "many"}, "the number of users is 'many'"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        st.second_round(pair()[0], np.ones(4, dtype=int), **options)
+
+
+def test_what_is_no_pair_is_refused():
+    first, second = pair()
+    with pytest.raises(ValueError, match="has 3 outputs"):
+        st.combine(first, np.ones(4), second, np.ones(4))
+    with pytest.raises(ValueError, match="not merged from those of the first"):
+        st.combine(first, np.ones(4), first, np.ones(4))
+    with pytest.raises(ValueError, match="not merged from those of the first"):
+        st.combine(second, np.ones(3), first, np.ones(4))
+    with pytest.raises(ValueError, match="about 5 values"):
+        st.combine(first, np.ones(4), second, np.ones(3), st.prefix(5))
+    with pytest.raises(ValueError, match="confidence"):
+        st.combine(first, np.ones(4), second, np.ones(3), confidence=2.0)
