@@ -41,6 +41,11 @@ def test_a_workload_gets_a_mechanism_whose_reports_are_estimated_over_rounds(tmp
     assert run(capsys, "aggregate", out, reports, "-o", counts)[0] == 0
     estimated = run_json(capsys, "estimate", out, counts, "--rounds", 3)
     assert estimated["users"] == 3
+    (tmp_path / "anna").mkdir()
+    assert run(capsys, "randomise", out, "--value", 2, "--value", 2, "--memo", tmp_path / "anna")[0] == 0
+    assert len([*(tmp_path / "anna").iterdir()]) == 1
+    assert_refused(capsys, ("randomise", out, "--value", 2), "name a folder with --memo")
+    assert_refused(capsys, ("randomise", out, "--value", 2, "--memo", tmp_path / "eve"), "is no folder")
     assert_refused(
         capsys, ("estimate", out, counts, "--rounds", 2), "not the same number in each of 2 rounds"
     )

@@ -15,7 +15,7 @@ import typer
 from stratagem.cli.interruption import note, progress
 from stratagem.cli.option import BUNDLE, CLIP, COLUMN, DATA, FORCE, INVALID, MISSING, check_free
 from stratagem.cli.output import lost
-from stratagem.mechanism.client import CEILING, accepted
+from stratagem.mechanism.client import CEILING, Client, accepted
 
 if TYPE_CHECKING:
     from stratagem.collection.binning import Policy
@@ -41,6 +41,13 @@ def randomise(
     sha256: Annotated[
         str | None, typer.Option(help="Refuse a mechanism of another sha256.", show_default=False)
     ] = None,
+    memo: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder of one person, who reports again and again: the permanent reports are kept there.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Write the reports there, *.jsonl.", show_default=False),
@@ -51,6 +58,7 @@ def randomise(
 
     Randomness comes from the operating system. A value outside the domain ends the command, before the first
     report where it is in a file: its rows can be left out, or report other, as silence tells something of them.
+    With a bundle for repeated reports, --memo holds what is kept of one person; each row of a file is a new person.
     """
     from stratagem.cli.source import read_policy
     from stratagem.mechanism.mechanism import load_mechanism
@@ -59,17 +67,29 @@ def randomise(
     check_free(out, force=force)
     mechanism = load_mechanism(file)
     accepted(mechanism.bundle, at_most, sha256)
+    _check_memo(mechanism, memo, data)
     with progress("randomising"), _opened(out) as target:
         if data is not None:
             _rows(mechanism, data, column or [], policy, target)
             return
         texts = value if value else _lines()
-        client, count = mechanism.client, 0
+        client, count = Client(mechanism.bundle, memo=memo), 0
         for count, text in enumerate(texts, 1):  # noqa: B007
             target.write(json.dumps(client.randomise(_value(client.attributes, text))) + "\n")
             target.flush()
     if not count:
         raise ValueError(NOBODY)
+
+
+def _check_memo(mechanism: Mechanism, memo: Path | None, data: Path | None) -> None:
+    """Refuse a folder that has no use, and reports of one person that would not be kept."""
+    if memo is None and mechanism.memo is not None and data is None:
+        raise ValueError(
+            "the bundle is made for people who report again and again: name a folder with --memo"
+        )
+    if memo is not None and (mechanism.memo is None or data is not None):
+        what = "a file of many people" if data is not None else "a bundle for single reports"
+        raise ValueError(f"--memo was given with {what}: leave it out")
 
 
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, target: TextIO) -> None:
