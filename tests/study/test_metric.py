@@ -156,7 +156,7 @@ def test_many_values_are_searched_among_rows_that_nobody_can_list():
     assert found.objective < 0.25 * found.geometric
 
 
-@pytest.mark.parametrize("steps", [1e-4, 30.0, [1e-4, 10, 1e-4, 10, 1e-4, 10, 1e-4]])
+@pytest.mark.parametrize("steps", [1e-4, 30.0, [0.01, 10, 0.01, 10, 0.01, 10, 0.01]])
 @pytest.mark.parametrize("workload", [st.prefix(8), st.explicit(np.eye(8)[:1]), st.total(8)])
 def test_extreme_steps_keep_their_promises(workload, steps):
     found = st.optimise_metric(workload, steps)
@@ -197,6 +197,7 @@ def test_a_design_says_what_it_protects_and_is_saved(tmp_path):
         (st.prefix(4), [[0.1, 0.1, 0.1]], "3 steps were given"),
         *((st.prefix(4), step, "must be numbers of at least") for step in (0, -0.1, math.inf, math.nan, "a")),
         (st.prefix(4), [0.1, 0.0, 0.1], "must be numbers of at least"),
+        (st.prefix(4), [0.001, 1, 1.1], "none more than 1000 times another"),
         (st.prefix(4), 101.0, "300 together at most"),
     ],
 )

@@ -110,7 +110,7 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
 
     def spread(z: np.ndarray) -> np.ndarray:
         N = np.zeros_like(first)
-        N[places] = np.exp(z)
+        N[places] = np.exp(z - z.max())
         return N + N.T
 
     def value(z: np.ndarray, barrier: float) -> tuple[float, np.ndarray]:
@@ -143,6 +143,6 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
             if found.fun > reached - ENOUGH:
                 break
             reached = found.fun
-        N = np.exp(z)
+        N = np.exp(z - z.max())
         z = np.log(N / N.sum() + RENEWED * begun / begun.sum())
     return best[1]

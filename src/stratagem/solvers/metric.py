@@ -81,9 +81,12 @@ def search_metric(
     gap = ROUGH
     for _ in range(rounds):
         S = rays(signs, steps)
-        with on_one_core(len(S)):
-            found = solve(S, V, gap, begin)
-        inverse = np.linalg.inv(found.information)
+        try:
+            with on_one_core(len(S)):
+                found = solve(S, V, gap, begin)
+            inverse = np.linalg.inv(found.information)
+        except np.linalg.LinAlgError:  # the weights left double precision
+            return
         G = inverse @ V @ inverse
         total = float(np.trace(inverse @ V))
         new, worth = _priced(signs, found.theta, found.information, steps, G, found.multiplier, rng)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 LARGEST = 64
 """Largest number of values that is designed for."""
-LEAST = 1e-4
-"""Smallest step."""
+LEAST, APART = 1e-4, 1000
+"""Smallest step, and largest ratio of two: what reports tell of a step falls with its square, and must keep digits."""
 ROUNDS, SECONDS = 20, 60.0
 """Rounds of new rows at most, and seconds after which no more begins."""
 CLOSE = 1e-5
@@ -123,7 +123,7 @@ def optimise_metric(
 
     Raises:
         ValueError: unless the workload has one attribute of 2 to 64 values, and there is one step or one for each
-            pair of neighbours, at least 10^-4 each and 300 together.
+            pair of neighbours, at least 10^-4 each, at most 1000 times apart and 300 together.
 
     Example:
         >>> import stratagem as st
@@ -187,8 +187,9 @@ def _checked(steps: ArrayLike, workload: Workload) -> np.ndarray:
             f"{d.size} steps were given, but {n} values have {n - 1} pairs of neighbours: give one number for all of "
             f"them, or {n - 1}"
         )
-    if not ((d >= LEAST) & np.isfinite(d)).all() or d.sum() > MAXIMUM:
+    if not ((d >= LEAST) & np.isfinite(d)).all() or d.max() > APART * d.min() or d.sum() > MAXIMUM:
         raise ValueError(
-            f"the steps must be numbers of at least {LEAST:g}, and {MAXIMUM:g} together at most: give for example 0.1"
+            f"the steps must be numbers of at least {LEAST:g}, none more than {APART} times another, and {MAXIMUM:g} "
+            "together at most: give for example 0.1"
         )
     return d
