@@ -34,8 +34,8 @@ MOST = 64
 REST = 4
 """Users of the second round for each of the first, by default."""
 FIXED = (
-    "unbiased for bins that none of these reports chose; those of the first round that chose them add a bias far below "
-    "the standard errors"
+    "biased by far less than a standard error if these first reports chose the bins; otherwise, and from the second "
+    "round alone, unbiased"
 )
 """What is true of the answers about merged bins."""
 GAP, SECONDS = 0.01, 20.0
@@ -131,7 +131,7 @@ def combine(
     """Return the answers of both rounds together, each weighed by its information (theory.md, section 14).
 
     The users of the two rounds are different ones, dealt at random. The answers are those of the second mechanism's
-    queries, or of a `workload` over its K bins; all of these are unbiased. A workload over the n bins of the first
+    queries, or of a `workload` over its K bins. A workload over the n bins of the first
     is answered as if the people of a merged bin were spread evenly over it: exact for queries whose ends are
     edges of merged bins (`Spread.exact`), biased for others, as `Estimate.bias` says.
     Bins and weights do not depend on the counts here, so that expectation and covariance hold for every pair that was
@@ -168,7 +168,7 @@ def combine(
             f"{inexact:,} of {asked.queries:,} queries end within merged bins, whose people count as even"
         )
         bias = f"biased: {within}" if found.unbiased else f"{bias}; {within}"
-    kind = replace(found.method, unbiased=found.unbiased and not inexact, bias=bias)
+    kind = replace(found.method, unbiased=False, bias=bias)
     return replace(found, method=kind)
 
 
