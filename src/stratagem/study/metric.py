@@ -136,10 +136,10 @@ def optimise_metric(
     bound, information = metric_bound(workload, d)
     found = geometric(d)
     first = least = objective(workload, found)
-    began, V = time.perf_counter(), centred(workload).gram
+    began, V, rng = time.perf_counter(), centred(workload).gram, np.random.default_rng(seed)
+    rounds = ROUNDS if V.any() and relative_gap(first, bound) > CLOSE else 0
     try:
-        rng = np.random.default_rng(seed)
-        for step, one in enumerate(search_metric(V, d, information, ROUNDS, rng) if V.any() else ()):
+        for step, one in enumerate(search_metric(V, d, information, rounds, rng) if rounds else ()):
             value, seconds = objective(workload, one), time.perf_counter() - began
             if value < least:
                 found, least = one, value
