@@ -23,7 +23,7 @@ NOT_RUN = {
 MADE = {"benchmarks.md"}
 """Pages that a programme writes; tests/docs/test_benchmarks.py is about them."""
 WRITTEN = sorted(PAGES.keys() - MADE)
-LONG = {"guides/attacker.md", "guides/shuffler.md"}
+LONG = {f"guides/{name}.md" for name in ("attacker", "distances", "repeated", "shuffler", "two-rounds")}
 """Pages whose commands search for more than ten seconds."""
 FACTS = {
     "index.md": {

@@ -65,6 +65,7 @@ def test_one_report_costs_nothing_more_with_a_memo():
     assert "reports" in str(found)
 
 
+@pytest.mark.exhaustive
 def test_sets_for_one_report_are_worse_for_the_mean_of_many():
     """The negative control: the choice matters, and a mean of 200 is worse with the sets of one report."""
     many, one = (st.optimise_repeated(st.histogram(8), ONCE, PERMANENT, k) for k in (200, 1))
