@@ -1,9 +1,11 @@
 """The pages of the documentation: what they tell readers to run runs, prints what they show, and every number is so."""
 
 import inspect
+from math import comb
 
 import pytest
 
+import adult
 import stratagem as st
 from pages import FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.mechanism.client import CEILING
@@ -36,6 +38,18 @@ FACTS = {
         "65,536": lambda page: (
             "65,536 values" in (ROOT / "notebooks/50-ranges-and-quantiles.ipynb").read_text("utf-8")
         ),
+    },
+    "guides/synthetic.md": {
+        "3,600": lambda page: page["people"].shape == (3600, 3),
+        "48,842": lambda page: adult.USERS == 48_842,
+        "36": lambda page: comb(len(adult.COLUMNS), 2) == 36,
+        "4": lambda page: set(adult.WRONG) == {1.0, 4.0},
+        "16,000": lambda page: adult.WRONG[1.0][0] == 16_000,
+        "14,500": lambda page: adult.WRONG[1.0][1] == 14_500,
+        "4,400": lambda page: adult.WRONG[4.0][0] == 4_400,
+        "4,000": lambda page: adult.WRONG[4.0][1] == 4_000,
+        "100,000": lambda page: inspect.signature(st.synthetic_people).parameters["cells"].default == 100_000,
+        "1,000": lambda page: inspect.signature(st.synthetic_people).parameters["steps"].default == 1_000,
     },
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
