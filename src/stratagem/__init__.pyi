@@ -57,6 +57,8 @@ from .estimation.marginal_release import chow_liu as chow_liu
 from .estimation.marginal_release import release as release
 from .estimation.simulation import Simulation as Simulation
 from .estimation.simulation import simulate as simulate
+from .estimation.synthetic import SyntheticPeople as SyntheticPeople
+from .estimation.synthetic import synthetic_people as synthetic_people
 from .io.version import __version__ as __version__
 from .math.shuffling import PrivacyBlanket as PrivacyBlanket
 from .math.shuffling import Shuffled as Shuffled

@@ -1,9 +1,11 @@
 """The pages of the documentation: what they tell readers to run runs, prints what they show, and every number is so."""
 
 import inspect
+from math import comb
 
 import pytest
 
+import adult
 import stratagem as st
 from pages import FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.mechanism.client import CEILING
@@ -23,7 +25,10 @@ NOT_RUN = {
 MADE = {"benchmarks.md"}
 """Pages that a programme writes; tests/docs/test_benchmarks.py is about them."""
 WRITTEN = sorted(PAGES.keys() - MADE)
-LONG = {f"guides/{name}.md" for name in ("attacker", "distances", "repeated", "shuffler", "two-rounds")}
+LONG = {
+    f"guides/{name}.md"
+    for name in ("attacker", "distances", "repeated", "shuffler", "synthetic", "two-rounds")
+}
 """Pages whose commands search for more than ten seconds."""
 FACTS = {
     "index.md": {
@@ -43,6 +48,18 @@ FACTS = {
         "32": lambda page: (
             "SIZE, ONCE, PERMANENT = 32, 0.5, 2.0" in (FOLDER / "repeated.py").read_text("utf-8")
         )
+    },
+    "guides/synthetic.md": {
+        "3,600": lambda page: page["people"].shape == (3600, 3),
+        "48,842": lambda page: adult.USERS == 48_842,
+        "36": lambda page: comb(len(adult.COLUMNS), 2) == 36,
+        "4": lambda page: set(adult.WRONG) == {1.0, 4.0},
+        "16,000": lambda page: adult.WRONG[1.0][0] == 16_000,
+        "14,500": lambda page: adult.WRONG[1.0][1] == 14_500,
+        "4,400": lambda page: adult.WRONG[4.0][0] == 4_400,
+        "4,000": lambda page: adult.WRONG[4.0][1] == 4_000,
+        "100,000": lambda page: inspect.signature(st.synthetic_people).parameters["cells"].default == 100_000,
+        "1,000": lambda page: inspect.signature(st.synthetic_people).parameters["steps"].default == 1_000,
     },
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stratagem.cli.interruption import progress
 from stratagem.cli.option import (
     BUNDLE,
     COUNTS,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
     from stratagem.estimation.answer import Answer, Quantile
     from stratagem.estimation.estimate import Estimate
+    from stratagem.estimation.synthetic import SyntheticPeople
     from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -73,6 +75,15 @@ def estimate(
     marginal: Annotated[
         str | None, typer.Option(help="a,b: the table of these attributes instead.", show_default=False)
     ] = None,
+    synthetic: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PEOPLE",
+            help="Write as many people who do not exist, with nearly the same tables of --order attributes (2), to a "
+            ".csv or .parquet file.",
+            show_default=False,
+        ),
+    ] = None,
     queries: Annotated[int, typer.Option(min=1, help="Answers to show, evenly spread.")] = 10,
     out: Annotated[
         Path | None,
@@ -88,7 +99,7 @@ def estimate(
     from stratagem.math.number import spread
     from stratagem.mechanism.mechanism import load_mechanism
 
-    _check_files(out, plot, force=force)
+    _check_files(out, plot, synthetic, force=force)
     mechanism = load_mechanism(file)
     tally = read_counts(mechanism, counts)
     asked = None
@@ -117,24 +128,43 @@ def estimate(
         found.plot(plot)
     if out is not None:
         found.save(out, chosen, overwrite=True)
+    people = None if synthetic is None else _synthetic(found, order, synthetic)
     if json:
-        write_json(_data(mechanism, name, found, found.table(chosen), quantiles))
+        more = {} if people is None else {"synthetic": people.data()}
+        write_json(_data(mechanism, name, found, found.table(chosen), quantiles) | more)
         return
     _describe(mechanism, name, found, chosen or spread(found.workload.queries, queries))
     for text, value in quantiles.items():
         write(f"quantile {text}: {value}")
-    write_files(drawn=plot, written=out)
+    if people is not None:
+        write(f"\n{people}")
+    write_files(drawn=plot, written=out, saved=synthetic)
 
 
-def _check_files(out: Path | None, plot: Path | None, *, force: bool) -> None:
-    """Refuse files that could not be written or exist, before the work."""
+def _check_files(out: Path | None, plot: Path | None, synthetic: Path | None, *, force: bool) -> None:
+    """Refuse files that could not be written or exist, and people without mbi, before the work."""
+    from stratagem.estimation import synthetic as people
     from stratagem.estimation.estimate import SUFFIXES
     from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
-    if out is not None:
-        check_target(out, SUFFIXES)
-        check_free(out, force=force)
+    for path, suffixes in ((out, SUFFIXES), (synthetic, people.SUFFIXES)):
+        if path is not None:
+            check_target(path, suffixes)
+            check_free(path, force=force)
+    if synthetic is not None:
+        people.check_mbi()
+
+
+def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeople:
+    """Write synthetic people from the tables of some attributes, and return them."""
+    from stratagem.estimation.marginal_release import release
+    from stratagem.estimation.synthetic import synthetic_people
+
+    with progress("synthetic people"):
+        people = synthetic_people(release(found, order or min(2, len(found.workload.domain.sizes))))
+        people.save(path, overwrite=True)
+    return people
 
 
 def _describe(mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int]) -> None:
