@@ -9,7 +9,7 @@ import adult
 import stratagem as st
 from pages import FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.mechanism.client import CEILING
-from stratagem.study.metric import LARGEST
+from stratagem.study.metric import LARGEST, LISTED
 
 ROOT = FOLDER.parent
 
@@ -35,7 +35,11 @@ FACTS = {
         "3.11": lambda page: 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text("utf-8")
     },
     "choose.md": {"10": lambda page: CEILING == 10},
-    "guides/distances.md": {"10": lambda page: CEILING == 10, "64": lambda page: LARGEST == 64},
+    "guides/distances.md": {
+        "7": lambda page: LISTED == 7,
+        "10": lambda page: CEILING == 10,
+        "64": lambda page: LARGEST == 64,
+    },
     "guides/ranges.md": {
         "9,200": lambda page: page["people"][:2].sum() == 9200,
         "11,700": lambda page: page["people"][2:4].sum() == 11700,

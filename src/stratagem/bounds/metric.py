@@ -1,4 +1,4 @@
-"""A lower bound for strategies that protect neighbours on a line by a budget a step."""
+"""Lower bounds for strategies private by distance: on a line by steps, for few values by all extreme rays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, helmert
 from scipy.optimize import minimize
 
+from stratagem.bounds.exact import solve
 from stratagem.bounds.formulas import ULP, noiseless, root_trace, safe, total_term, ulps
 from stratagem.math.computing import on_one_core
 from stratagem.math.linalg import factor
@@ -26,6 +27,10 @@ FAINT, RENEWED = 1e-4, 0.1
 first multipliers in those that the next barrier begins with."""
 PLATEAU = 1e6
 """Value of the search where G is not positive definite."""
+ALIKE = 1e-10
+"""Logarithms of rows, relative to the least distance, that count as the same; rounding is a hundredth of it."""
+CLOSE = 1e-9
+"""Relative gap to which the weights of all rays are found."""
 
 
 class MetricDual(NamedTuple):
@@ -146,3 +151,79 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
         N = np.exp(z - z.max())
         z = np.log(N / N.sum() + RENEWED * begun / begun.sum())
     return best[1]
+
+
+def all_rays(d: np.ndarray) -> np.ndarray:
+    """Return all extreme rays s (m x n) of {s > 0: s_u <= exp(d_uv) s_v for all u, v}, scaled to the mean one.
+
+    `d` (n x n, nats) is symmetric and obeys the triangle inequality. The pairs with s_u = exp(d_uv) s_v connect all
+    values, so that every spanning tree, each of its edges in both directions, gives a candidate, a ray if it obeys
+    all distances (theory.md, section 13). Trees are listed by their Pruefer sequences: n^(n-2) 2^(n-1) candidates.
+    """
+    n, same = len(d), ALIKE * float(d[d > 0].min())
+    sequences = np.arange(n ** (n - 2))[:, None] // n ** np.arange(n - 2) % n
+    trees = np.arange(len(sequences))
+    degrees = 1 + (sequences[:, :, None] == np.arange(n)).sum(axis=1)
+    edges: list[tuple[np.ndarray, np.ndarray]] = []
+    for parent in (*sequences.T, np.full(len(trees), n - 1)):
+        leaf = np.argmax(degrees == 1, axis=1)
+        degrees[trees, leaf] = 0
+        degrees[trees, parent] -= 1
+        edges.append((leaf, parent))
+    found = []
+    for number in range(2 ** (n - 1)):
+        x = np.zeros((len(trees), n))
+        for place, (leaf, parent) in reversed(
+            list(enumerate(edges))
+        ):  # parents are known before their leaves
+            x[trees, leaf] = x[trees, parent] + (1 if number >> place & 1 else -1) * d[leaf, parent]
+        kept = np.ones(len(trees), dtype=bool)
+        for v in range(n):
+            kept &= (x - x[:, v, None] <= d[:, v] + same).all(axis=1)
+        found.append(x[kept])
+    x = np.concatenate(found)
+    x -= x.max(axis=1, keepdims=True)
+    _, first = np.unique(np.round(x / (10 * same)), axis=0, return_index=True)
+    S = np.exp(x[first])
+    return S / S.mean(axis=1, keepdims=True)
+
+
+class ListedDual(NamedTuple):
+    """A lower bound on L(Q), and weights of all rays that attain it up to the solver's gap."""
+
+    value: float
+    weights: np.ndarray
+    """theta (m,), S^T theta = 1 up to 1e-12; empty if the queries ask for the total alone."""
+
+
+def listed_bound(workload: Workload, d: np.ndarray, S: np.ndarray) -> ListedDual:
+    """Return a lower bound on L(Q) of every strategy with Q[y, u] <= exp(d_uv) Q[y, v], from all rays S (m x n).
+
+    With Y = U^T M U for the weights found and U (n x n-1) a basis of 1^perp, G = Y^-1 F F^T Y^-1, F F^T = U^T V U:
+    any prices lambda with s^T U G U^T s/n <= lambda^T s for all rays prove L >= 1^T V 1/n + S^2/D with D = 1^T lambda
+    and S = tr (F^T G F)^(1/2) (theory.md, sections 3 and 4). The solver's are shifted until that holds. As all rays
+    are listed, the bound is the optimum up to the gap of the solver.
+
+    Source:
+        theory.md, section 13.
+    """
+    n, total, least = workload.domain_size, total_term(workload), float(d[d > 0].min())
+    seen = centred(workload)
+    U = helmert(n).T
+    F = factor(U.T @ seen.gram @ U)
+    if not F.shape[1]:
+        return ListedDual(safe(total, least / n), np.zeros(0))
+    with on_one_core():
+        found = solve(S, seen.gram / np.trace(seen.gram), CLOSE)
+        X = S @ U
+        B = np.linalg.solve((X.T * found.theta) @ X / n, F)
+    gained, prices = np.square(X @ B).sum(axis=1) / n, np.trace(seen.gram) * found.multiplier
+    # rounding moves the logarithms of a ray by `moved` at most, and with them both sides
+    moved = 8 * n * ULP * max(1.0, float(d.max()))
+    step = moved * np.linalg.norm(S, axis=1) * np.linalg.norm(B, 2) / math.sqrt(n)
+    excess = np.square(np.sqrt(gained) + step) - S @ prices + moved * (S @ np.abs(prices))
+    D = float(prices.sum() + excess.max()) + 2 * n * ULP * float(np.abs(prices).sum())
+    error = (ulps(workload) + 8 * n * ULP) * float(np.square(F).sum() * np.square(B).sum())
+    root = root_trace(np.square(np.linalg.svd(F.T @ B, compute_uv=False)), error)
+    value = total + (root**2 / D if D > 0 and math.isfinite(D) else 0.0)
+    return ListedDual(max(safe(value, least / n), noiseless(workload)), found.theta)

@@ -1,8 +1,9 @@
-"""Strategies for distances on a line: weights of rows that use up every step, a convex programme."""
+"""Strategies private by distance: weights of rows that use up every step of a line, or of all rays of any distances."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 
 import jax
@@ -188,3 +189,36 @@ def _strategy(signs: np.ndarray, theta: np.ndarray, steps: np.ndarray) -> Matrix
     share = np.min(whole[held > 0] / held[held > 0], initial=1.0)
     mended = np.maximum(whole - share * held, 0.0)[:, None] * top
     return MatrixStrategy(merged(np.concatenate([share * Q, mended])))
+
+
+def from_rays(S: np.ndarray, theta: np.ndarray) -> MatrixStrategy:
+    """Return the strategy of rays S (m x n, mean one) with weights (m,), which keeps to their distances.
+
+    Weights are multiplied by 1 + S z for small z (n,) so that columns sum to one. A share `MARGIN` of constant rows
+    makes up for rays that rounding put beyond a distance; it leaves the column sums as they are.
+    """
+    used = theta > LIGHT * theta.max()
+    S, theta = S[used], theta[used]
+    for _ in range(2):
+        theta = theta * (1 + S @ np.linalg.solve((S.T * theta) @ S, 1 - S.T @ theta))
+    return MatrixStrategy(merged(np.maximum(theta, 0.0)[:, None] * ((1 - MARGIN) * S + MARGIN)))
+
+
+def published_at(d: np.ndarray) -> MatrixStrategy:
+    """Return a published mechanism (n x n) for distances d (n x n): Q[y, u] = c_y exp(-d_yu) where such c > 0 exist.
+
+    It is the geometric mechanism on a line and randomised response for equal distances. Where there are none it is
+    the exponential mechanism, Q[y, u] = exp(-d_yu/2)/sum_y exp(-d_yu/2).
+
+    Reference:
+        ElSalamouny, Chatzikokolakis, Palamidessi, "Generalized differential privacy: regions of priors that admit
+        robust optimal mechanisms", 2014; McSherry, Talwar, "Mechanism design via differential privacy", FOCS 2007.
+    """
+    d = d * (1 - MARGIN)
+    K = np.exp(-d)
+    with suppress(np.linalg.LinAlgError):
+        c = np.linalg.solve(K, np.ones(len(d)))
+        if c.min() > 0:
+            return MatrixStrategy(c[:, None] * K)
+    K = np.exp(-d / 2)
+    return MatrixStrategy(K / K.sum(axis=0))

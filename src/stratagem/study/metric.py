@@ -1,4 +1,4 @@
-"""Strategies for values on a line, which protect near values more than far ones."""
+"""Strategies which protect near values more than far ones: on a line, or for any distances of few values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import evaluate, goal, objective
-from stratagem.bounds.metric import metric_bound
+from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.math.number import numbers, upper_percent, users_text
 from stratagem.math.privacy import MAXIMUM
 from stratagem.solvers import Callback
-from stratagem.solvers.metric import geometric, search_metric
+from stratagem.solvers.metric import from_rays, geometric, published_at, search_metric
 from stratagem.solvers.solver import Step, relative_gap
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.solution import Design
@@ -27,8 +27,8 @@ from stratagem.workloads.explicit import centred
 if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
 
-LARGEST = 64
-"""Largest number of values that is designed for."""
+LARGEST, LISTED = 64, 7
+"""Largest number of values that is designed for, on a line and for any distances: 7 values have 924 rays at most."""
 LEAST, APART = 1e-4, 1000
 """Smallest step, and largest ratio of two: what reports tell of a step falls with its square, and must keep digits."""
 ROUNDS, SECONDS = 20, 60.0
@@ -43,31 +43,51 @@ def measured(strategy: MatrixStrategy) -> np.ndarray:
         return np.abs(np.diff(np.log(strategy.matrix), axis=1)).max(axis=0)
 
 
+def told_apart(strategy: MatrixStrategy) -> np.ndarray:
+    """Return the largest log Q[y, u]/Q[y, v] of all reports y, for every pair of values u, v (n x n)."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(strategy.matrix)
+    return (logs[:, :, None] - logs[:, None, :]).max(axis=0)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricDesign(Design):
-    """A strategy under which no report tells neighbouring values apart by more than their step."""
+    """A strategy under which no report tells two values apart by more than their distance."""
 
     __repr__ = brief
 
     strategy: MatrixStrategy
     steps: np.ndarray
-    """Budgets (n - 1,) between neighbours; values u < v differ by the sum of the steps between them."""
-    geometric: float
-    """L(Q) of the truncated geometric mechanism with the same steps."""
+    """On a line, budgets (n - 1,) between neighbours: values u < v differ by the sum of the steps between them.
+
+    For any other distances, their matrix (n x n) of shortest paths.
+    """
+    published: float
+    """L(Q) of a published mechanism for the same distances: on a line the truncated geometric mechanism."""
+
+    @property
+    def on_line(self) -> bool:
+        """Whether the distances are those of steps on a line."""
+        return self.steps.ndim == 1
 
     @property
     def epsilon(self) -> float:
-        """The sum of all steps, which is the plain epsilon of the strategy."""
-        return float(self.steps.sum())
+        """The largest distance, on a line the sum of all steps: the plain epsilon of the strategy."""
+        return float(self.steps.sum() if self.on_line else self.steps.max())
 
     def mechanism(self, **options: Any) -> Mechanism:
         """Return the strategy in whole numbers that keep to every step (see `Mechanism.on_line`).
 
         Raises:
-            ValueError: as there.
+            ValueError: for distances given as a matrix, which a bundle cannot state, or as there.
         """
         from stratagem.mechanism.mechanism import Mechanism
 
+        if not self.on_line:
+            raise ValueError(
+                "a bundle states the steps of a line, but these distances are a matrix: save the strategy as .npz, "
+                ".csv, .mat or .parquet"
+            )
         return Mechanism.on_line(self.strategy, self.workload, self.steps.tolist(), **options)
 
     def save(
@@ -78,7 +98,8 @@ class MetricDesign(Design):
         The options are those of `mechanism`, for a bundle alone.
 
         Raises:
-            ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
+            ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`,
+                and for a bundle of distances given as a matrix.
         """
         from stratagem.io.target import check_target
         from stratagem.mechanism.export.saved import write_saved
@@ -92,15 +113,19 @@ class MetricDesign(Design):
 
     def __str__(self) -> str:
         """Return what was found in four sentences."""
-        low, high = float(self.steps.min()), float(self.steps.max())
-        step = f"e^{low:g}" if low == high else f"e^{low:g} to e^{high:g}"
+        low, high = float(self.steps[self.steps > 0].min()), float(self.steps.max())
+        step = f"e^{low:.4g}" if low == high else f"e^{low:.4g} to e^{high:.4g}"
+        if self.on_line:
+            told = f"for the next; factors multiply along the line, to e^{self.epsilon:.4g} from end to end"
+            other, same = "the truncated geometric mechanism", "steps"
+        else:
+            told, other, same = "for another, by their distance", "a published mechanism", "distances"
         return (
-            f"No report is more than {step} times as likely for one value as for the next; factors multiply along the "
-            f"line, to e^{self.epsilon:.4g} from end to end.\n"
+            f"No report is more than {step} times as likely for one value as {told}.\n"
             f"{self.users_for().sentence(goal(self.workload))}.\n"
-            f"The total variance is {100 * (1 - self.objective / self.geometric):.1f} % below that of the truncated "
-            "geometric mechanism with the same steps.\n"
-            f"It is at most {upper_percent(self.gap)} above the least of all unbiased strategies with these steps."
+            f"The total variance is {100 * (1 - self.objective / self.published):.1f} % below that of {other} with the "
+            f"same {same}.\n"
+            f"It is at most {upper_percent(self.gap)} above the least of all unbiased strategies with these {same}."
         )
 
 
@@ -118,21 +143,30 @@ def optimise_metric(
     values are protected as by a small epsilon, far ones less: numbers, times, places along a road. A convex programme
     chooses weights of rows that use up every step (theory.md, section 13). Ctrl-C keeps the best so far.
 
+    For 2 to 7 values, of any attributes in the order of the domain, `steps` may be a symmetric matrix of distances
+    (n x n) in nats, zero on the diagonal: they need no line. Where a path of several pairs is shorter than a distance,
+    its length takes the place of the distance, as factors multiply along the path. All extreme rows are listed, so
+    that `lower_bound` is the optimum but for rounding, and the gap what the solver lacks: 10^-4 and less in the tests.
+
     Guarantee:
-        The steps hold for the probabilities of the result, measured after the search.
+        The distances hold for the probabilities of the result, measured after the search.
 
     Raises:
         ValueError: unless the workload has one attribute of 2 to 64 values, and there is one step or one for each
-            pair of neighbours, at least 10^-4 each, at most 1000 times apart and 300 together.
+            pair of neighbours, at least 10^-4 each, at most 1000 times apart and 300 together; or there are 2 to 7
+            values and a symmetric matrix of distances within the same limits, 300 for the longest.
 
     Example:
         >>> import stratagem as st
         >>> design = st.optimise_metric(st.prefix(8), 0.1)
-        >>> round(design.objective), round(design.geometric), design.gap < 1e-4
+        >>> round(design.objective), round(design.published), design.gap < 1e-4
         (5582, 39449, True)
     """
     workload = workload_of(workload, domain)
-    d = _checked(steps, workload)
+    given = numbers(steps)
+    if given.ndim > 1:
+        return _by_matrix(workload, given, on_step)
+    d = _checked(given, workload)
     bound, information = metric_bound(workload, d)
     found = geometric(d)
     first = least = objective(workload, found)
@@ -149,6 +183,34 @@ def optimise_metric(
                 break
     except KeyboardInterrupt:
         pass
+    return _design(workload, found, least, bound, d, first)
+
+
+def _by_matrix(workload: Workload, given: np.ndarray, on_step: Callback | None) -> MetricDesign:
+    """Return the best strategy for distances that are a matrix (n x n)."""
+    d, began = _distances(given, workload.domain_size), time.perf_counter()
+    S = all_rays(d)
+    bound, weights = listed_bound(workload, d, S)
+    found = published_at(d)
+    first = least = objective(workload, found)
+    if len(weights):
+        one = from_rays(S, weights)
+        value = objective(workload, one)
+        if value < least:
+            found, least = one, value
+    if on_step is not None:
+        on_step(Step(0, 0, least, least, relative_gap(least, bound), time.perf_counter() - began))
+    return _design(workload, found, least, bound, d, first)
+
+
+def _design(
+    workload: Workload, found: MatrixStrategy, least: float, bound: float, d: np.ndarray, first: float
+) -> MetricDesign:
+    """Return the result.
+
+    Raises:
+        ArithmeticError: if the strategy breaks a distance or is better than its bound.
+    """
     design = MetricDesign(
         workload=workload,
         strategy=found,
@@ -156,14 +218,48 @@ def optimise_metric(
         objective=least,
         lower_bound=bound,
         steps=d,
-        geometric=first,
+        published=first,
     )
-    if (measured(found) > d).any() or design.gap < -1e-9:
-        raise ArithmeticError("a strategy on a line contradicts its bound or its steps")
+    apart = measured(found) if design.on_line else told_apart(found)
+    if (apart > d).any() or design.gap < -1e-9:
+        raise ArithmeticError("a strategy private by distance contradicts its bound or its steps")
     return design
 
 
-def _checked(steps: ArrayLike, workload: Workload) -> np.ndarray:
+def _distances(given: np.ndarray, n: int) -> np.ndarray:
+    """Return the shortest paths (n x n) of a matrix of distances.
+
+    Raises:
+        ValueError: as `optimise_metric`.
+    """
+    if not 2 <= n <= LISTED:
+        raise ValueError(
+            f"distances were given as a matrix for {users_text(n)} values, but all rows are listed for 2 to {LISTED}: "
+            "merge values, or put them on a line and give one step for each pair of neighbours"
+        )
+    if given.shape != (n, n):
+        shape = " x ".join(map(str, given.shape))
+        raise ValueError(
+            f"the distances are {shape} numbers, but {n} values need {n} x {n}, or steps on a line"
+        )
+    apart = given[~np.eye(n, dtype=bool)]
+    if np.diag(given).any() or not ((apart >= LEAST) & np.isfinite(apart)).all():
+        raise ValueError(
+            f"the distances must be numbers of at least {LEAST:g} between two values, and 0 on the diagonal"
+        )
+    if not (given == given.T).all():
+        raise ValueError("the distances are not symmetric: give the same number for u, v and for v, u")
+    d = given.copy()
+    for w in range(n):
+        d = np.minimum(d, d[:, w, None] + d[w])
+    if d.max() > APART * d[d > 0].min() or d.max() > MAXIMUM:
+        raise ValueError(
+            f"the distances, of shortest paths, must be at most {MAXIMUM:g}, and none more than {APART} times another"
+        )
+    return d
+
+
+def _checked(given: np.ndarray, workload: Workload) -> np.ndarray:
     """Return one step for each pair of neighbours (n - 1,).
 
     Raises:
@@ -180,7 +276,6 @@ def _checked(steps: ArrayLike, workload: Workload) -> np.ndarray:
             f"steps were given for {users_text(n)} values on a line, but are designed for 2 to {LARGEST}: use coarser "
             "values"
         )
-    given = numbers(steps)
     d = np.full(n - 1, float(given)) if given.ndim == 0 else given
     if d.shape != (n - 1,):
         raise ValueError(
