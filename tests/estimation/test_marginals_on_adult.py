@@ -81,7 +81,10 @@ def test_sampled_tables_need_more_people():
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("epsilon", WRONG)
 def test_synthetic_people_are_no_further_from_the_truth_than_the_released_tables(epsilon):
-    """The means over 36 tables differ by some 3 % between seeds and strategies, their ratio by 1 %."""
+    """The means over 36 tables had standard deviations of 4 % and 6 % over four searches and draws, their ratio of 1 %.
+
+    So each check raises a false alarm in fewer than one run of 80.
+    """
     workload, values = pairs()[0], people()[1]
     strategy = st.optimise(workload, epsilon, st.Junta(max_steps=1, max_seconds=2.0)).strategy
     counts = counted(strategy.randomise(values, np.random.default_rng(0)), strategy.outputs)
@@ -96,6 +99,6 @@ def test_synthetic_people_are_no_further_from_the_truth_than_the_released_tables
         )
     )
     assert 24 <= len(found.fitted) < 36, "the usual model leaves some tables out"
-    assert (released, synthetic) == pytest.approx(WRONG[epsilon], rel=0.08)
-    assert synthetic < released
+    assert (released, synthetic) == pytest.approx(WRONG[epsilon], rel=0.15)
+    assert synthetic / released == pytest.approx(WRONG[epsilon][1] / WRONG[epsilon][0], rel=0.05)
     assert uniform > 1.8 * synthetic, "the control"

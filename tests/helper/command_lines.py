@@ -150,6 +150,7 @@ POOLS: dict[str, list[str]] = {
     "plot": ["out.svg", "out.png", "out.txt", "absent/out.svg"],
     "out": [f"out{suffix}" for suffix in [*SUFFIXES, ".html", ".dap.json", ".txt"]]
     + ["people.csv", "absent/a.npz"],
+    "synthetic": ["out.csv", "out.parquet", "people.csv", "absent/out.csv"],
     "web": ["web", "folder", "people.csv"],
     "state": ["s.reports.duckdb", "people.csv", "folder", "noise.reports.duckdb"],
     "anonymous": ["refuse", "count", "name"],

@@ -28,7 +28,7 @@ SUFFIXES = (".csv", ".parquet")
 STEPS = 1000
 """Steps of mirror descent: on tables of Adult, further ones came nearer to the noise and not to the truth."""
 CELLS = 100_000
-"""Largest number of cells of a model: some seconds of work."""
+"""Largest number of cells of a model: seconds for nine attributes, a minute or two for 32."""
 MOST_ATTRIBUTES = 32
 """Most attributes of a person: the choice of tables takes time that grows with their fourth power."""
 MOST_PEOPLE = 10**7
@@ -99,7 +99,8 @@ class SyntheticPeople:
 
     def summary(self) -> str:
         """Return sentences on what the people were made from, and how far they are from it on average."""
-        users, errors = (float(np.mean([one[k] for one in self.distances])) for k in (1, 2))
+        users = np.mean([one.users for one in self.distances])
+        errors = np.mean([one.standard_errors for one in self.distances])
         left = len(self.release.tables) - len(self.fitted)
         return (
             f"{len(self.people):,} synthetic people from {len(self.fitted)} of {len(self.release.tables)} released "
@@ -185,6 +186,8 @@ def synthetic_people(
             "keep the tables of fewer, dataclasses.replace(release, tables=...)"
         )
     mbi = _mbi()
+    from jax import block_until_ready
+
     numbers = {one.name: k for k, one in enumerate(attributes)}  # sets of texts have another order every time
     domain = mbi.Domain(tuple(numbers.values()), tuple(one.size for one in attributes))
     fitted = _fitting(release.tables, numbers, domain, cells)
@@ -194,8 +197,9 @@ def synthetic_people(
         )
         for table in [*fitted, *_alone(release.tables, fitted)]
     ]
-    with working_in("float64"):
-        model = mbi.estimation.MirrorDescent().estimate(domain, measured, float(users), iters=steps)
+    fit = mbi.estimation.MirrorDescent().estimate
+    with working_in("float64"):  # steps that are waited for can be interrupted
+        model = fit(domain, measured, float(users), iters=steps, callback_fn=block_until_ready)
         with _seeded(seed):
             drawn = model.synthetic_data(rows).to_dict()
     values = np.stack([drawn[k] for k in numbers.values()], axis=1).astype(np.int64)
