@@ -83,7 +83,7 @@ def test_sampled_tables_need_more_people():
 def test_synthetic_people_are_no_further_from_the_truth_than_the_released_tables(epsilon):
     """The means over 36 tables had standard deviations of 5 % and 6 % over three searches, their ratio of 1 %.
 
-    The first check raises a false alarm in some one run of 80, if that is right, and the second in hardly any.
+    Both limits are five of these or more: a false alarm in less than one of 100,000 runs, if that is right.
     """
     workload, values = pairs()[0], people()[1]
     strategy = st.optimise(workload, epsilon, st.Junta(max_steps=1, max_seconds=2.0)).strategy
@@ -99,6 +99,6 @@ def test_synthetic_people_are_no_further_from_the_truth_than_the_released_tables
         )
     )
     assert 24 <= len(found.fitted) < 36, "the usual model leaves some tables out"
-    assert (released, synthetic) == pytest.approx(WRONG[epsilon], rel=0.15)
-    assert synthetic / released == pytest.approx(WRONG[epsilon][1] / WRONG[epsilon][0], rel=0.05)
+    assert (released, synthetic) == pytest.approx(WRONG[epsilon], rel=0.3)
+    assert synthetic / released == pytest.approx(WRONG[epsilon][1] / WRONG[epsilon][0], rel=0.06)
     assert uniform > 1.8 * synthetic, "the control"
