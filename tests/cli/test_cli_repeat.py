@@ -40,7 +40,9 @@ def test_a_workload_gets_a_mechanism_whose_reports_are_estimated_over_rounds(tmp
     reports.write_text("\n".join(lines), "utf-8")
     assert run(capsys, "aggregate", out, reports, "-o", counts)[0] == 0
     estimated = run_json(capsys, "estimate", out, counts, "--rounds", 3)
-    assert estimated["users"] == 3
+    assert (estimated["users"], estimated["epsilon"], estimated["rounds"]) == (3, 2.0, 3)
+    said = run(capsys, "estimate", out, counts, "--rounds", 3)[1]
+    assert "epsilon 2, 3 people with 3 reports each" in plain(said)
     (tmp_path / "anna").mkdir()
     assert run(capsys, "randomise", out, "--value", 2, "--value", 2, "--memo", tmp_path / "anna")[0] == 0
     assert len([*(tmp_path / "anna").iterdir()]) == 1
@@ -60,6 +62,9 @@ def test_a_workload_gets_a_mechanism_whose_reports_are_estimated_over_rounds(tmp
         (("prefix", "--domain", 8, "--epsilon", 1, "--permanent", 2, "--rounds", 0), "number of rounds"),
         (("prefix", "--domain", 8, "--epsilon", 1, "--permanent", 2, "-o", "x.npz"), "ldp.json"),
         (("missing.ldp.json",), "missing.ldp.json"),
+        (("total", "--domain", 4, "--epsilon", 0.5, "--permanent", 2), "without an error"),
+        (("histogram", "--domain", 1, "--epsilon", 0.5, "--permanent", 2), "without an error"),
+        (("prefix", "--domain", 4, "--epsilon", 1, "--permanent", 40), "at most 36"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(arguments, words, capsys):

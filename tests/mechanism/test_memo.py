@@ -144,34 +144,57 @@ class Device:
         return [self.client.randomise(value)["output"] for _ in range(reports)]
 
 
-def test_the_permanent_report_is_kept_once_for_each_value_and_readable_by_its_owner_alone(tmp_path):
-    bundle = memoised("pairs").bundle
-    device = Device(tmp_path, bundle)
-    device.outputs(2, 5)
-    (kept,) = tmp_path.iterdir()
-    text = kept.read_text("ascii")
-    Device(tmp_path, bundle, b"another process").outputs(2, 50)
-    assert (kept.read_text("ascii"), len([*tmp_path.iterdir()])) == (text, 1)
-    device.outputs(3, 1)
-    assert len([*tmp_path.iterdir()]) == 2
-    if os.name == "posix":
-        assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+def test_permanent_reports_are_kept_once_and_tell_nothing_of_the_value(tmp_path):
+    bundle, texts = memoised("pairs").bundle, []
+    for value in (2, 3):
+        folder = tmp_path / str(value)
+        folder.mkdir()
+        Device(folder, bundle).outputs(value, 5)
+        (kept,) = folder.iterdir()
+        texts.append((kept.name, kept.read_text("ascii")))
+        Device(folder, bundle, b"another process").outputs(0, 50)
+        assert [(kept.name, kept.read_text("ascii"))] == texts[-1:]
+        if os.name == "posix":
+            assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert texts[0] == texts[1]
 
 
-def test_of_two_processes_that_draw_first_one_keeps_its_own(tmp_path, monkeypatch):
+def test_of_two_processes_that_draw_first_both_use_what_the_first_keeps(tmp_path, monkeypatch):
     bundle = memoised("sizes").bundle
     other = Device(tmp_path, bundle, b"other")
-    real, seen = os.link, []
+    real = os.link
 
     def late(draft, path):
         monkeypatch.setattr(os, "link", real)
-        seen.append(other.client._memo._permanent(1, other.client._source))
+        other.outputs(1, 1)
         real(draft, path)
 
     monkeypatch.setattr(os, "link", late)
     device = Device(tmp_path, bundle, b"device")
-    assert device.client._memo._permanent(1, device.client._source) == seen[0]
+    device.outputs(1, 1)
+    assert device.client._memo.reports == other.client._memo.reports
     assert [file.suffix for file in tmp_path.iterdir()] == [".memo"]
+
+
+def test_a_file_system_without_links_keeps_the_memo_too_and_no_draft_stays(tmp_path, monkeypatch):
+    def refused(draft, path):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    bundle = memoised("pairs").bundle
+    first, second = Device(tmp_path, bundle), Device(tmp_path, bundle, b"again")
+    first.outputs(0, 3)
+    second.outputs(1, 3)
+    assert first.client._memo.reports == second.client._memo.reports
+    assert [file.suffix for file in tmp_path.iterdir()] == [".memo"]
+
+
+def test_one_value_has_one_permanent_report_however_it_is_written(tmp_path):
+    found = mechanism("mixed-juntas").memoised(2 * float(mechanism("mixed-juntas").epsilon))
+    memo = Device(tmp_path, found.bundle).client._memo
+    places = [1] * len(found.domain.sizes)
+    numbers = {memo._number(cell) for cell in (places, tuple(places), [np.int64(1)] * len(places))}
+    assert numbers == {int(np.ravel_multi_index(places, found.domain.sizes))}
 
 
 def test_reports_repeat_the_permanent_one_as_often_as_stated(tmp_path):
@@ -180,7 +203,7 @@ def test_reports_repeat_the_permanent_one_as_often_as_stated(tmp_path):
     reports = 4000
     outputs = np.array(Device(tmp_path, found.bundle).outputs(0, reports))
     (kept,) = tmp_path.iterdir()
-    y = int(kept.read_text("ascii"))
+    y = int(kept.read_text("ascii").split(" ")[0])
     _, rho, _ = laws(found)
     alpha, room = found.memo.kept, math.sqrt(math.log(2e9) / (2 * reports))
     expected = alpha + (1 - alpha) * rho[y]
@@ -200,17 +223,13 @@ def test_the_web_client_makes_the_same_reports_of_the_same_bytes(case, tmp_path)
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("", "digits"), ("x", "digits"), ("99", "no report of this bundle"), ("é", "cannot be kept")],
-)
-def test_a_damaged_memo_is_refused(text, words, tmp_path):
-    device = Device(tmp_path, memoised("pairs").bundle)
-    device.outputs(0, 1)
+@pytest.mark.parametrize("text", ["", "x", "1 2 3", "1 2 3 99", "1 2 3 -1", "é 2 3 4", "1 2 3 4 5"])
+def test_a_damaged_memo_is_refused(text, tmp_path):
+    Device(tmp_path, memoised("pairs").bundle).outputs(0, 1)
     (kept,) = tmp_path.iterdir()
     kept.write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=words):
-        device.outputs(0, 1)
+    with pytest.raises(ValueError, match=r"damaged: put back a copy|cannot be kept or read"):
+        Device(tmp_path, memoised("pairs").bundle).outputs(0, 1)
 
 
 def test_load_asks_for_a_folder_where_one_is_needed(tmp_path):
@@ -221,6 +240,9 @@ def test_load_asks_for_a_folder_where_one_is_needed(tmp_path):
         load(path)
     with pytest.raises(ValueError, match="single reports: leave memo out"):
         load(once, memo=tmp_path)
+    assert "leave memo out" in run("accept", bundle=once.read_bytes(), options=[{"memo": "new Map()"}])[0]
+    for wrong in ("{}", "''", "false"):
+        assert "is no storage" in run("accept", bundle=path.read_bytes(), options=[{"memo": wrong}])[0]
     with pytest.raises(ValueError, match="is no folder"):
         load(path, memo=tmp_path / "missing")
     with pytest.raises(ValueError, match="epsilon 2, but at most 1 is accepted"):
@@ -229,7 +251,7 @@ def test_load_asks_for_a_folder_where_one_is_needed(tmp_path):
     assert "give one as memo" in run("accept", bundle=path.read_bytes(), options=[{}])[0]
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 0.1, 0, -1, math.nan, 301])
+@pytest.mark.parametrize("epsilon", [0.5, 0.1, 0, -1, math.nan, 37, 301])
 def test_a_permanent_epsilon_is_above_that_of_one_report(epsilon):
     with pytest.raises(ValueError, match="epsilon"):
         memoised("pairs").memoised(epsilon)

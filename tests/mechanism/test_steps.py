@@ -84,6 +84,14 @@ def test_wrong_steps_are_refused_by_both_clients(steps, words):
     assert web.startswith("RangeError: ")
 
 
+def test_two_attributes_are_no_line():
+    bundle = dict(made("even").bundle) | {"domain": [{"name": "a", "size": 4}, {"name": "b", "size": 4}]}
+    raw = json.dumps(bundle | {"sha256": fingerprint(bundle)}).encode()
+    with pytest.raises(ValueError, match="a domain of one attribute"):
+        parse(raw)
+    assert "a domain of one attribute" in run("parse", bundles=[base64_text(raw)])[0]
+
+
 def test_a_table_of_two_levels_has_no_steps():
     found = st.optimise(st.prefix(4), 1.0).mechanism()
     bundle = dict(found.bundle) | {"steps": ["1", "1", "1"]}

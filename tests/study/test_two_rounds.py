@@ -76,7 +76,7 @@ def test_estimates_are_combined_by_information():
     found = st.combine(first, one, second, two)
     assert found.answers == pytest.approx(np.cumsum(A @ np.concatenate([one, two])))
     assert found.users == 8000
-    assert (found.unbiased, found.bias[:40]) == (False, "biased by far less than a standard error")
+    assert (found.unbiased, found.bias[:41]) == (False, "biased if these first reports chose the b")
 
 
 @pytest.mark.parametrize("trust", [0.01, 0.3, 3.0])
@@ -108,12 +108,15 @@ def test_errors_are_as_stated():
 
 
 @pytest.mark.exhaustive
-def test_bins_that_the_first_round_chose_add_less_than_a_quarter_of_a_standard_error():
-    """150 collections of 10,000 people: a mean of errors above 0.25 has four of its own standard errors."""
+def test_bins_that_the_first_round_chose_add_less_than_a_fifth_of_a_standard_error():
+    """Edge by edge, as biases of two edges may cancel: 300 collections of 10,000 people, edges that 50 chose or more.
+
+    A bias of a tenth is taken for more than .2 plus four of its own standard errors with a probability below 1e-4.
+    """
     rng, shares = np.random.default_rng(11), np.exp(-np.arange(24) / 4)
     first = st.optimise(st.prefix(24), 1.0, gap=0.02).mechanism()
-    x, errors = np.round(shares / shares.sum() * 10_000).astype(int), []
-    for _ in range(150):
+    x, errors = np.round(shares / shares.sum() * 10_000).astype(int), {}
+    for _ in range(300):
         told = rng.multivariate_hypergeometric(x, 1000)
         one = first.strategy.histogram(told, rng)
         second = st.second_round(first, one, users=9000, cells=6)
@@ -121,9 +124,12 @@ def test_bins_that_the_first_round_chose_add_less_than_a_quarter_of_a_standard_e
         two = second.strategy.histogram(np.add.reduceat(x - told, starts), rng)
         found = st.combine(first, one, second, two)
         truth = np.cumsum(np.add.reduceat(x, starts))
-        errors.append(np.mean((found.answers - truth)[:-1] / found.standard_errors[:-1]))
-    assert abs(np.mean(errors)) < 0.25
-    assert np.std(errors) / np.sqrt(150) < 0.07
+        for edge, error in zip(starts[1:], (found.answers - truth) / found.standard_errors, strict=False):
+            errors.setdefault(edge, []).append(error)
+    often = {edge: np.array(one) for edge, one in errors.items() if len(one) >= 50}
+    assert len(often) >= 4
+    for one in often.values():
+        assert abs(one.mean()) < 0.2 + 4 * one.std() / np.sqrt(len(one))
 
 
 def test_queries_that_end_within_merged_bins_are_even_and_said_to_be_biased():

@@ -131,9 +131,16 @@ def estimate(
     people = None if synthetic is None else _synthetic(found, order, synthetic)
     if json:
         more = {} if people is None else {"synthetic": people.data()}
-        write_json(_data(mechanism, name, found, found.table(chosen), quantiles) | more)
+        about = {"epsilon": _epsilon(mechanism, rounds), "rounds": rounds}
+        write_json(_data(mechanism, name, found, found.table(chosen), quantiles) | about | more)
         return
-    _describe(mechanism, name, found, chosen or spread(found.workload.queries, queries))
+    who = (
+        f"{found.users:,} reports" if rounds == 1 else f"{found.users:,} people with {rounds:,} reports each"
+    )
+    about = f"epsilon {_epsilon(mechanism, rounds):g}, {who}"
+    _describe(mechanism, name, found, chosen or spread(found.workload.queries, queries), about)
+    if rounds > 1:
+        write("These are means: they are right for people whose values stayed the same in all rounds.")
     for text, value in quantiles.items():
         write(f"quantile {text}: {value}")
     if people is not None:
@@ -167,14 +174,16 @@ def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeopl
     return people
 
 
-def _describe(mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int]) -> None:
+def _epsilon(mechanism: Mechanism, rounds: int) -> float:
+    """Return the epsilon of all reports of one person: the permanent one for several."""
+    return float(mechanism.epsilon if rounds == 1 or mechanism.memo is None else mechanism.memo.permanent)
+
+
+def _describe(mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int], about: str) -> None:
     """Write some answers as a table, and what they and their intervals mean."""
     from stratagem.io.table import Table
 
-    write(
-        f"{visible(name)} over domain {mechanism.domain}, epsilon {float(mechanism.epsilon):g}, "
-        f"{found.users:,} reports\n"
-    )
+    write(f"{visible(name)} over domain {mechanism.domain}, {about}\n")
     heading = f"{100 * found.confidence:g} % from"
     headings = ("query", "answer", "standard error", heading, "to")
     write_table(Table(headings, [*map(_row, found.table(chosen))]))

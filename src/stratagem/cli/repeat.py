@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +24,7 @@ from stratagem.cli.option import (
 )
 from stratagem.cli.output import write, write_files, write_json, write_table
 from stratagem.cli.request import saved_alone
+from stratagem.math.number import upper
 
 if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
@@ -93,42 +96,49 @@ def repeat(
                 asked, epsilon or 0, permanent or 0, 1 if rounds is None else rounds, on_step
             )
         found, text = design.mechanism, str(design)
+    promised = _promised(found)
     with keeping():
         if out is not None:
             found.save(out, overwrite=True)
         if json:
-            write_json(_data(found, workload, out))
+            write_json(_data(found, workload, promised, out))
             return
         write(f"{text}\n")
-        _show(found)
+        _show(promised)
         write_files(saved=out)
 
 
-def _show(found: Mechanism) -> None:
+def _show(promised: Sequence[Mapping[str, float | None]]) -> None:
     from stratagem.io.table import Table
 
     rows = [
-        (f"{row['reports']:,}", f"{row['epsilon']:.4g}", f"{100 * row['error']:.3g} %")
-        for row in _promised(found)
+        (f"{reports:,}", upper(epsilon or 0), "-" if error is None else f"{100 * error:.3g} %")
+        for reports, epsilon, error in (row.values() for row in promised)
     ]
     write_table(Table(("reports of each person", "epsilon of all together", "error of their mean"), rows))
     write("\nThe error is a share of the standard error of one report of each person.")
+    if promised[0]["error"] is None:
+        write("It is not computed here: the reports are too many to list.")
 
 
-def _promised(found: Mechanism) -> list[dict[str, float]]:
-    """Return epsilon and the error of the mean for numbers of reports."""
+def _promised(found: Mechanism) -> list[dict[str, float | None]]:
+    """Return epsilon and the error of the mean for numbers of reports, None where reports are too many to list."""
     from stratagem.study.repeated import variances_of_means
 
-    memo, found_variances = found.memo, variances_of_means(found, SHOWN)
+    memo, errors = found.memo, [None] * len(SHOWN)
     assert memo is not None
-    errors = [math.sqrt(one / found_variances[0]) for one in found_variances]
+    with suppress(ValueError):
+        variances = variances_of_means(found, SHOWN)
+        errors = [math.sqrt(one / variances[0]) for one in variances]
     return [
         {"reports": k, "epsilon": memo.epsilon(k), "error": error}
         for k, error in zip(SHOWN, errors, strict=True)
     ]
 
 
-def _data(found: Mechanism, name: str, out: Path | None) -> dict[str, object]:
+def _data(
+    found: Mechanism, name: str, promised: Sequence[Mapping[str, float | None]], out: Path | None
+) -> dict[str, object]:
     memo = found.memo
     assert memo is not None
     return {
@@ -137,6 +147,6 @@ def _data(found: Mechanism, name: str, out: Path | None) -> dict[str, object]:
         "epsilon": float(found.epsilon),
         "permanent_epsilon": float(memo.permanent),
         "kept": memo.kept,
-        "promised": _promised(found),
+        "promised": promised,
         "file": None if out is None else str(out),
     }

@@ -28,7 +28,7 @@ from contextlib import suppress
 from datetime import date, time
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from operator import mul
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ HIGH = 1 << MOST_BITS
 """The higher of two levels; the lower one is given in its units."""
 SUMS = 24
 """The sums by which rows of a user type are found are at most 2^24 numbers: that bounds memory and reads."""
+MOST_KEPT = 1 << 16
+"""Most values of a domain for which permanent reports are kept."""
 PROMISED = (10, 100, 1000)
 """Numbers of reports of one person for which a bundle with a memo states an epsilon, beside one and any number."""
 _BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]
@@ -164,7 +166,7 @@ def parse(raw: bytes) -> dict[str, Any]:
     if "memo" in bundle:
         check_memo(bundle["table"], bundle["memo"])
     if "steps" in bundle:
-        check_steps(bundle["table"], bundle["steps"])
+        check_steps(bundle["table"], bundle["steps"], len(bundle["domain"]))
     return bundle
 
 
@@ -290,8 +292,9 @@ def check_memo(table: Mapping[str, Any], memo: Any) -> None:
             raise ValueError("the memo breaks its epsilon: do not use it")
 
 
-def check_steps(table: Mapping[str, Any], steps: Any) -> None:
-    """Refuse steps between neighbouring values, one for each pair, that a row of the table breaks."""
+def check_steps(table: Mapping[str, Any], steps: Any, attributes: int = 1) -> None:
+    """Refuse steps between neighbouring values of one attribute, one for each pair, that a row of the table breaks."""
+    _require(attributes == 1, "steps need a domain of one attribute")
     many = len(_list(steps, "the steps stand in no list")) == table.get("user_types", 0) - 1
     _require(
         many and table["kind"] == "columns", "the steps are not one for each pair of neighbouring columns"
@@ -312,49 +315,92 @@ def _exp_of(text: Any, where: str) -> int:
 
 
 class _Memo:
-    """The permanent report of every value of one person, drawn once and kept in a file before any report is made."""
+    """The permanent reports of one person, drawn once for every value and kept in a file before any report is made.
 
-    def __init__(self, folder: str | os.PathLike[str], bundle: Mapping[str, Any]) -> None:
-        table, low = bundle["table"], bundle["memo"]["low"]
-        self.folder, self.identifier, self.outputs = Path(folder), bundle["sha256"], table["outputs"]
-        once, self.permanent = samplers(table, low)
-        self.kept = kept(once, self.permanent)
-        if not self.folder.is_dir():
+    The file is the same whichever values the person has: it tells nothing without the reports.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], bundle: Mapping[str, Any], cells: Iterable[Any]
+    ) -> None:
+        table = bundle["table"]
+        self.path, self.cells, self.outputs = Path(folder), cells, table["outputs"]
+        self.sizes = [attribute["size"] for attribute in bundle["domain"]]
+        once, self.permanent = samplers(table, bundle["memo"]["low"])
+        self.kept, self.reports = kept(once, self.permanent), array("Q")
+        if not self.path.is_dir():
             raise ValueError(f"{folder} is no folder: make one that this person alone can read")
+        if math.prod(self.sizes) > MOST_KEPT:
+            raise ValueError(
+                f"the bundle has more than {MOST_KEPT:,} values, too many for a memo: merge some"
+            )
+        self.path /= f"{bundle['sha256']}.memo"
 
     def draw(self, cell: Any, source: Callable[[int], bytes]) -> int:
         """Return the permanent report with probability alpha, else one that is drawn by the weights."""
-        permanent, other = self._permanent(cell, source), self.permanent.draw_any(source)
+        if not self.reports:
+            self.reports = self._read_or_draw(source)
+        permanent, other = self.reports[self._number(cell)], self.permanent.draw_any(source)
         return permanent if _uniform(self.kept.denominator, source) < self.kept.numerator else other
 
-    def _permanent(self, cell: Any, source: Callable[[int], bytes]) -> int:
-        """Return the permanent report of a user type; of two processes that draw the first, one keeps its own."""
-        name = hashlib.sha256(f"{self.identifier} {cell}".encode()).hexdigest()[:32]
-        path, draft = self.folder / f"{name}.memo", self.folder / f".{secrets.token_hex(16)}"
+    def _number(self, cell: Any) -> int:
+        """Return the number of a user type, the last attribute fastest."""
+        places, number = [cell] if isinstance(cell, int) else cell, 0
+        for place, size in zip(places, self.sizes, strict=False):
+            number = number * size + place
+        return number
+
+    def _read_or_draw(self, source: Callable[[int], bytes]) -> array[int]:
+        """Return what the file holds; of two processes that draw at once, both use what the first one keeps."""
+        draft = self.path.with_name(f".{secrets.token_hex(16)}")
         try:
-            if not path.exists():
-                output = self.permanent.draw(cell, source)
-                with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                    file.write(f"{output}\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-                with suppress(FileExistsError):
-                    os.link(draft, path)
-                draft.unlink()
-            text = path.read_text("ascii").strip()
+            if not self.path.exists():
+                drawn = " ".join(str(self.permanent.draw(cell, source)) for cell in self.cells)
+                try:
+                    _written(draft, drawn)
+                    os.link(draft, self.path)
+                except OSError:  # it is there by now, or this file system has no links
+                    with suppress(FileExistsError):
+                        _written(self.path, drawn)
+                finally:
+                    draft.unlink(missing_ok=True)
+                _sync(self.path.parent)
+            words = self.path.read_text("ascii").split(" ")
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} cannot be kept ({error}): give another folder as memo") from None
-        if (output := from_digits(text, str(path), 20)) >= self.outputs:
-            raise ValueError(f"{path} holds no report of this bundle: give the folder as it was")
-        return output
+            raise ValueError(
+                f"the memo {self.path} cannot be kept or read ({error}): mend that first"
+            ) from None
+        known = len(words) == math.prod(self.sizes) and all(map(str.isdigit, words))
+        if not known or max(reports := array("Q", map(int, words))) >= self.outputs:
+            raise ValueError(
+                f"the memo {self.path} is damaged: put back a copy, as a new one spends the budget again"
+            )
+        return reports
+
+
+def _written(path: Path, text: str) -> None:
+    """Write a new file that its owner alone can read, down to the disk."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Write the names in a folder down to the disk, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 class Client:
     """Randomises values by the table of a checked bundle; `source` returns random bytes, for tests alone.
 
-    A bundle with a memo is for people who report again and again. `memo` is a folder of one person, where the permanent
-    report of each value is kept, readable by its owner alone: it says about the value what the reports together say.
-    Without a folder every report is that of a new person.
+    A bundle with a memo is for people who report again and again. `memo` is a folder of one person, where permanent
+    reports of all values are kept, readable by its owner alone. Without a folder every report is that of a new person.
     """
 
     def __init__(
@@ -370,7 +416,9 @@ class Client:
         self._source = source
         self._readers = {attribute["name"]: reader(attribute) for attribute in self.attributes}
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
-        self._memo = None if memo is None else _Memo(memo, bundle)
+        sizes = (range(attribute["size"]) for attribute in self.attributes)
+        cells = map(self.user_type, product(*sizes))
+        self._memo = None if memo is None else _Memo(memo, bundle, cells)
 
     def randomise(self, value: Any) -> Any:
         """Return the report of a value: of one attribute as it is, of several as a mapping by name.

@@ -15,6 +15,8 @@ from stratagem.mechanism.client import HIGH, PROMISED, SCALE, exp_below, kept, r
 from stratagem.mechanism.rounding import budget, decimal_text
 from stratagem.mechanism.table import ColumnTable, Table
 
+LARGEST = 36.0
+"""Largest permanent epsilon: two levels of a table differ by a factor of 2^52 at most."""
 LEAST = 1e-9
 """Smallest relative distance of the permanent epsilon from that of one report."""
 MOST = 10_000
@@ -51,12 +53,16 @@ class Memo:
 
         Raises:
             ValueError: for a table with more than two levels, or unless epsilon is above that of one report and at most
-                300.
+                36.
         """
         if isinstance(table, ColumnTable):
             raise ValueError(
                 "the mechanism has rows of more than two probabilities, but repeated reports need two: optimise one "
                 "for repeated reports"
+            )
+        if check(epsilon) > LARGEST:
+            raise ValueError(
+                f"the permanent epsilon is {epsilon:g}, but at most {LARGEST:g} can be kept: give a smaller one"
             )
         low, single = lower_level(epsilon), table.strategy.epsilon
         if not (low < table.data()["low"] and float(epsilon) > single * (1 + LEAST)):
@@ -105,8 +111,9 @@ class Memo:
         return (
             f"One report of a person has epsilon {upper(self.epsilon(1))}. Ten reports about one value have "
             f"{upper(ten)} together, and any number of them has {upper(any_number)}. Each report repeats the permanent "
-            f"one, which the device must keep, with probability {100 * self.kept:.3g} %. A new value gets a permanent "
-            "report of its own: m values have m times these epsilons, and it may be seen that and when a value changed."
+            f"one, which the device must keep, with probability {100 * self.kept:.3g} %. Another value has a permanent "
+            "report of its own: whoever has m values over time gives away at most m times the last epsilon about them. "
+            "When a value changed, and whether it came back, may be seen."
         )
 
 

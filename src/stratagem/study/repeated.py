@@ -74,9 +74,9 @@ class RepeatedDesign:
         return (
             f"{memo}\nThe standard error of {what} of every person is {100 * error:.3g} % of that of one report of "
             "every person.\n"
-            f"Its total variance is at most {upper_percent(self.gap)} above the least of all unbiased estimates from "
-            f"reports of epsilon {float(self.mechanism.epsilon):g} that repeat permanent ones of epsilon "
-            f"{memo.permanent} or less."
+            f"Its total variance is at most {upper_percent(self.gap)} above the least of all means of unbiased "
+            f"estimates from single reports of epsilon {float(self.mechanism.epsilon):g} that repeat permanent ones of "
+            f"epsilon {memo.permanent} or less."
         )
 
 
@@ -118,6 +118,10 @@ def optimise_repeated(
         for problem in (problem_of(workload, one) for one in (epsilon, permanent))
     ]
     bound = bounds[1] + (bounds[0] - bounds[1]) / k
+    if not bound > 0:
+        raise ValueError(
+            "the queries can be answered without an error, so that no report needs repeating: ask for others"
+        )
     tried: dict[float, tuple[Mechanism, float]] = {}
     ratio = (permanent / epsilon) ** (1 / (POINTS - 1))
     waiting = [epsilon * ratio**i for i in range(POINTS if k > 1 else 1)]

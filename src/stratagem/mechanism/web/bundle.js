@@ -48,7 +48,7 @@ export async function parse(raw) {
     refuse(`the certificate is not that of the table: ${ADVICE}`);
   }
   if ("memo" in bundle) checkMemo(KINDS[bundle.table.kind], bundle.table, bundle.memo, SCALE, expBelow);
-  if ("steps" in bundle) checkSteps(bundle.table, bundle.steps, SCALE, expBelow);
+  if ("steps" in bundle) checkSteps(bundle, SCALE, expBelow);
   return bundle;
 }
 

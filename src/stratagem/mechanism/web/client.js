@@ -31,6 +31,7 @@ export { parse };
 export async function load(given, { atMost, sha256, source, memo } = {}) {
   const here = typeof given !== "string" || given.trimStart().startsWith("{");
   const bundle = await parse(here && !(given instanceof URL) ? given : await download(given));
+  if (!bundle.memo && (memo ?? null) !== null) refuse("the bundle is made for single reports: leave memo out");
   const keeping = bundle.memo && memo === undefined ? ownStorage() : memo;
   return new Client(accepted(bundle, atMost, sha256), source, keeping);
 }
@@ -43,11 +44,12 @@ export class Client {
     this.epsilon = epsilonOf(bundle);
     this.attributes = bundle.domain;
     this.sampler = new KINDS[bundle.table.kind](bundle.table);
-    this.memo = bundle.memo && memo ? new Memo(KINDS[bundle.table.kind], bundle, memo) : null;
     this.names = bundle.domain.map((attribute) => attribute.name);
     this.readers = bundle.domain.map(reader);
     this.source = source;
     this.bytes = new Uint8Array(16);
+    const keeps = bundle.memo && (memo ?? null) !== null, Kind = KINDS[bundle.table.kind];
+    this.memo = keeps ? new Memo(Kind, bundle, memo, (places) => this.userType(places)) : null;
   }
 
   /** Return the report of a value: of one attribute as it is, of several as an object by name.

@@ -24,7 +24,7 @@ await open("bundle.ldp.json", () => new URL("bundle.ldp.json", document.baseURI)
 async function open(name, read) {
   for (const id of ["promise", "checked", "question", "result"]) $(id).hidden = true;
   try {
-    client = await load(await read());
+    client = await load(await read(), { memo: null });
   } catch (error) {
     say("status", error.message, true);
     return;

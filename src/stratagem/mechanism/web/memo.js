@@ -1,8 +1,9 @@
 /* A memo: the permanent report of every value of one person, drawn once, kept, and repeated or replaced at random. */
 
-import { ADVICE, epsilonOf, fields, refuse, whole } from "./check.js";
+import { ADVICE, epsilonOf, fields, refuse, short, whole } from "./check.js";
 import { HIGH, reduced, Uniform } from "./search.js";
 
+const MOST_KEPT = 2 ** 16; // values of a domain for which permanent reports are kept
 const PROMISED = ["10", "100", "1000"]; // numbers of reports for which an epsilon is stated, beside one and any
 
 /** Return what single and permanent reports of a table are drawn from: their lower levels and column sums. */
@@ -42,32 +43,68 @@ export function checkMemo(Kind, table, memo, scale, expBelow) {
   }
 }
 
-/** The permanent reports of one person in a storage such as `localStorage`, each kept before any report is made. */
+/** The permanent reports of one person, drawn once for every value, in a storage such as `localStorage`.
+ *
+ * What is stored is the same whichever values the person has.
+ */
 export class Memo {
-  constructor(Kind, { table, memo, sha256 }, storage) {
+  constructor(Kind, { table, memo, sha256, domain }, storage, userType) {
     this.permanent = new Kind({ ...table, low: memo.low });
     [this.kept, this.all] = kept(pairOf(Kind, table, memo.low));
     this.uniform = new Uniform(this.all);
     this.outputs = table.outputs;
-    this.name = (cell) => `stratagem ${sha256} ${cell}`;
+    this.sizes = domain.map(({ size }) => size);
+    this.values = this.sizes.reduce((product, size) => Math.min(product * size, MOST_KEPT + 1), 1);
+    if (this.values > MOST_KEPT) refuse("the bundle has more than 65,536 values, too many for a memo: merge some");
+    if (typeof storage?.getItem !== "function" || typeof storage.setItem !== "function") {
+      refuse("the memo is no storage: give one with getItem and setItem");
+    }
+    this.name = `stratagem ${sha256}`;
     this.storage = storage;
+    this.userType = userType;
+    this.reports = null;
   }
 
   /** Return the permanent report, or one that is drawn by the weights, whatever the value. */
   draw(cell, source) {
-    const permanent = this.read(cell, source), other = this.permanent.drawAny(source);
+    this.reports ??= this.readOrDraw(source);
+    const permanent = this.reports[this.number(cell)], other = this.permanent.drawAny(source);
     return this.uniform.draw(source) < this.kept ? permanent : other;
   }
 
-  read(cell, source) {
-    const name = this.name(cell);
-    if (this.storage.getItem(name) === null) {
-      this.storage.setItem(name, String(this.permanent.draw(cell, source)));
+  /** Return the number of a user type, the last attribute fastest. */
+  number(cell) {
+    const places = Array.isArray(cell) ? cell : [cell];
+    return places.reduce((number, place, k) => number * this.sizes[k] + place, 0);
+  }
+
+  /** Return the user type of a number. */
+  cell(number) {
+    const places = this.sizes.map(() => 0);
+    for (let k = this.sizes.length - 1; k >= 0; k--) {
+      places[k] = number % this.sizes[k];
+      number = Math.floor(number / this.sizes[k]);
     }
-    const text = this.storage.getItem(name), output = Number(text);
-    if (!/^[0-9]+$/.test(text) || output >= this.outputs) {
-      refuse("the memo holds no report of this bundle: give the storage as it was");
+    return this.userType(places);
+  }
+
+  readOrDraw(source) {
+    let text;
+    try {
+      if ((this.storage.getItem(this.name) ?? null) === null) {
+        const numbers = Array.from({ length: this.values }, (_, number) => number);
+        const drawn = numbers.map((number) => this.permanent.draw(this.cell(number), source));
+        this.storage.setItem(this.name, drawn.join(" "));
+      }
+      text = String(this.storage.getItem(this.name) ?? "");
+    } catch (error) {
+      refuse(`the memo cannot be kept (${short(error?.name)}): let this page store data, or give another storage`);
     }
-    return output;
+    const words = text.split(" "), reports = words.map(Number);
+    const known = words.length === this.values && words.every((word) => /^[0-9]+$/.test(word));
+    if (!known || reports.some((output) => output >= this.outputs)) {
+      refuse("the memo is damaged: put back a copy, as a new one spends the budget again");
+    }
+    return reports;
   }
 }

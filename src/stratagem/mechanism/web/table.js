@@ -166,8 +166,9 @@ class Columns {
   }
 }
 
-/** Refuse steps between neighbouring values, one for each pair, that a row of the table breaks. */
-export function checkSteps(table, steps, scale, expBelow) {
+/** Refuse steps between neighbouring values of one attribute, one for each pair, that a row of the table breaks. */
+export function checkSteps({ domain, table, steps }, scale, expBelow) {
+  if (domain.length !== 1) refuse(`steps need a domain of one attribute: ${ADVICE}`);
   const n = table.user_types;
   if (!Array.isArray(steps) || table.kind !== "columns" || steps.length !== n - 1 || n < 2) {
     refuse(`the steps are not one for each pair of neighbouring columns: ${ADVICE}`);
