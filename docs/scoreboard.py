@@ -17,6 +17,7 @@ from functools import cache
 from importlib.resources import as_file, files
 from multiprocessing import get_context
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 
@@ -36,8 +37,10 @@ SAME = ("simplex", "maximum-entropy")
 """Post-processing methods with the same answers as norm-sub and wnnls."""
 TABLES = "consistent-tables"
 """Name of the post-processing of marginal tables in `st.release`."""
-DRAWN, AGAIN = 20, 4
-"""Repetitions of every mechanism, and how many times as many measure a cell again that ours loses."""
+DRAWN, MORE = 20, 4
+"""Repetitions of every mechanism, and how many times as many measure what is near ours."""
+NEAR = 0.8
+"""Ratio from which a mechanism is measured more often, with other random numbers."""
 CLEAR = 2.0
 """Standard errors from which a difference counts."""
 EQUAL = 1e-3
@@ -90,9 +93,10 @@ def people(*places: int) -> list[list[str]]:
 
 
 def trips() -> list:
-    """Return origin, carrier and half of the year of every flight."""
+    """Return origin, carrier (United, JetBlue or another) and quarter of the year of every flight."""
     table = flights("origin", "carrier", "month")
-    return [table["origin"], table["carrier"], table["month"] > 6]
+    carrier = table["carrier"].where(table["carrier"].isin(["UA", "B6"]), "other")
+    return [table["origin"], carrier, (table["month"] - 1) // 3]
 
 
 def scale(count: int) -> np.ndarray:
@@ -135,7 +139,7 @@ CASES = {
         st.histogram(16), cache(lambda: counted(column(3))), (0.5, 1, 2)
     ),
     "Adult: native country, 41 values, histogram": Case(
-        st.histogram(41), cache(lambda: counted(column(13))), (0.5, 1, 2)
+        st.histogram(41), cache(lambda: counted(column(13))), (0.5, 2)
     ),
     "flights: carrier, 16 values, histogram": Case(
         st.histogram(16), cache(lambda: counted(flights("carrier")["carrier"])), (0.5, 2)
@@ -144,7 +148,7 @@ CASES = {
         st.histogram(105), cache(lambda: counted(flights("dest")["dest"])), repetitions=10
     ),
     "Adult: age, 74 values, all prefixes": Case(
-        st.prefix(74), cache(lambda: binned(column(0), np.arange(17, 92)))
+        st.prefix(74), cache(lambda: binned(column(0), np.arange(17, 92))), repetitions=10
     ),
     "Adult: hours per week, 20 bins, all prefixes": Case(
         st.prefix(20), cache(lambda: binned(column(12), np.arange(0, 101, 5))), (0.5, 2)
@@ -153,7 +157,9 @@ CASES = {
         st.all_range(128, 64), cache(lambda: binned(column(2), np.linspace(0, 512_000, 129))), repetitions=10
     ),
     "flights: departure delay, 64 bins, all ranges": Case(
-        st.all_range(64), cache(lambda: binned(flights("dep_delay")["dep_delay"], np.arange(-30, 291, 5)))
+        st.all_range(64),
+        cache(lambda: binned(flights("dep_delay")["dep_delay"], np.arange(-30, 291, 5))),
+        repetitions=10,
     ),
     "flights: distance, 25 bins, all ranges": Case(
         st.all_range(25),
@@ -161,24 +167,24 @@ CASES = {
         (0.5, 2),
     ),
     "Adult: relationship, sex, income, all pairs": Case(
-        st.marginals((6, 2, 2), 2), cache(lambda: cells(people(7, 9, 14))), (0.5, 1, 2)
+        st.marginals((6, 2, 2), 2), cache(lambda: cells(people(7, 9, 14))), (0.5, 2)
     ),
     "Adult: nine attributes, all pairs": Case(
         st.marginals((7, 16, 7, 14, 6, 5, 2, 41, 2), 2), cache(lambda: coded(people(*NINE))[1]), repetitions=5
     ),
-    "flights: origin, carrier, half-year, all pairs": Case(
-        st.marginals((3, 16, 2), 2), cache(lambda: cells(trips())), repetitions=10
+    "flights: origin, carrier, quarter, all pairs": Case(
+        st.marginals((3, 3, 4), 2), cache(lambda: cells(trips()))
     ),
     "Adult: age, 74 values, mean": Case(
-        st.mean(scale(74)), cache(lambda: binned(column(0), np.arange(17, 92))), (0.5, 2), 100
+        st.mean(scale(74)), cache(lambda: binned(column(0), np.arange(17, 92))), (0.5, 2), 50
     ),
     "Adult: hours per week, 99 values, mean": Case(
-        st.mean(scale(99)), cache(lambda: binned(column(12), np.arange(1, 101))), repetitions=100
+        st.mean(scale(99)), cache(lambda: binned(column(12), np.arange(1, 101))), repetitions=50
     ),
     "flights: air time, 70 bins of 10 minutes, mean": Case(
         st.mean(scale(70)),
         cache(lambda: binned(flights("air_time")["air_time"], np.arange(0, 701, 10))),
-        repetitions=100,
+        repetitions=50,
     ),
 }
 """Data and queries by name, with the budgets for which they are run."""
@@ -213,17 +219,22 @@ class Row:
     """The ratio measured again where ours is clearly worse; 0 elsewhere."""
     again_error: float = 0.0
     why: str = ""
-    """Name of the cause where ours is clearly worse."""
+    """Name of the cause where the error of ours is larger."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether the error of this mechanism is below ours, by however little."""
+        return self.ratio > 1
 
     @property
     def lost(self) -> bool:
         """Whether this mechanism beats ours clearly."""
-        return self.ratio - 1 > CLEAR * self.ratio_error and self.mechanism != OPTIMISED
+        return self.ratio - 1 > CLEAR * self.ratio_error
 
     @property
     def won(self) -> bool:
         """Whether ours beats this mechanism clearly."""
-        return 1 - self.ratio > CLEAR * self.ratio_error and self.mechanism != OPTIMISED
+        return 1 - self.ratio > CLEAR * self.ratio_error
 
 
 def estimates(case: Case, strategy, seed: list[int], repetitions: int) -> Iterator[st.Estimate]:
@@ -252,26 +263,22 @@ def processed(case: Case, estimate: st.Estimate) -> Iterator[tuple[str, np.ndarr
         yield TABLES, np.concatenate([table.counts.ravel() for table in tables])
 
 
-def measured(
-    case: Case, comparison: st.Comparison, mechanism: str, repetitions: int, seed: int = 0
-) -> tuple[str, float, float] | None:
-    """Return the post-processing of least error, that error and its standard error, as shares of the people.
-
-    None where no client exists.
-    """
-    strategy = comparison.compared[mechanism].strategy
+def measured(case: Case, comparison: st.Comparison, row: Row, repetitions: int, seed: int) -> Row:
+    """Return a row with its measured error after the best post-processing; without a client unchanged."""
+    strategy = comparison.compared[row.mechanism].strategy
     if not hasattr(strategy, "randomise"):
-        return None
+        return row
     if isinstance(strategy, st.TranslationStrategy) and strategy.domain_size <= LISTED:
         strategy = strategy.dense()
     truth, users = case.truth(), case.users()
     squares: dict[str, list[float]] = {}
-    for estimate in estimates(case, strategy, [seed, zlib.crc32(mechanism.encode())], repetitions):
+    for estimate in estimates(case, strategy, [seed, zlib.crc32(row.mechanism.encode())], repetitions):
         for name, answers in processed(case, estimate):
             squares.setdefault(name, []).append(float(np.square(answers - truth).mean()) / users**2)
     best = min(sorted(squares), key=lambda name: (np.mean(squares[name]), name != "unbiased"))
     root = math.sqrt(np.mean(squares[best]))
-    return best, root, float(np.std(squares[best], ddof=1)) / math.sqrt(repetitions) / (2 * root)
+    spread = float(np.std(squares[best], ddof=1)) / math.sqrt(repetitions) / (2 * root)
+    return replace(row, postprocessing=best, repetitions=repetitions, error=root, standard_error=spread)
 
 
 def compared(case: Case, epsilon: float) -> tuple[st.Comparison, float]:
@@ -293,7 +300,9 @@ def exact_error(case: Case, comparison: st.Comparison, mechanism: str) -> float:
 
 
 def relative(ours: Row, theirs: Row) -> tuple[float, float]:
-    """Return the measured error of ours over another and the standard error of that ratio."""
+    """Return the error of ours over another and the standard error of that ratio; exact errors without a client."""
+    if not theirs.repetitions:
+        return ours.exact / theirs.exact, 0.0
     ratio = ours.error / theirs.error
     return ratio, ratio * math.hypot(ours.standard_error / ours.error, theirs.standard_error / theirs.error)
 
@@ -306,46 +315,49 @@ def results(name: str, case: Case, epsilon: float) -> list[Row]:
     for one in sorted(comparison.rows, key=lambda one: not one.optimised):
         exact = exact_error(case, comparison, one.mechanism)
         row = Row(name, epsilon, users, queries, bound, one.mechanism, one.parameters, exact)
-        found = measured(case, comparison, one.mechanism, case.repetitions)
-        if found is None:
-            row = replace(row, ratio=rows[0].exact / exact)
-        else:
-            best, error, spread = found
-            row = replace(
-                row, postprocessing=best, repetitions=case.repetitions, error=error, standard_error=spread
-            )
-            ratio = relative(rows[0] if rows else row, row)
-            row = replace(row, ratio=ratio[0], ratio_error=ratio[1])
-        rows.append(explained(row, rows[0], case, comparison) if row.lost else row)
-    return [rows[0], *sorted(rows[1:], key=lambda row: -row.ratio)]
+        rows.append(measured(case, comparison, row, case.repetitions, 0))
+    ours, *first = rows
+    ours = measured(case, comparison, ours, MORE * case.repetitions, 1)
+    published: list[Row] = []
+    for row in first:
+        near = relative(ours, row)[0] > NEAR
+        one = measured(case, comparison, row, MORE * case.repetitions, 1) if near else row
+        ratio, spread = relative(ours, one)
+        one = replace(one, ratio=ratio, ratio_error=spread)
+        published.append(explained(one, ours, case, comparison) if one.behind else one)
+    return [ours, *sorted(published, key=lambda row: -row.ratio)]
 
 
 CAUSES = {
-    "chance": "Measured again with other random numbers and more repetitions, the mechanism is not clearly better.",
-    "data": "The unbiased estimates of the mechanism are more exact on these data. Ours was searched for without the "
-    "data, as if all values were equally frequent.",
-    "post-processing": "Without post-processing ours is at least as exact. Post-processing removes more of the error "
-    "of the published mechanism.",
+    "equal": "The difference is less than two standard errors. Without post-processing both are equally exact.",
+    "noise": "The difference is less than two standard errors. Without post-processing ours is more exact.",
+    "chance": "The difference is more than two standard errors. When both were measured again it was not.",
+    "data": "Without post-processing the published mechanism is more exact on these data. Ours was searched for "
+    "without the data, as if all values were equally frequent.",
+    "post-processing": "The difference is more than two standard errors both times. Without post-processing ours is at "
+    "least as exact: post-processing removes more of the error of the published mechanism.",
 }
-"""Sentences on why a published mechanism beats ours, by the rule that `cause` finds."""
+"""Sentences on why the error of a published mechanism is below ours, by the name that `cause` finds."""
 
 
-def cause(ours: Row, theirs: Row, again: tuple[float, float]) -> str:
-    """Return the name of the reason for which a mechanism beats ours, from exact errors and a second measurement."""
-    if again[0] - 1 <= CLEAR * again[1]:
+def cause(ours: Row, theirs: Row) -> str:
+    """Return the name of the reason for which a mechanism beats ours, from exact errors and the second measurement."""
+    if theirs.lost and theirs.again - 1 <= CLEAR * theirs.again_error:
         return "chance"
-    return "data" if theirs.exact < (1 - EQUAL) * ours.exact else "post-processing"
+    if theirs.exact < (1 - EQUAL) * ours.exact:
+        return "data"
+    if theirs.lost:
+        return "post-processing"
+    return "equal" if theirs.exact <= (1 + EQUAL) * ours.exact else "noise"
 
 
 def explained(row: Row, ours: Row, case: Case, comparison: st.Comparison) -> Row:
-    """Return the row of a mechanism that beats ours, measured again, with the reason."""
-
-    def second(one: Row) -> Row:
-        found = measured(case, comparison, one.mechanism, AGAIN * case.repetitions, AGAIN)
-        return one if found is None else replace(one, error=found[1], standard_error=found[2])
-
-    again = relative(second(ours), second(row)) if row.repetitions else (row.ratio, 0.0)
-    return replace(row, again=again[0], again_error=again[1], why=cause(ours, row, again))
+    """Return the row of a mechanism that beats ours with the reason; both are measured again if it is clear."""
+    if row.lost:
+        second = [measured(case, comparison, one, 2 * MORE * case.repetitions, 2) for one in (ours, row)]
+        again, spread = relative(*second)
+        row = replace(row, again=again, again_error=spread)
+    return replace(row, why=cause(ours, row))
 
 
 HEAD = """\
@@ -365,9 +377,10 @@ this page again.
 * **Bound**: no unbiased mechanism with one report per person has a smaller error on these data. Post-processed
   estimates are biased and may lie below it. For the nine attributes it is the bound for people spread evenly.
 * **Ours / best**: our error over the error of the best published mechanism; less than 1 is better for us. A result
-  counts as a win or a loss from two standard errors. The best of many measured errors is smaller than its true
-  value on average, which favours the published mechanisms."""
-DRAWING = f"""\
+  counts as a win or a loss from two standard errors.
+* **Repetitions**: every mechanism is run at least five times. Ours, and each one whose error is at most a quarter above
+  ours, is then run four times as often with other random numbers, and these errors are shown."""
+DRAWING = """\
 ![Errors of published mechanisms over ours, a line for each row of the table](images/scoreboard.png)
 
 The picture shows the error of every published mechanism over ours, a grey mark each. The best one is black, with two
@@ -375,9 +388,9 @@ standard errors. Marks left of 1 are better than ours. The blue mark is the boun
 
 ## Where published mechanisms are better
 
-Every mechanism whose measured error is below ours by more than two standard errors stands here. Each was measured
-again, {AGAIN} times as often, with other random numbers. Of all comparisons with a mechanism as good as ours, about
-one in 44 seems better by two standard errors."""
+Every mechanism whose measured error is below ours stands here, by however little. If it is by more than two standard
+errors, both were measured again, twice as often, with other random numbers. Of all comparisons with a mechanism as good
+as ours, about one in 44 seems better by two standard errors."""
 ALL = """\
 ## All mechanisms
 
@@ -392,7 +405,7 @@ COLUMNS = (
     "second",
     "third",
     "worst",
-    "number",
+    "published",
     "bound",
     "ours / best",
     "",
@@ -410,7 +423,7 @@ def grouped(rows: list[Row]) -> list[list[Row]]:
 
 def points(share: float) -> str:
     """Return a share in percentage points."""
-    return f"{100 * share:.3g}"
+    return f"{100 * share:.3f}"
 
 
 def error_cell(row: Row, named: bool = True) -> str:
@@ -445,18 +458,22 @@ def summary(groups: list[list[Row]]) -> str:
     """Return sentences on wins and losses."""
     against = [group[1] for group in groups]
     pairs = [row for group in groups for row in group[1:]]
-    won, lost = sum(row.won for row in against), sum(row.lost for row in against)
-    return (
-        f"Against the best published mechanism ours wins {won} of {len(against)} rows and loses {lost}; in the "
-        "others no difference is clear. Against all published mechanisms it wins "
-        f"{sum(row.won for row in pairs):,} of {len(pairs):,} comparisons and loses "
-        f"{sum(row.lost for row in pairs):,}."
-    )
+    sentences = []
+    for whom, rows, what in (
+        ("the best published mechanism", against, "rows"),
+        ("all of them", pairs, "comparisons"),
+    ):
+        won, lost, behind = (sum(getattr(row, what) for row in rows) for what in ("won", "lost", "behind"))
+        sentences.append(
+            f"Against {whom} ours has a clear win in {won:,} of {len(rows):,} {what} and a clear loss in {lost:,}. Its "
+            f"error is the larger one in {behind:,}, by however little."
+        )
+    return "\n".join(sentences)
 
 
 def losses(rows: list[Row]) -> str:
-    """Return the section on the cells that ours loses, each with its reason."""
-    found = [row for row in rows if row.lost]
+    """Return the table of the mechanisms whose error is below ours, and the reasons."""
+    found = [row for row in rows if row.behind]
     cells = [
         (
             row.case,
@@ -464,15 +481,15 @@ def losses(rows: list[Row]) -> str:
             f"`{row.mechanism}`",
             error_cell(row, named=False),
             f"{row.ratio:.3f} ± {row.ratio_error:.3f}",
-            f"{row.again:.3f} ± {row.again_error:.3f}",
+            f"{row.again:.3f} ± {row.again_error:.3f}" if row.again else "",
             row.why,
         )
         for row in found
     ]
     reasons = "\n".join(
-        f"* **{why}**: {CAUSES[why]}" for why in CAUSES if any(row.why == why for row in found)
+        f"* **{why}**: {text}" for why, text in CAUSES.items() if any(row.why == why for row in found)
     )
-    return f"{table(LOST, cells)}\n\n{reasons}" if found else "There is none."
+    return f"{table(LOST, cells)}\n\n{reasons}"
 
 
 def page(rows: list[Row]) -> str:
@@ -494,7 +511,7 @@ def text_of(rows: list[Row]) -> str:
 
 def rows_of(text: str) -> list[Row]:
     """Return the rows of a CSV table."""
-    kinds = {one.name: one.type for one in fields(Row)}
+    kinds = get_type_hints(Row)
     return [Row(**{k: kinds[k](v) for k, v in line.items()}) for line in csv.DictReader(io.StringIO(text))]
 
 
@@ -537,16 +554,21 @@ def solved(asked: tuple[str, float]) -> list[Row]:
     return rows
 
 
-def main() -> None:
-    """Measure all cases, one a process, then write the page, the table and the picture."""
-    asked = [(name, epsilon) for name, case in CASES.items() for epsilon in case.budgets]
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        text = text_of([row for rows in pool.map(solved, asked) for row in rows])
+def write(measured_rows: list[Row]) -> None:
+    """Write the table, and the page and the picture from the table."""
+    text = text_of(measured_rows)
     rows = rows_of(text)
     made = {TARGET: page(rows).encode(), TABLE: text.encode(), PICTURE: draw(rows)}
     for target, content in made.items():
         with written_atomically(target) as file:
             file.write(content)
+
+
+def main() -> None:
+    """Measure all cases, one a process, then write the three files."""
+    asked = [(name, epsilon) for name, case in CASES.items() for epsilon in case.budgets]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        write([row for rows in pool.map(solved, asked) for row in rows])
 
 
 if __name__ == "__main__":
