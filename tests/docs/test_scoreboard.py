@@ -52,7 +52,7 @@ def test_it_has_a_row_for_every_case_and_every_mechanism_of_it():
 
 def test_every_mechanism_that_beats_ours_is_listed_with_its_reason():
     assert unexplained(ROWS) == []
-    assert all(bool(row.again) == row.lost for row in ROWS)
+    assert all(bool(row.again) == row.behind for row in ROWS)
     listed = PAGE.split("## Where published mechanisms are better")[1].split("## All")[0]
     assert listed.count("\n| ") == sum(row.behind for row in ROWS) + 2
     assert all(f"* **{row.why}**: {scoreboard.CAUSES[row.why]}" in listed for row in ROWS if row.behind)
@@ -63,7 +63,7 @@ def test_a_hidden_loss_is_found():
     better = replace(published[-1], error=ours.error / 2, standard_error=ours.error / 100)
     assert unexplained([ours, better]) == [better.mechanism]
     ratio, spread = scoreboard.relative(ours, better)
-    told = replace(better, ratio=ratio, ratio_error=spread, why="chance")
+    told = replace(better, ratio=ratio, ratio_error=spread, why="noise")
     assert unexplained([ours, replace(told, again=2.0, again_error=0.1)]) == [better.mechanism]
     assert not unexplained([ours, replace(told, again=1.0, again_error=0.1)])
 
@@ -77,7 +77,7 @@ def measured(case, shown):
     comparison, bound = scoreboard.compared(case, shown.epsilon)
     exact = scoreboard.exact_error(case, comparison, shown.mechanism)
     row = replace(shown, bound=bound, exact=exact)
-    return scoreboard.measured(case, comparison, row, scoreboard.DRAWN, 3)
+    return scoreboard.measured(case, comparison.compared[row.mechanism], row, scoreboard.DRAWN, 3)
 
 
 def differs(found, shown):
