@@ -22,8 +22,8 @@ NOT_RUN = {
     "guides/engines.md": ["it needs Java; tests/collection/test_spark.py holds Spark against DuckDB"],
 }
 """Blocks that do not run, page by page, with the reason that stands before them."""
-MADE = {"benchmarks.md"}
-"""Pages that a programme writes; tests/docs/test_benchmarks.py is about them."""
+MADE = {"benchmarks.md", "scoreboard.md"}
+"""Pages that a programme writes; tests/docs/test_benchmarks.py and test_scoreboard.py are about them."""
 WRITTEN = sorted(PAGES.keys() - MADE)
 LONG = {
     f"guides/{name}.md"

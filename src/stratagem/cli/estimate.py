@@ -115,6 +115,8 @@ def estimate(
     else:
         from stratagem.study.two_rounds import combine
 
+        if counts == str(first[1]) == "-":
+            raise ValueError("both counts are to come from the input: name a file for one of them")
         before = load_mechanism(first[0])
         earlier = read_counts(before, str(first[1]))
         found = combine(before, earlier.counts, mechanism, tally.counts, asked, **options)

