@@ -46,7 +46,7 @@ def test_the_stated_users_are_enough_for_every_answer_and_one_fewer_is_not(seed)
         assert needed == 1 or not reached(needed - 1, single=single)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_every_published_mechanism_has_its_largest_variances(name, epsilon):

@@ -17,7 +17,7 @@ from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_python_client_passes(case):
     found = mechanism(case)

@@ -115,6 +115,7 @@ def offset(found: Mechanism, factor: float) -> Mechanism:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("case", "samples"), [("two-level", 400_000), ("two-level-large-epsilon", 400_000)])
 def test_an_epsilon_that_is_5_percent_too_large_is_caught_with_the_samples_stated(case, samples):
     found = mechanism(case)

@@ -50,7 +50,7 @@ def written(path, rows):
     return path
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("case", ["randomised", "labels", "edges", "several-attributes", "mixed-juntas"])
 @pytest.mark.parametrize("named", [False, True])

@@ -64,7 +64,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("width", [100, 80])
 def test_no_line_is_longer_than_the_screen_and_no_name_is_split(capsys, monkeypatch, folder, name, width):

@@ -69,6 +69,7 @@ def objects():
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("show", [repr, str])
 def test_each_fits_a_screen(objects, show):
     for one in objects:

@@ -201,6 +201,7 @@ def test_no_mechanism_beats_the_bound():
                     assert cost >= found.bound * (1 - 1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", ["L0", "L1", "L2", "L0,1"])
 @pytest.mark.parametrize("properties", ["", "WH", "RM,CM", "all"])
 @pytest.mark.parametrize("aggregate", ["sum", "max"])

@@ -145,6 +145,7 @@ def scaled(tables, attributes, rounds=3000) -> np.ndarray:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("views", ["cycle", "chain", "crowd", "apart"])
 def test_largest_entropy_is_the_limit_of_iterative_scaling(views, rng):
     tables = evidence(VIEWS[views], rng)

@@ -63,6 +63,7 @@ def most_entropy(release, sizes):
     return (q / q.sum()).reshape(sizes)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("left", "most"), [((), 2e-5), ((("a", "c"),), 1.25e-3)], ids=["a circle", "a chain"]
 )

@@ -1,6 +1,7 @@
 """Imports point one way: no circle between files, none between rooms, lazy imports and those for types counted."""
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def imported(tree, modules):
                     yield found
 
 
+@cache
 def files():
     """Return what each module imports."""
     paths = {name(path): path for path in SOURCE.rglob("*.py")}

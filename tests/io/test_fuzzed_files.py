@@ -160,6 +160,7 @@ def test_any_file_of_reports_is_counted_or_refused_in_one_sentence(capsys, folde
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("number", "name", "how"), cases("data", DATA_FILES, ("csv", "parquet", "csv.gz")))
 def test_any_file_of_data_is_read_or_refused_in_one_sentence(capsys, folder, number, name, how):
     path = folder / f"given[1]*.{name}"

@@ -47,7 +47,7 @@ SMALL = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("users", [1, 2, 5, 8])
 @pytest.mark.parametrize("name", SMALL)
 def test_it_is_never_below_the_exact_divergence(name, users):

@@ -33,6 +33,7 @@ def users(case):
     return [[int(k) for k in place] for place in np.ndindex(*mechanism(case).domain.sizes)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_bytes_make_the_same_reports_as_in_python(case):
     found, values = mechanism(case), answers(case) * 12

@@ -154,6 +154,7 @@ def test_the_budget_needed_is_the_least_that_is_enough(place, show):
     assert shown(page)[OURS] == (f"{BUDGETS[place + 1]:g}" if place + 1 < len(BUDGETS) else "none up to 2")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "typed", "sentence"),
     [

@@ -132,7 +132,7 @@ def test_the_control_a_strategy_for_larger_steps_is_refused(monkeypatch):
 
 @pytest.mark.parametrize(
     ("workload", "steps"),
-    [(st.prefix(16), 0.3), (st.histogram(8), [0.01, 1, 3, 0.2, 0.2, 1, 1]), (st.all_range(9), 4.0)],
+    [(st.prefix(10), 0.3), (st.histogram(8), [0.01, 1, 3, 0.2, 0.2, 1, 1]), (st.all_range(9), 4.0)],
     ids=["prefix", "uneven", "large"],
 )
 def test_no_report_tells_two_values_apart_by_more_than_their_distance(workload, steps):

@@ -56,6 +56,7 @@ def test_some_reports_are_a_little_worse_than_bits_that_are_randomised_one_by_on
         assert ONCE < found.chosen_for <= PERMANENT
 
 
+@pytest.mark.exhaustive
 def test_one_report_costs_nothing_more_with_a_memo():
     found = st.optimise_repeated(st.prefix(6), ONCE, PERMANENT)
     alone = st.optimise(st.prefix(6), ONCE)
