@@ -24,7 +24,6 @@ from stratagem.cli.option import (
 )
 from stratagem.cli.output import write, write_files, write_json, write_table
 from stratagem.cli.request import saved_alone
-from stratagem.math.number import upper
 
 if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
@@ -110,6 +109,7 @@ def repeat(
 
 def _show(promised: Sequence[Mapping[str, float | None]]) -> None:
     from stratagem.io.table import Table
+    from stratagem.math.number import upper
 
     rows = [
         (f"{reports:,}", upper(epsilon or 0), "-" if error is None else f"{100 * error:.3g} %")
