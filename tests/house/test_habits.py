@@ -39,7 +39,7 @@ def test_a_workflow_runs_what_it_is_for_with_few_rights_and_an_end(name):
 
 def test_what_a_workflow_installs_is_an_extra_of_the_project():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    for name, extra in (("tests", "test"), ("docs", "docs")):
+    for name, extra in (("tests", "exhaustive"), ("docs", "docs")):
         assert f"pip install -e '.[{extra}]'" in (ROOT / f".github/workflows/{name}.yml").read_text("utf-8")
         assert extra in extras
 
