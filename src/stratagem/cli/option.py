@@ -109,6 +109,9 @@ CLIP = Annotated[
 ]
 PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
 ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the five best.")]
+BUNDLE_OUT = Annotated[
+    Path | None, typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.", show_default=False)
+]
 FORCE = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to standard output.")]
 

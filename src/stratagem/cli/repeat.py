@@ -12,6 +12,7 @@ import typer
 
 from stratagem.cli.interruption import keeping, progress
 from stratagem.cli.option import (
+    BUNDLE_OUT,
     DOMAIN,
     FORCE,
     JSON,
@@ -52,10 +53,7 @@ def repeat(
     domain: DOMAIN = None,
     order: ORDER = None,
     width: WIDTH = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.", show_default=False),
-    ] = None,
+    out: BUNDLE_OUT = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from stratagem.cli.interruption import keeping, progress
 from stratagem.cli.option import (
+    BUNDLE_OUT,
     DOMAIN,
     EDGES,
     FORCE,
@@ -55,10 +56,7 @@ def shuffle(
     labels: LABELS = None,
     unit: UNIT = None,
     seed: SEED = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.", show_default=False),
-    ] = None,
+    out: BUNDLE_OUT = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
