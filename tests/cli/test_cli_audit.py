@@ -237,7 +237,8 @@ def test_a_web_client_whose_first_report_is_raw_is_caught(tmp_path, monkeypatch,
 @pytest.mark.exhaustive
 def test_a_python_client_whose_first_report_in_a_process_is_raw_is_caught(tmp_path):
     found = Mechanism.of(st.randomised_response(16, 1.0), st.histogram(16), 1.0)
-    code, drawn = Path(client_module.__file__).read_text(), "output = self.sampler.draw(cell, self._source)\n"
+    code = Path(client_module.__file__).read_text()
+    drawn = "output = (self._memo or self.sampler).draw(cell, self._source)\n"
     assert drawn in code
     altered = code.replace(drawn, drawn + "        output = cell if FIRST and FIRST.pop() else output\n")
     (tmp_path / "client.py").write_text(altered + "\nFIRST = [True]\n")
