@@ -62,7 +62,7 @@ def test_nothing_else_stands_at_the_root():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda p: p.name)
 def test_a_file_holds_one_idea(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= (905 if path.name in COPIED_OUT else 400)
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= (900 if path.name in COPIED_OUT else 400)
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda p: p.name)

@@ -223,7 +223,21 @@ def test_the_web_client_makes_the_same_reports_of_the_same_bytes(case, tmp_path)
     )
 
 
-@pytest.mark.parametrize("text", ["", "x", "1 2 3", "1 2 3 99", "1 2 3 -1", "é 2 3 4", "1 2 3 4 5"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "1 2 3\n",
+        "1 2 3 4",
+        "1 2 3 0",
+        "1 2 3\n4\n",
+        "1 2 3 99\n",
+        "1 2 3 -1\n",
+        "é 2 3 4\n",
+        "1 2 3 4 5\n",
+    ],
+)
 def test_a_damaged_memo_is_refused(text, tmp_path):
     Device(tmp_path, memoised("pairs").bundle).outputs(0, 1)
     (kept,) = tmp_path.iterdir()

@@ -107,3 +107,5 @@ def test_a_strategy_that_breaks_a_step_is_refused():
         Mechanism.on_line(shuffled, st.prefix(16), steps.tolist())
     with pytest.raises(ValueError, match="user types"):
         Mechanism.on_line(geometric(steps), st.prefix(9), steps.tolist())
+    with pytest.raises(ValueError, match="a domain of one attribute"):
+        Mechanism.on_line(geometric(steps), st.total({"a": 4, "b": 4}), steps.tolist())

@@ -56,6 +56,9 @@ SUMS = 24
 """The sums by which rows of a user type are found are at most 2^24 numbers: that bounds memory and reads."""
 MOST_KEPT = 1 << 16
 """Most values of a domain for which permanent reports are kept."""
+FileName = str | os.PathLike[str]
+END = "\n"
+"""What a memo ends with: without it a last number may have been cut off."""
 PROMISED = (10, 100, 1000)
 """Numbers of reports of one person for which a bundle with a memo states an epsilon, beside one and any number."""
 _BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]
@@ -83,11 +86,11 @@ REPORT_SCHEMA = {
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: FileName,
     *,
     at_most: float = CEILING,
     sha256: str | None = None,
-    memo: str | os.PathLike[str] | None = None,
+    memo: FileName | None = None,
 ) -> Client:
     """Read and check a bundle, and refuse it as `accepted` does.
 
@@ -126,12 +129,12 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     return bundle
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read(path: FileName) -> dict[str, Any]:
     """Return the content of a bundle, checked as by `parse`."""
     return checked(path, parse, "*.ldp.json")
 
 
-def checked(path: str | os.PathLike[str], check: Callable[[bytes], Any], kind: str) -> Any:
+def checked(path: FileName, check: Callable[[bytes], Any], kind: str) -> Any:
     """Return what `check` makes of the bytes of a file; its errors name the file."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise ValueError(f"{path} is a device, a pipe or a socket: name a bundle, {kind}")
@@ -292,13 +295,12 @@ def check_memo(table: Mapping[str, Any], memo: Any) -> None:
             raise ValueError("the memo breaks its epsilon: do not use it")
 
 
-def check_steps(table: Mapping[str, Any], steps: Any, attributes: int = 1) -> None:
+def check_steps(table: Mapping[str, Any], steps: Any, attributes: int) -> None:
     """Refuse steps between neighbouring values of one attribute, one for each pair, that a row of the table breaks."""
     _require(attributes == 1, "steps need a domain of one attribute")
     many = len(_list(steps, "the steps stand in no list")) == table.get("user_types", 0) - 1
-    _require(
-        many and table["kind"] == "columns", "the steps are not one for each pair of neighbouring columns"
-    )
+    known = many and table["kind"] == "columns"
+    _require(known, "the steps are not one for each pair of neighbouring columns")
     entries, n = _entries(table), table["user_types"]
     for u, text in enumerate(steps):
         bound = _exp_of(text, "a step")
@@ -320,9 +322,7 @@ class _Memo:
     The file is the same whichever values the person has: it tells nothing without the reports.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], bundle: Mapping[str, Any], cells: Iterable[Any]
-    ) -> None:
+    def __init__(self, folder: FileName, bundle: Mapping[str, Any], cells: Iterable[Any]) -> None:
         table = bundle["table"]
         self.path, self.cells, self.outputs = Path(folder), cells, table["outputs"]
         self.sizes = [attribute["size"] for attribute in bundle["domain"]]
@@ -331,9 +331,7 @@ class _Memo:
         if not self.path.is_dir():
             raise ValueError(f"{folder} is no folder: make one that this person alone can read")
         if math.prod(self.sizes) > MOST_KEPT:
-            raise ValueError(
-                f"the bundle has more than {MOST_KEPT:,} values, too many for a memo: merge some"
-            )
+            raise ValueError(f"the bundle has more than {MOST_KEPT:,} values for a memo: merge some")
         self.path /= f"{bundle['sha256']}.memo"
 
     def draw(self, cell: Any, source: Callable[[int], bytes]) -> int:
@@ -355,7 +353,7 @@ class _Memo:
         draft = self.path.with_name(f".{secrets.token_hex(16)}")
         try:
             if not self.path.exists():
-                drawn = " ".join(str(self.permanent.draw(cell, source)) for cell in self.cells)
+                drawn = " ".join(str(self.permanent.draw(cell, source)) for cell in self.cells) + END
                 try:
                     _written(draft, drawn)
                     os.link(draft, self.path)
@@ -365,16 +363,13 @@ class _Memo:
                 finally:
                     draft.unlink(missing_ok=True)
                 _sync(self.path.parent)
-            words = self.path.read_text("ascii").split(" ")
+            text = self.path.read_text("ascii")
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"the memo {self.path} cannot be kept or read ({error}): mend that first"
-            ) from None
-        known = len(words) == math.prod(self.sizes) and all(map(str.isdigit, words))
+            raise ValueError(f"{self.path} cannot be kept or read ({error}): mend that first") from None
+        words = text.removesuffix(END).split(" ")
+        known = text.endswith(END) and len(words) == math.prod(self.sizes) and all(map(str.isdigit, words))
         if not known or max(reports := array("Q", map(int, words))) >= self.outputs:
-            raise ValueError(
-                f"the memo {self.path} is damaged: put back a copy, as a new one spends the budget again"
-            )
+            raise ValueError(f"{self.path} is damaged: put back a copy, as a new one spends the budget again")
         return reports
 
 
@@ -407,7 +402,7 @@ class Client:
         self,
         bundle: Mapping[str, Any],
         source: Callable[[int], bytes] = secrets.token_bytes,
-        memo: str | os.PathLike[str] | None = None,
+        memo: FileName | None = None,
     ) -> None:
         self.identifier: str = bundle["sha256"]
         self.epsilon = Fraction(*map(int, bundle["epsilon"]))

@@ -107,7 +107,7 @@ class Mechanism:
         if self.memo is not None:
             check_memo(table, self.memo.data)
         if self.steps:
-            check_steps(table, list(self.steps))
+            check_steps(table, list(self.steps), len(self.domain.sizes))
 
     @staticmethod
     def of(

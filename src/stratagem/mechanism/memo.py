@@ -11,8 +11,8 @@ from typing import Any
 from stratagem.io.screen import brief
 from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
-from stratagem.mechanism.client import HIGH, PROMISED, SCALE, exp_below, kept, repeated, samplers
-from stratagem.mechanism.rounding import budget, decimal_text
+from stratagem.mechanism.client import PROMISED, SCALE, exp_below, kept, repeated, samplers
+from stratagem.mechanism.rounding import budget, decimal_text, lower_level
 from stratagem.mechanism.table import ColumnTable, Table
 
 LARGEST = 36.0
@@ -64,7 +64,7 @@ class Memo:
             raise ValueError(
                 f"the permanent epsilon is {epsilon:g}, but at most {LARGEST:g} can be kept: give a smaller one"
             )
-        low, single = lower_level(epsilon), table.strategy.epsilon
+        low, single = lower_level_of(epsilon), table.strategy.epsilon
         if not (low < table.data()["low"] and float(epsilon) > single * (1 + LEAST)):
             raise ValueError(
                 f"the permanent epsilon is {epsilon:g}, but one report alone has that much: give a larger one"
@@ -117,6 +117,6 @@ class Memo:
         )
 
 
-def lower_level(epsilon: float) -> int:
-    """Return the least lower level, of which 2^52 is at most exp(epsilon) times as much."""
-    return -(-(HIGH << SCALE) // exp_below(*budget(check(epsilon)).as_integer_ratio()))
+def lower_level_of(epsilon: float) -> int:
+    """Return the lower level of a table of two levels that has this epsilon."""
+    return lower_level(exp_below(*budget(check(epsilon)).as_integer_ratio()))

@@ -130,9 +130,14 @@ def _(strategy: TwoLevelStrategy, bound: int, bits: int) -> TwoLevelTable:
     return TwoLevelTable(patterns, weights, n, _lower_level(strategy.ratio, bound))
 
 
+def lower_level(bound: int) -> int:
+    """Return the least whole number of which 2^52 is at most bound/2^`SCALE` times as much."""
+    return -(-(HIGH << SCALE) // bound)
+
+
 def _lower_level(ratio: float, bound: int) -> int:
     """Return the least whole number that is 2^52/E or more and no less than 2^52/exp(epsilon)."""
-    return max(-(-(HIGH << SCALE) // bound), math.ceil(Fraction(HIGH) / Fraction(ratio)))
+    return max(lower_level(bound), math.ceil(Fraction(HIGH) / Fraction(ratio)))
 
 
 @_whole.register

@@ -15,7 +15,7 @@ from stratagem.math.number import integer, upper_percent
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import MOST_BITS
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.memo import MOST, lower_level
+from stratagem.mechanism.memo import MOST, lower_level_of
 from stratagem.mechanism.rounding import rounded
 from stratagem.mechanism.table import TwoLevelTable
 from stratagem.mechanism.translation_table import TranslationTable
@@ -165,7 +165,7 @@ def _made(
         raise ValueError(
             "the best strategy has rows of more than two probabilities, but repeated reports need two"
         )
-    once = replace(table, low=lower_level(epsilon)).strategy
+    once = replace(table, low=lower_level_of(epsilon)).strategy
     mechanism = Mechanism.of(once, workload, epsilon).memoised(permanent)
     return mechanism, variances_of_means(mechanism, [rounds])[0]
 

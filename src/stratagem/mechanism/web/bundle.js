@@ -1,7 +1,7 @@
 /* Bundles: read strictly, everything they promise checked again. */
 
 import { hex } from "./binary.js";
-import { ADVICE, epsilonOf as fraction, fields, isObject, refuse, short, whole } from "./check.js";
+import { ADVICE, decimal, fields, isObject, refuse, short, whole } from "./check.js";
 import { canonical, decoded, PARTS, strictJson } from "./json.js";
 import { checkMemo } from "./memo.js";
 import { checkSteps, kind, KINDS } from "./table.js";
@@ -74,7 +74,7 @@ export function accepted(bundle, atMost = CEILING, sha256 = null) {
 
 /** Return the epsilon of all reports of one person as a fraction: of one, or of any number with a memo. */
 function largest({ epsilon, memo }) {
-  return memo ? fraction(memo.epsilon.any, "epsilon of the memo") : epsilon.map(BigInt);
+  return memo ? decimal(memo.epsilon.any, "epsilon of the memo") : epsilon.map(BigInt);
 }
 
 /** Return the epsilon of a bundle as a number. */

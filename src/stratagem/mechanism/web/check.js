@@ -26,7 +26,7 @@ export function whole(value, where, low, high) {
 }
 
 /** Return numerator and denominator of the decimal text of an epsilon. */
-export function epsilonOf(text, where) {
+export function decimal(text, where) {
   const given = typeof text === "string" && text.length < 40 ? text : "";
   const [, digits, part = ""] = /^([0-9]+)(?:\.([0-9]+))?$/.exec(given) ?? ["", "0"];
   const [numerator, denominator] = [BigInt(digits + part), 10n ** BigInt(part.length)];

@@ -1,6 +1,6 @@
 /* A memo: the permanent report of every value of one person, drawn once, kept, and repeated or replaced at random. */
 
-import { ADVICE, epsilonOf, fields, refuse, short, whole } from "./check.js";
+import { ADVICE, decimal, fields, refuse, short, whole } from "./check.js";
 import { HIGH, reduced, Uniform } from "./search.js";
 
 const MOST_KEPT = 2 ** 16; // values of a domain for which permanent reports are kept
@@ -37,7 +37,7 @@ export function checkMemo(Kind, table, memo, scale, expBelow) {
   const pair = pairOf(Kind, table, low), rarest = new Kind(table).rarest();
   fields(memo.epsilon, "epsilon of the memo", [...PROMISED, "any"].join(" "));
   for (const [reports, text] of Object.entries(memo.epsilon)) {
-    const bound = expBelow(...epsilonOf(text, "epsilon of the memo"));
+    const bound = expBelow(...decimal(text, "epsilon of the memo"));
     const [high, least] = reports === "any" ? [BigInt(HIGH), BigInt(low)] : repeated(pair, rarest, reports);
     if (high << scale > least * bound) refuse("the memo breaks its epsilon: do not use it");
   }

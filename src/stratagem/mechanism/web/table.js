@@ -1,7 +1,7 @@
 /* Tables of whole numbers: their exact facts and how an output is drawn from them. */
 
 import { encoded, exactBytes, integers } from "./binary.js";
-import { ADVICE, epsilonOf, fields, isObject, refuse, whole } from "./check.js";
+import { ADVICE, decimal, fields, isObject, refuse, whole } from "./check.js";
 import { LIMIT, PARTS } from "./json.js";
 import { HIGH, ONES, reduced, search, searchTable, stepsOf, Uniform, WEIGHTS } from "./search.js";
 import { Translates } from "./translates.js";
@@ -175,7 +175,7 @@ export function checkSteps({ domain, table, steps }, scale, expBelow) {
   }
   const all = entries(table);
   steps.forEach((text, u) => {
-    const bound = expBelow(...epsilonOf(text, "a step"));
+    const bound = expBelow(...decimal(text, "a step"));
     for (let i = u; i < all.length; i += n) {
       const [low, high] = [Math.min(all[i], all[i + 1]), Math.max(all[i], all[i + 1])];
       if (BigInt(high) << scale > BigInt(low) * bound) refuse("the table breaks its steps: do not use it");
