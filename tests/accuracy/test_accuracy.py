@@ -90,9 +90,8 @@ def test_predicted_variance_matches_simulation(drawn, agrees, rng):
 
 def test_an_unsupported_workload_names_what_is_missing():
     blind = st.MatrixStrategy(np.array([[0.6, 0.6, 0.4], [0.4, 0.4, 0.6]]))
-    with pytest.raises(st.UnsupportedWorkloadError, match=r"1 of the 2 directions.*user type") as caught:
+    with pytest.raises(st.UnsupportedWorkloadError, match=r"query 0 of 3.*user types 0 and 1"):
         st.evaluate(st.histogram(3), blind)
-    assert {"0", "1"} <= set(str(caught.value).replace(":", " ").split())
     merged = st.explicit([[1, 1, 0], [0, 0, 1]])
     assert st.evaluate(merged, blind).objective > 0
 

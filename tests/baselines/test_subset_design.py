@@ -14,10 +14,11 @@ from stratagem.baselines.subset_design import (
     best_sizes,
     subset_design,
 )
-from stratagem.bounds.formulas import pattern_information, pattern_size, total_term
+from stratagem.bounds.formulas import pattern_information, pattern_size
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import total_term
 from tables import assert_private, setting
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)

@@ -12,12 +12,11 @@ import pytest
 import stratagem as st
 from optimum import optimum
 from stratagem.bounds import exact, lower_bounds, tighten
-from stratagem.bounds.formulas import total_term
 from stratagem.bounds.generation import Generation, first_proof, single_proof
 from stratagem.bounds.nonnegative import Ascent, nonnegative
 from stratagem.bounds.proof import Proof, groups
 from stratagem.math.linalg import centred_factor
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 
 UNIFORM = np.full(6, 1 / 6)
 PRIOR = np.array([0.05, 0.3, 0.1, 0.25, 0.0, 0.3])

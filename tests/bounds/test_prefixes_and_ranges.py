@@ -7,11 +7,10 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import exact, lower_bounds, prefixes_and_ranges, tighten
-from stratagem.bounds.formulas import total_term
 from stratagem.bounds.prefixes_and_ranges import Arrays, PathProof, Search
 from stratagem.bounds.proof import Proof
 from stratagem.math.linalg import centred_factor
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 from stratagem.workloads.ranges import line
 
 MAKERS = [st.prefix, st.all_range]

@@ -8,12 +8,12 @@ import pytest
 
 import stratagem as st
 from stratagem.accuracy import evaluate
-from stratagem.bounds.formulas import total_term
 from stratagem.math.block_design import cyclotomic_index, is_prime, primitive_root
 from stratagem.math.linalg import centred_factor
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.target import Shaping, best_size
 from stratagem.strategies import SubsetSelection
+from stratagem.workloads.centring import total_term
 
 
 def bound(workload, epsilon):

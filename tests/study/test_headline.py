@@ -20,6 +20,7 @@ from stratagem.study.headline import (
     limit,
     sweep_headline,
 )
+from stratagem.study.ranking import Ranking
 
 X = np.array([40, 30, 10, 10, 5, 3, 1, 1])
 
@@ -79,7 +80,7 @@ def test_as_many_more_and_none(solution):
     assert headline(same)[1].endswith("ours needs about as many.")
     worst = replace(solution, accuracy=solution.baselines[-1].accuracy)
     assert headline(worst)[1].endswith("% more.")
-    assert "not set up" in headline(replace(solution, baselines=()))[1]
+    assert "not set up" in headline(replace(solution, baselines=Ranking(())))[1]
     assert limit(solution, "this one").split("; ")[1].startswith("this one is within ")
 
 

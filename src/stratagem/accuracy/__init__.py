@@ -14,17 +14,10 @@ from stratagem.accuracy.accuracy import (
     objective,
     users_needed,
 )
-from stratagem.accuracy.dense import (
-    check_domain,
-    check_seen,
-    check_support,
-    per_query_variance,
-    quadratic_forms,
-    spread,
-    supporting_inverse,
-)
+from stratagem.accuracy.dense import per_query_variance, quadratic_forms, spread, supporting_inverse
 from stratagem.accuracy.largest import largest_variance, largest_variances
 from stratagem.accuracy.query import query_variances
+from stratagem.accuracy.support import check_domain, check_seen, check_support
 
 __all__ = [
     "ERROR",

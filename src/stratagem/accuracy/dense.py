@@ -6,22 +6,19 @@ from functools import singledispatch
 
 import numpy as np
 
-from stratagem.accuracy.accuracy import Accuracy, UnsupportedWorkloadError, accuracy_of, objective_of
+from stratagem.accuracy.accuracy import Accuracy, accuracy_of, objective_of
+from stratagem.accuracy.support import check_domain, check_seen, check_support
 from stratagem.math.linalg import (
     CANCELLED,
     CentredInverse,
     PseudoInverse,
-    centred_inverse,
-    factor,
     squared_distances,
 )
 from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import LinearProtocol, Randomiser, Runnable
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.workloads import Workload
-
-SUPPORT_TOLERANCE = 1e-9
-"""Share of ||W||_F^2 outside the row space of Q above which a workload counts as unsupported."""
+from stratagem.workloads.centring import levelled, root, total_term
 
 BLOCK = 1 << 25
 """Entries of a temporary array."""
@@ -33,13 +30,13 @@ PLAIN = 1 << 22
 def dense_accuracy(strategy: Strategy, workload: Workload, prior: np.ndarray | None) -> Accuracy:
     """Return the accuracy with all n x n arrays formed, as `evaluate`."""
     prior = None if prior is None else check_prior(prior, workload.domain_size)
-    F = factor(workload.gram())
-    B = apply_inverse(supporting_inverse(F, workload, strategy, prior), F, prior)
+    F = root(workload, prior)
+    B = apply_inverse(supporting_inverse(workload, strategy, prior), F, prior)
     inverse, own = inverse_row_sums(strategy, prior), np.square(F).sum(axis=1)
     per_type = strategy.backward(_squared_norms(strategy, B, inverse)) - own
     if not (per_type >= CANCELLED * own).all():
         per_type = _distances_by_type(strategy, inverse[:, None] * strategy.forward(B), F)
-    return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
+    return Accuracy(total_term(workload, prior) + float(np.sum(F * B)), per_type, workload.queries)
 
 
 @objective_of.register
@@ -47,9 +44,9 @@ def dense_objective(
     strategy: Strategy, workload: Workload, F: np.ndarray | None, prior: np.ndarray | None
 ) -> float:
     """Return L(Q) with all n x n arrays formed, as `objective`."""
-    F = factor(workload.gram()) if F is None else F
-    inverse = supporting_inverse(F, workload, strategy, prior)
-    return float(np.sum(F * apply_inverse(inverse, F, prior)))
+    F = root(workload, prior) if F is None else F
+    inverse = supporting_inverse(workload, strategy, prior)
+    return total_term(workload, prior) + float(np.sum(F * apply_inverse(inverse, F, prior)))
 
 
 def per_query_variance(
@@ -81,7 +78,7 @@ def _(protocol: LinearProtocol, workload: Workload, x: np.ndarray, prior: np.nda
 
 @_variances_of.register
 def _(strategy: Strategy, workload: Workload, x: np.ndarray, prior: np.ndarray | None) -> np.ndarray:
-    inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
+    inverse, workload = supporting_inverse(workload, strategy, prior), levelled(workload, prior)
     covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
     variance = quadratic_forms(workload, covariance)
     if variance.sum() < CANCELLED * float(np.diag(workload.gram()) @ x) and variance.size * len(x) <= PLAIN:
@@ -102,23 +99,6 @@ def published_accuracy(protocol: LinearProtocol, workload: Workload, prior: np.n
     moments = protocol.second_moments(V)
     shares = uniform(n) if prior is None else prior
     return Accuracy(float(n * (shares @ moments)), np.maximum(moments - np.diag(V), 0.0), workload.queries)
-
-
-def check_seen(workload: Workload, protocol: LinearProtocol) -> None:
-    """Refuse a workload that needs dimensions of the data vector that no report of the protocol depends on.
-
-    Raises:
-        UnsupportedWorkloadError: if there is such a query.
-        ValueError: if the domains differ in size.
-    """
-    check_domain(workload, protocol)
-    directions, V = protocol.null_space, workload.gram()
-    lost = float(np.sum(directions * (V @ directions)))
-    if lost > SUPPORT_TOLERANCE * float(np.trace(V)):
-        raise UnsupportedWorkloadError(
-            f"the protocol cannot answer this workload: {directions.shape[1]} dimensions of the data vector leave its "
-            "reports unchanged, and the queries need some of them: use a mechanism made for these queries"
-        )
 
 
 def spread(
@@ -178,48 +158,11 @@ def _squared_norms(strategy: Strategy, B: np.ndarray, scale: np.ndarray) -> np.n
 
 
 def supporting_inverse(
-    F: np.ndarray, workload: Workload, strategy: Strategy, prior: np.ndarray | None = None
+    workload: Workload, strategy: Strategy, prior: np.ndarray | None = None
 ) -> CentredInverse | PseudoInverse:
-    """Return (M - 11^T/n)^+ after checking that F F^T = V lives in the row space of Q."""
+    """Return (M - 11^T/n)^+ after checking that the strategy answers every query (see `check_support`)."""
     check_domain(workload, strategy)
-    inverse = centred_inverse(strategy.centred_information(prior), prior)
-    check_support(F, inverse, prior)
+    inverse = strategy.inverse_information(prior)
+    if isinstance(inverse, PseudoInverse):
+        check_support(workload, inverse.null, prior)
     return inverse
-
-
-def check_domain(workload: Workload, strategy: Randomiser) -> None:
-    """Refuse a workload and a strategy with different numbers of user types.
-
-    Raises:
-        ValueError: if the domains differ in size.
-    """
-    if strategy.domain_size != workload.domain.size:
-        raise ValueError(
-            f"the strategy has {strategy.domain_size} user types and the workload {workload.domain.size}; "
-            "both must speak of the same domain"
-        )
-
-
-def check_support(
-    F: np.ndarray, inverse: CentredInverse | PseudoInverse, prior: np.ndarray | None = None
-) -> None:
-    """Refuse a workload with F F^T = V (n x n) whose queries are not combinations of rows of Q.
-
-    Raises:
-        UnsupportedWorkloadError: naming what is missing.
-    """
-    prior = uniform(len(F)) if prior is None else prior
-    needed = F - prior @ F
-    lost = inverse.null.T @ needed
-    negligible = SUPPORT_TOLERANCE * np.square(F).sum()
-    if np.square(lost).sum() <= negligible:
-        return
-    directions, sizes, _ = np.linalg.svd(lost, full_matrices=False)
-    count = int((sizes**2 > negligible).sum())
-    example = inverse.null @ directions[:, 0]
-    plus, minus = int(example.argmax()), int(example.argmin())
-    raise UnsupportedWorkloadError(
-        f"the strategy cannot answer this workload: {count} of the {np.linalg.matrix_rank(needed)} directions "
-        f"that the queries need are missing, first the one that tells user type {plus} from user type {minus}: "
-        "use a strategy whose rows span the queries, or leave those queries out"
-    )

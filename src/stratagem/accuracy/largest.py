@@ -10,17 +10,18 @@ from itertools import chain
 import numpy as np
 
 from stratagem.accuracy.accuracy import UnsupportedWorkloadError
-from stratagem.accuracy.dense import check_seen, supporting_inverse
+from stratagem.accuracy.dense import supporting_inverse
 from stratagem.accuracy.junta import check_sizes
 from stratagem.accuracy.orbit import SMALL, asked
 from stratagem.accuracy.query import check_answered
 from stratagem.accuracy.score import Labels, Scores, placements
+from stratagem.accuracy.support import check_seen
 from stratagem.accuracy.two_valued_scores import even_scores
-from stratagem.math.linalg import factor
 from stratagem.strategies import LinearProtocol, Runnable, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.strategies.translation import DENSE
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import Product, translates
@@ -69,8 +70,8 @@ def _written_out(workload: Workload, strategy: TranslationStrategy) -> bool:
 def _largest_of(strategy: Strategy, workload: Workload, prior: np.ndarray | None) -> np.ndarray:
     p, n, m = workload.queries, workload.domain_size, strategy.outputs
     _check_work(workload, p * n * m)
-    inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
-    scale, W = inverse_row_sums(strategy, prior)[:, None], workload.matrix()
+    inverse = supporting_inverse(workload, strategy, prior)
+    scale, W = inverse_row_sums(strategy, prior)[:, None], levelled(workload, prior).matrix()
     largest, step = np.empty(p), max(1, BLOCK // max(m, n))
     for first in range(0, p, step):
         rows = W[first : first + step].T

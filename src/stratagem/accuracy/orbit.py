@@ -15,16 +15,18 @@ from stratagem.accuracy.accuracy import (
     objective_of,
     refuse_prior,
 )
-from stratagem.accuracy.dense import SUPPORT_TOLERANCE, check_domain, check_support
 from stratagem.accuracy.junta import check_sizes
+from stratagem.accuracy.support import check_domain, check_support
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.accuracy.window import Window
-from stratagem.math.linalg import centred_inverse, factor
+from stratagem.math.linalg import PseudoInverse, centred_inverse
 from stratagem.math.transform import fast_length, irfft, multiplicities, rfft, rfftn
 from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import root, total_term
 from stratagem.workloads.combined import Stack, Weighted, unweighted
+from stratagem.workloads.dependence import unseen
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.merged import merged
@@ -183,8 +185,8 @@ def orbit_objective(workload: Workload, strategy: OrbitStrategy) -> float:
     """
     check_domain(workload, strategy)
     if strategy.window and _written_out(workload, strategy):
-        F = factor(workload.gram())
-        return float(np.sum(F * _solved(F, strategy)))
+        F = root(workload)
+        return total_term(workload) + float(np.sum(F * _solved(workload, F, strategy)))
     return transformed_objective(workload, strategy)
 
 
@@ -200,10 +202,11 @@ def transformed_objective(workload: Workload, strategy: OrbitStrategy) -> float:
     m = half_eigenvalues(strategy)
     v = workload.structure.translation_spectrum()[..., : m.shape[-1]] * multiplicities(strategy.cycles)
     seen = m > NOTHING
-    if v[~seen].sum() > SUPPORT_TOLERANCE * v.sum():
+    missing = unseen(workload, seen)
+    if missing is not None:
         raise UnsupportedWorkloadError(
-            f"the strategy cannot answer this workload: no pattern sees the character number "
-            f"{int(np.argmax(np.where(seen, 0, v)))} and others that the queries need: add patterns of other shapes"
+            "the strategy cannot answer this workload: no pattern sees the character number "
+            f"{int(missing.argmax())} and others that the queries need: add patterns of other shapes"
         )
     return float((v[seen] / m[seen]).sum())
 
@@ -227,16 +230,16 @@ def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
 
 def _optimal(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
     """Return the accuracy of the optimal reconstruction, summed pattern by pattern."""
-    F, moments = factor(workload.gram()), np.zeros(workload.domain_size)
-    B = _solved(F, strategy)
+    F, moments = root(workload), np.zeros(workload.domain_size)
+    B = _solved(workload, F, strategy)
     for weight, rows in _translates(strategy):
         moments += weight * (np.square(rows @ B).sum(axis=1) / np.square(rows.sum(axis=1))) @ rows
     per_type = np.maximum(moments - np.square(F).sum(axis=1), 0)
-    return Accuracy(float(np.sum(F * B)), per_type, workload.queries)
+    return Accuracy(total_term(workload) + float(np.sum(F * B)), per_type, workload.queries)
 
 
-def _solved(F: np.ndarray, strategy: OrbitStrategy) -> np.ndarray:
-    """Return M^+ F, M the information matrix (n x n)."""
+def _solved(workload: Workload, F: np.ndarray, strategy: OrbitStrategy) -> np.ndarray:
+    """Return M^+ F for F (n x r) as in `root`, M the information matrix (n x n)."""
     n = len(F)
     C = np.zeros((n, n))
     for weight, rows in _translates(strategy):
@@ -244,7 +247,8 @@ def _solved(F: np.ndarray, strategy: OrbitStrategy) -> np.ndarray:
         spread = (rows - sums / n) / np.sqrt(sums)
         C += weight * (spread.T @ spread)
     inverse = centred_inverse(C)
-    check_support(F, inverse)
+    if isinstance(inverse, PseudoInverse):
+        check_support(workload, inverse.null)
     return apply_inverse(inverse, F)
 
 

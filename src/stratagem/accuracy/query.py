@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
-from stratagem.accuracy.dense import SUPPORT_TOLERANCE, per_query_variance, quadratic_forms
+from stratagem.accuracy.dense import per_query_variance, quadratic_forms
 from stratagem.accuracy.junta import check_sizes, refuse
 from stratagem.accuracy.orbit import NOTHING, asked
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.math.privacy import uniform
 from stratagem.strategies import Runnable, TranslationStrategy
 from stratagem.workloads import Workload
+from stratagem.workloads.dependence import unseen
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import translates
 
@@ -64,10 +65,7 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
         kind = tuple(strategy.owner[i] for i in margin.attributes)
         if kind not in known:
             known[kind] = strategy.table_eigenvalues(margin.attributes) > NOTHING
-        if known[kind].all():
-            continue
-        v = margin.workload.structure.translation_spectrum()
-        if v[~known[kind]].sum() > SUPPORT_TOLERANCE * v.sum():
+        if unseen(margin.workload, known[kind]) is not None:
             refuse([workload.domain.attributes[i] for i in margin.attributes])
 
 

@@ -23,6 +23,7 @@ from stratagem.io.table import Table
 from stratagem.math.computing import on_one_core
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.centring import outweighed
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.ranges import Line, line
 from stratagem.workloads.spectrum import Spectrum
@@ -85,10 +86,21 @@ class Bounds:
     other workloads."""
     noiseless: float | None = None
     """The bound tr V, the best of all at large epsilon; None in `spectral_bounds`."""
+    offset: float = 0.0
+    """What the means of the queries add to L(Q) where they outweigh all else (see `outweighed`), else zero.
+
+    It is the same for every strategy, and stands beside the bounds in the fields, so that these keep their digits.
+    """
+
+    def apart(self) -> dict[str, float]:
+        """Return the bounds that were computed, by name, without the `offset`."""
+        found = {name: value for name, value in asdict(self).items() if value is not None}
+        del found["offset"]
+        return found
 
     def known(self) -> dict[str, float]:
-        """Return the bounds that were computed, by name."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """Return the bounds on L(Q) that were computed, by name."""
+        return {name: value + self.offset for name, value in self.apart().items()}
 
     def record(self) -> dict[str, float]:
         """Return the bounds that were computed, by name, and the best of them."""
@@ -111,13 +123,18 @@ class Bounds:
     @property
     def best(self) -> float:
         """The largest bound."""
-        return max(self.known().values())
+        return self.best_apart + self.offset
+
+    @property
+    def best_apart(self) -> float:
+        """The largest bound, without the `offset`."""
+        return max(self.apart().values())
 
     @property
     def name(self) -> str:
         """Name of the largest bound."""
-        known = self.known()
-        return max(known, key=lambda name: known[name])
+        found = self.apart()
+        return max(found, key=lambda name: found[name])
 
 
 def lower_bounds(
@@ -148,7 +165,10 @@ def lower_bounds(
     workload = workload_of(workload, domain)
     epsilon, n = check(epsilon), workload.domain.size
     p = None if prior is None else check_prior(prior, n)
+    apart = outweighed(workload, p)
     with on_one_core(n):
+        if apart is not None:
+            return replace(_quick_bounds(apart.rest, epsilon, p, None), offset=apart.known)
         return _quick_bounds(workload, epsilon, p, duals)
 
 
@@ -262,6 +282,10 @@ def tighten(
         True
     """
     p = None if prior is None else check_prior(prior, workload.domain.size)
+    apart = outweighed(workload, p)
+    if apart is not None:
+        inner = replace(bounds, offset=0.0), apart.rest, epsilon, objective - apart.known
+        return replace(tighten(*inner, gap, seconds, patterns, p), offset=apart.known)
     search = _Tightening(bounds, workload, check(epsilon), p, objective, gap, time.monotonic() + seconds)
     with suppress(KeyboardInterrupt), on_one_core(workload.domain.size):
         search.run(patterns)

@@ -10,12 +10,12 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from stratagem.bounds.formulas import attempted, root_trace, safe, total_term, ulps
+from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
 from stratagem.math.answer_programme import programme
 from stratagem.math.linalg import centred_factor, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 
 GROUPS, SEVERAL = 128, 64
 """Kinds of users that are told apart by one number, those of a group at most 1/126 of the range from each other, and

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from stratagem.bounds.formulas import ULP, root_trace, safe, total_term, ulps
+from stratagem.bounds.formulas import ULP, root_trace, safe, ulps
 from stratagem.bounds.proof import Proof, all_patterns
 from stratagem.math.linalg import centred_factor, factor
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 
 BOUNDARY = 0.95
 """Share of the way to the boundary that one Newton step may go."""

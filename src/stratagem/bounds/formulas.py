@@ -12,7 +12,7 @@ from scipy.linalg import helmert
 
 from stratagem.math.privacy import uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics, subsets
 from stratagem.workloads.norm import Norms
 
@@ -81,12 +81,6 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
     if prior is None:
         whole = root_trace(np.linalg.eigvalsh(V / n), error * float(np.trace(V)) / n)
     return Norms(total_term(workload, prior) / n, whole, rest)
-
-
-def total_term(workload: Workload, prior: np.ndarray | None = None) -> float:
-    """Return n p^T V p, which is part of L(Q) for every strategy because M (n p) = 1; p = 1/n by default."""
-    V = workload.gram()
-    return float(V.sum()) / len(V) if prior is None else len(V) * float(prior @ V @ prior)
 
 
 LARGEST = 1 << 12

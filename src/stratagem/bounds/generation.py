@@ -11,12 +11,12 @@ import numpy as np
 
 from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.exact import Centre, Start, solve
-from stratagem.bounds.formulas import total_term, ulps
+from stratagem.bounds.formulas import ulps
 from stratagem.bounds.proof import AllPatterns, Proof
 from stratagem.math.linalg import centred_factor, squared_distances
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 
 FIRST, ADDED, KEPT = 300, 250, 800
 """Patterns to begin with, those that join for each of two proofs, and the most that are kept."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratagem.bounds.formulas import root_trace, safe, total_term, ulps
+from stratagem.bounds.formulas import root_trace, safe, ulps
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 
 STEPS = 60
 """Steps in which the weights of pairs are found; every step is a bound."""

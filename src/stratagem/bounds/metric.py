@@ -10,11 +10,11 @@ from scipy.linalg import LinAlgError, cholesky, helmert
 from scipy.optimize import minimize
 
 from stratagem.bounds.exact import solve
-from stratagem.bounds.formulas import ULP, noiseless, root_trace, safe, total_term, ulps
+from stratagem.bounds.formulas import ULP, noiseless, root_trace, safe, ulps
 from stratagem.math.computing import on_one_core
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 
 BARRIERS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Weights of the barrier that keeps G positive definite, in the order of the searches."""

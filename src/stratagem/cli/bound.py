@@ -166,7 +166,7 @@ def _write_bounds(point: BoundPoint, objective: str, prior: np.ndarray | None) -
 
     known, best = point.bounds.known(), point.bounds.name
     problem = problem_of(point.workload, point.epsilon, objective, prior)
-    write(f"{bound_sentence(problem, known[best])}: the best bound, {best}, is {known[best]:,.6f}.\n")
+    write(f"{bound_sentence(problem, point.bounds)}: the best bound, {best}, is {known[best]:,.6f}.\n")
     rows = [(name, MEANINGS[name].title, f"{value:,.6f}") for name, value in known.items()]
     write_table(Table(("bound", "what it is", "value"), rows, words=2, bold=list(known).index(best)))
     write(f"\nvalue: no ε-LDP strategy with {SCOPE} has a smaller objective")

@@ -153,7 +153,7 @@ def described(solution: Solution, name: str, out: Path | None) -> dict[str, obje
         "gap": f"objective {number_text(solution.objective)}, at most {upper_percent(solution.gap)} above the best "
         f"possible unbiased strategy (lower bound {number_text(solution.lower_bound)})",
         "solver": f"{dashed(solution.solver)}: {solution.reason}",
-        "status": solution.status,
+        "status": solution.verdict,
         "saved": out or "no",
     }
 

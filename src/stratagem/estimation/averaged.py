@@ -87,6 +87,11 @@ class Averaged(DenseReconstruction):
         """The prior p (n,) for which the scores were chosen."""
         return self.all.shares
 
+    @property
+    def exact_total(self) -> bool:
+        """True: the strategy knows the number of users."""
+        return True
+
     def estimated_spread(self) -> np.ndarray:
         """Return the estimated second moments (n x n) of the means of all users."""
         return self._mean(self.all.estimated_spread() / self.rounds.number, self.data, self.users)

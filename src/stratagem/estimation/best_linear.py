@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.accuracy import check_domain, check_support, spread
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.reconstruction import impossible_report, whole_counts
-from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse, factor
+from stratagem.math.linalg import CentredInverse, PseudoInverse
 from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import Strategy
 from stratagem.strategies.strategy import apply_inverse, reconstructed
@@ -43,9 +43,7 @@ class BestLinear(DenseReconstruction):
         """
         prior = None if prior is None else check_prior(prior, strategy.domain_size)
         counts = check_reports(counts, strategy)
-        return BestLinear(
-            strategy, counts, prior, centred_inverse(strategy.centred_information(prior), prior)
-        )
+        return BestLinear(strategy, counts, prior, strategy.inverse_information(prior))
 
     @property
     def privacy(self) -> tuple[float, float]:
@@ -82,6 +80,11 @@ class BestLinear(DenseReconstruction):
         """The prior p (n,); 1/n unless one was given."""
         return uniform(self.strategy.domain_size) if self.prior is None else self.prior
 
+    @property
+    def exact_total(self) -> bool:
+        """True: the strategy knows the number of users."""
+        return True
+
     def estimated_spread(self) -> np.ndarray:
         """Return R diag(c) R^T (n x n), an unbiased estimate of sum_u x_u E[s s^T | u]."""
         return spread(self.strategy, self.inverse, self.counts, self.prior)
@@ -100,7 +103,7 @@ class BestLinear(DenseReconstruction):
             ValueError: if the domains differ in size.
         """
         check_domain(workload, self.strategy)
-        check_support(factor(workload.gram()), self.inverse, self.prior)
+        check_support(workload, self.inverse.null, self.prior)
 
 
 def check_reports(counts: np.ndarray, strategy: Strategy) -> np.ndarray:

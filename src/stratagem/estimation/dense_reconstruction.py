@@ -12,6 +12,7 @@ import numpy as np
 from stratagem.accuracy import quadratic_forms
 from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import levelled
 
 COVARIANCE_LIMIT = 1 << 27
 """Entries of the largest covariance matrix (1 GiB)."""
@@ -45,6 +46,11 @@ class DenseReconstruction(Reconstruction):
     def least_spread(self) -> np.ndarray:
         """sum_u p_u E[s s^T | u] (n x n): the second moments of one report where types follow the prior."""
 
+    @property
+    @abstractmethod
+    def exact_total(self) -> bool:
+        """Whether estimates add up to the number of users, so that means of queries add nothing to variances."""
+
     @abstractmethod
     def estimated_spread(self) -> np.ndarray:
         """Return an unbiased estimate S (n x n) of sum_u x_u E[s s^T | u]."""
@@ -63,6 +69,7 @@ class DenseReconstruction(Reconstruction):
     @final
     def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
         """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
+        workload = self._levelled(workload)
         first, floor = quadratic_forms(workload, self.spread), quadratic_forms(workload, self._floor)
         variance = sampled(first - workload.answer(self.data) ** 2 / self.users, self.users)
         if about == "users":
@@ -77,7 +84,7 @@ class DenseReconstruction(Reconstruction):
         The estimate is unbiased where no dimension of the data vector lies in the null space, apart from the floor of
         `variances`. Otherwise the term diag(V) x_hat knows only the part of x that reports depend on.
         """
-        V = workload.gram()
+        V = self._levelled(workload).gram()
         estimated = float(np.sum(V * self.spread) - np.diag(V) @ self.data)
         return max(estimated, float(np.sum(V * self._floor)), 0.0)
 
@@ -98,11 +105,16 @@ class DenseReconstruction(Reconstruction):
                 f"the covariance about the users was asked for, but the strategy leaves {self.nullity} dimensions "
                 "of the data vector unseen: ask about='population'"
             )
+        workload = self._levelled(workload)
         if about == "users":
             return _both_sides(workload, self.spread - np.diag(self.data))
         answers = workload.answer(self.data)
         moments = _both_sides(workload, self.spread) - np.outer(answers, answers) / self.users
         return sampled(moments, self.users)
+
+    def _levelled(self, workload: Workload) -> Workload:
+        """Return queries of the same variances, without means whose squares would take the digits of the rest."""
+        return levelled(workload, self.shares) if self.exact_total else workload
 
     @cached_property
     def _floor(self) -> np.ndarray:

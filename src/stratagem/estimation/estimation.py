@@ -88,6 +88,11 @@ class Published(DenseReconstruction):
         """The uniform prior 1/n (n,): the published scores use no other."""
         return uniform(self.protocol.domain_size)
 
+    @property
+    def exact_total(self) -> bool:
+        """False: published scores of a report need not add up to one."""
+        return False
+
     def estimated_spread(self) -> np.ndarray:
         """Return sum_u x_hat_u E[s s^T | u] (n x n), linear in the estimate and so unbiased."""
         return self.protocol.spread(self.data)

@@ -16,12 +16,12 @@ from stratagem.accuracy.junta import check_sizes
 from stratagem.collection.tally import counted
 from stratagem.estimation.translation.reconstruction import TranslationReconstruction
 from stratagem.io.screen import brief, show
-from stratagem.math.linalg import factor
 from stratagem.math.number import user_counts
 from stratagem.math.privacy import check_prior
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.strategies.strategy import reconstructed
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import root
 from stratagem.workloads.domain import Attribute
 from stratagem.workloads.naming import Naming
 
@@ -170,13 +170,13 @@ def estimate_data(
     workload: Workload, strategy: Strategy, counts: np.ndarray, prior: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the estimates M^+ Q^T D^-1 counts of the data vector (n x k), one factorisation for all k."""
-    inverse = supporting_inverse(factor(workload.gram()), workload, strategy, prior)
+    inverse = supporting_inverse(workload, strategy, prior)
     return reconstructed(strategy, inverse, counts, prior)
 
 
 def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return ||W (x_hat - x)||^2 of every column x_hat (n x k), through V = F F^T."""
-    return np.square(factor(workload.gram()).T @ (estimated - x[:, None])).sum(axis=0)
+    return np.square(root(workload).T @ (estimated - x[:, None])).sum(axis=0)
 
 
 def _query_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.math.privacy import check, check_prior
 from stratagem.problem.minimax import Minimax, WorstCase, WorstQuery
-from stratagem.problem.problem import Average, Problem, WarmStart
+from stratagem.problem.problem import Average, Problem, WarmStart, relative_gap
 from stratagem.workloads import Workload
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "WorstCase",
     "WorstQuery",
     "problem_of",
+    "relative_gap",
 ]
 
 KINDS: dict[str, type[Problem]] = {leaf.kind: leaf for leaf in (Average, WorstCase, WorstQuery)}

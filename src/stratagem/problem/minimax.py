@@ -20,7 +20,7 @@ from stratagem.math.privacy import uniform
 from stratagem.problem.problem import Average, Problem, WarmStart
 from stratagem.strategies import Runnable
 from stratagem.workloads import Workload, explicit
-from stratagem.workloads.explicit import differences
+from stratagem.workloads.centring import differences
 
 
 def pairwise_types(V: np.ndarray, epsilon: float, ulps: float = 0.0) -> float:
@@ -256,9 +256,9 @@ class Minimax(Problem):
     @final
     def moved(self, case: Average, bounds: Bounds) -> Bounds:
         """Return the bounds on L(Q) of a mixture's average case, converted to bounds on the largest variance."""
-        added = (lambda value: 0.0) if self.free else case.added
-        moved = {name: added(value) for name, value in bounds.known().items()}
-        return replace(bounds, **moved, pairwise=0.0 if self.free else self.pairwise())
+        added = (lambda value: 0.0) if self.free else case.levelled.added
+        moved = {name: added(value) for name, value in bounds.apart().items()}
+        return replace(bounds, **moved, offset=0.0, pairwise=0.0 if self.free else self.pairwise())
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, final
 
@@ -13,15 +13,22 @@ import numpy as np
 from stratagem.accuracy import Accuracy, objective
 from stratagem.bounds import Bounds, Duals, lower_bounds, noiseless, tighten
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
-from stratagem.math.linalg import factor
 from stratagem.math.privacy import uniform
 from stratagem.strategies import Runnable, Strategy
 from stratagem.workloads import Workload
+from stratagem.workloads.centring import Outweighed, outweighed, root
 
 AVERAGE = "average"
 """Name of the average objective; the other objectives are solved through averages of this kind."""
 TARGET_STEPS = 6
 """Optimisation steps of the weighted bound when only its solution is needed, as a target for patterns."""
+
+
+def relative_gap(value: float, bound: float) -> float:
+    """Return value / bound - 1; at a bound of zero, infinity unless the value is zero too."""
+    if bound > 0:
+        return value / bound - 1
+    return math.inf if value > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +94,35 @@ class Problem(ABC):
         return self._bounds()
 
     @final
+    @cached_property
+    def apart(self) -> Outweighed | None:
+        """The queries without their means where these outweigh all else in an average, else None."""
+        return outweighed(self.workload, self.prior) if self.kind == AVERAGE else None
+
+    @final
+    @cached_property
+    def levelled(self) -> Problem:
+        """The problem to search for and to compute variances of: of the queries without outweighing means."""
+        return self if self.apart is None else replace(self, workload=self.apart.rest)
+
+    @final
+    def least(self, bounds: Bounds) -> float:
+        """Return what one user adds to the variance of the answers at least, by bounds on the objective."""
+        return self.levelled.added(bounds.best_apart)
+
+    @final
+    def gap(self, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:
+        """Return how far the objective of a strategy is above the best of the bounds, as a share of that bound.
+
+        Means that outweigh all else count in neither: L is then what the variances of the `accuracy` add up to.
+        """
+        if self.apart is None:
+            return relative_gap(objective, bounds.best)
+        types, rest = accuracy.per_type, self.levelled.workload
+        mean = float(types.mean() if self.prior is None else self.prior @ types)
+        return relative_gap(noiseless(rest, self.prior) + rest.scale * mean, bounds.best_apart)
+
+    @final
     @property
     def lower_bound(self) -> float:
         """The largest of `bounds`."""
@@ -109,6 +145,12 @@ class Problem(ABC):
     def gram(self) -> np.ndarray:
         """V = W^T W (n x n)."""
         return self.workload.gram()
+
+    @final
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """F (n x r) with F F^T = V, seen from p^perp (see `root`)."""
+        return root(self.workload, self.prior)
 
     @final
     @cached_property
@@ -144,11 +186,6 @@ class Average(Problem):
     """
 
     kind: ClassVar[str] = AVERAGE
-
-    @cached_property
-    def factor(self) -> np.ndarray:
-        """V = F F^T (n x r)."""
-        return factor(self.gram)
 
     @property
     def offset(self) -> float:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
 from stratagem.io.table import Table
 from stratagem.math.number import number_text, users_text
+from stratagem.problem import relative_gap
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.wording import BEST, at_most, factor, percent
-from stratagem.solvers.solver import relative_gap
 from stratagem.study.comparison import OPTIMISED, Comparison, Row
 
 HEADINGS = (

@@ -11,6 +11,7 @@ import numpy as np
 from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDual
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
+from stratagem.solvers.floor import answering
 from stratagem.solvers.solver import Limits, Solver, check_limits
 from stratagem.strategies import MatrixStrategy, Strategy
 
@@ -251,8 +252,8 @@ class FewQueries(Solver):
         return state
 
     def finish(self, problem: Problem, state: Randomised) -> Strategy:
-        """Return the strategy of the state."""
-        return state.strategy
+        """Return the strategy of the state, with a share for queries that the few outweigh."""
+        return answering(problem, state.strategy)
 
 
 def _strategy(found: LinearDual, E: float) -> tuple[MatrixStrategy, np.ndarray]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import jax
 
 from stratagem.math.computing import on_one_core
-from stratagem.problem import Problem
+from stratagem.problem import Problem, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 
 MAPS = Path("/proc/self/maps")
@@ -71,9 +71,7 @@ class Status(StrEnum):
         "Optimal within the requested gap: no unbiased epsilon-LDP strategy is better by more than that."
     )
     GAP_MISSED = "The requested gap is not met; give more time or outputs, or ask for a larger gap."
-    CONVERGED = (
-        "Converged: more steps would not help; where the gap matters, try more outputs or another seed."
-    )
+    CONVERGED = "The search settled: its last steps gained next to nothing."
     STEPS_EXHAUSTED = "Stopped at the limit of steps while still improving; allow more steps."
     TIME_EXHAUSTED = "Stopped at the limit of time while still improving; allow more seconds."
     STOPPED = "Stopped by the callback; this is the best strategy so far."
@@ -82,7 +80,7 @@ class Status(StrEnum):
     TUNED = "A published mechanism, tuned for these queries; a search may find a better strategy."
     SAVED = "A saved strategy, as it is; a search shows whether there is a better one."
     SAVED_INTERRUPTED = "A saved strategy whose search was interrupted; another search may find a better one."
-    BASELINE = "No search beat this published mechanism; try more outputs, more time or another seed."
+    BASELINE = "No search beat this published mechanism."
     BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; allow more seconds."
 
 
@@ -193,13 +191,6 @@ def search(
     except KeyboardInterrupt:
         found.status = Status.INTERRUPTED
     return found
-
-
-def relative_gap(value: float, bound: float) -> float:
-    """Return value / bound - 1; at a bound of zero, infinity unless the value is zero too."""
-    if bound > 0:
-        return value / bound - 1
-    return math.inf if value > 0 else 0.0
 
 
 def _descend(

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.linalg import CentredInverse, PseudoInverse, diameter, pseudo_inverse
+from stratagem.math.linalg import CentredInverse, PseudoInverse, Rows, centred_inverse, diameter
 from stratagem.math.number import numbers
 from stratagem.math.privacy import uniform
 from stratagem.math.shuffling import PrivacyBlanket
@@ -158,6 +158,15 @@ class Strategy(Randomiser):
         """
 
     @abstractmethod
+    def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
+        """Return at most n rows R (k x n) with R^T R = C, which hold its small eigenvalues with twice the digits."""
+
+    @final
+    def inverse_information(self, prior: np.ndarray | None = None) -> CentredInverse | PseudoInverse:
+        """Return C^+ (n x n) for C as in `centred_information`."""
+        return centred_inverse(self.centred_information(prior), prior, lambda: self.centred_rows(prior))
+
+    @abstractmethod
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw one report for each user type in `values` (N,), integers in 0..n-1. For simulation only."""
 
@@ -177,7 +186,7 @@ class Strategy(Randomiser):
         Unbiased on the row space of Q whatever the prior (n,), and of least variance where it is right
         (Theorem 3.10 of McKenna et al., VLDB 2020, has p = 1/n).
         """
-        return reconstructed(self, pseudo_inverse(self.centred_information(prior)), counts, prior)
+        return reconstructed(self, self.inverse_information(prior), counts, prior)
 
 
 def reconstructed(
@@ -298,10 +307,20 @@ class MatrixStrategy(Strategy):
 
     def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
         """Return M - 11^T/n (n x n) by one symmetric product of the centred, scaled rows."""
+        scaled = self._scaled(prior)
+        return scaled.T @ scaled
+
+    def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
+        """Return R (k x n) with R^T R = C; its rows are differences of probabilities over the root of d."""
+        d = weighted_row_sums(self, prior)
+        size = math.sqrt(float((np.square(self.matrix[d > 0]).sum(axis=1) / d[d > 0]).sum()))
+        return Rows.of([self._scaled(prior)], self.domain_size, size)
+
+    def _scaled(self, prior: np.ndarray | None) -> np.ndarray:
+        """Return the rows (q_y - d_y/n 1)/d_y^(1/2) of the reports that occur (k x n)."""
         d = weighted_row_sums(self, prior)
         Q, d = self.matrix[d > 0], d[d > 0]
-        scaled = (Q - d[:, None] / self.domain_size) / np.sqrt(d)[:, None]
-        return scaled.T @ scaled
+        return (Q - d[:, None] / self.domain_size) / np.sqrt(d)[:, None]
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw one report per value (N,) by inverting the cumulative distribution of its column."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.io.screen import brief
+from stratagem.math.linalg import Rows
 from stratagem.math.privacy import uniform
 from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.strategies.strategy import MatrixStrategy, Strategy, check_counts, check_values, users_by_type
@@ -125,13 +126,21 @@ class TwoLevelStrategy(Strategy):
 
     def centred_information(self, prior: np.ndarray | None = None) -> np.ndarray:
         """Return M - 11^T/n = (E - 1)^2/n sum_y theta_y/(1 + (E - 1) f) (b_y - f)(b_y - f)^T, f = p(T_y)."""
-        c, p = self.ratio - 1, uniform(self.size) if prior is None else prior
         C = np.zeros((self.size, self.size))
-        for rows, B in self._blocks():
-            mass = (B @ p)[:, None]
-            centred = (B - mass) * (c * np.sqrt(self.theta[rows, None] / self.size / (1 + c * mass)))
+        for centred in self._scaled(prior):
             C += centred.T @ centred
         return C
+
+    def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
+        """Return R (k x n) with R^T R = C."""
+        return Rows.of(self._scaled(prior), self.size)
+
+    def _scaled(self, prior: np.ndarray | None) -> Iterator[np.ndarray]:
+        """Yield blocks of the rows (E - 1) (theta_y/n/(1 + (E - 1) f))^(1/2) (b_y - f), f = p(T_y)."""
+        c, p = self.ratio - 1, uniform(self.size) if prior is None else prior
+        for rows, B in self._blocks():
+            mass = (B @ p)[:, None]
+            yield (B - mass) * (c * np.sqrt(self.theta[rows, None] / self.size / (1 + c * mass)))
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw one report per value (N,) by inverting the cumulative distribution of its column, type by type."""

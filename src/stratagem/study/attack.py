@@ -19,10 +19,10 @@ from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import integer, real, upper, upper_percent, users_text
 from stratagem.math.privacy import best_guess, posterior
-from stratagem.problem import problem_of
+from stratagem.problem import problem_of, relative_gap
 from stratagem.solvers import Auto, Callback
 from stratagem.solvers.capped import search_capped
-from stratagem.solvers.solver import Step, relative_gap
+from stratagem.solvers.solver import Step
 from stratagem.strategies import (
     MatrixStrategy,
     Randomiser,

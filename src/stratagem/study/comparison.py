@@ -21,9 +21,8 @@ from stratagem.io.screen import WIDTH, brief, show
 from stratagem.io.table import Table
 from stratagem.io.toml import nearest
 from stratagem.math.number import number_text, user_counts, users_text
-from stratagem.problem import Average, Problem, problem_of
+from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.solvers import Auto, Callback, Solver
-from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import TranslationStrategy
 from stratagem.study.optimisation import optimise
 from stratagem.study.preset import solver_of
@@ -31,6 +30,7 @@ from stratagem.study.ranking import (
     OPTIMISED,
     RANKED,
     Contender,
+    Ranking,
     rank_affordable,
     rank_also,
     rank_baselines,
@@ -110,6 +110,8 @@ class Comparison:
     normalised variance 0.01."""
     compared: Mapping[str, Solution | Contender] = field(repr=False)
     """The solution and the published mechanisms that the rows describe, by the name of the mechanism."""
+    failed: tuple[str, ...] = ()
+    """Names of the published mechanisms that are left out because double precision does not hold their numbers."""
     users: int | None = None
     """Number of users in the data; None without data."""
     least_error: float | None = None
@@ -134,7 +136,7 @@ class Comparison:
     def _of(
         problem: Problem,
         bounds: Bounds,
-        published: tuple[Contender, ...],
+        published: Ranking,
         found: Solution | None = None,
     ) -> Comparison:
         compared: dict[str, Solution | Contender] = {one.mechanism: one for one in published}
@@ -143,8 +145,10 @@ class Comparison:
             compared[OPTIMISED] = found
             ended = ", interrupted" if found.interrupted else ""
             rows.append(_row(OPTIMISED, found.solver + ended, found))
-        fewest = problem.added(bounds.best) / (problem.workload.queries * ALPHA)
-        return Comparison(problem.workload, problem.epsilon, _ranked(rows), bounds, fewest, compared)
+        fewest = problem.least(bounds) / (problem.workload.queries * ALPHA)
+        return Comparison(
+            problem.workload, problem.epsilon, _ranked(rows), bounds, fewest, compared, published.failed
+        )
 
     def on(self, data: ArrayLike) -> Comparison:
         """Return the same mechanisms with the errors that they are expected to make on a data vector.
@@ -169,7 +173,7 @@ class Comparison:
             replace(row, error=math.sqrt(max(0.0, variances[row.mechanism]) / queries)) for row in self.rows
         ]
         users, there = int(x.sum()), problem_of(self.workload, self.epsilon, prior=x)
-        added = there.added(there.lower_bound)
+        added = there.least(there.bounds)
         return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
 
     def users_for(self, mechanism: str, error: float = ERROR) -> Users:
@@ -208,7 +212,7 @@ class Comparison:
                 row.mechanism,
                 row.parameters,
                 *self._value(row),
-                f"{100 * relative_gap(row.value, self.least):+.1f} %",
+                f"{100 * self._over(row):+.1f} %",
                 *map(users_text, self.users_for(row.mechanism)),
                 row.report,
             )
@@ -220,6 +224,13 @@ class Comparison:
     def narrow_table(self) -> Table:
         """Return the table without the columns that leave no room for the others in 80 characters."""
         return self.table().without("parameters", "report", *([] if self.users is None else USERS[1:]))
+
+    def _over(self, row: Row) -> float:
+        """Return how far a row is above the best lower bound, as a share of it."""
+        if self.least_error is not None:
+            return relative_gap(row.value, self.least)
+        found = self.compared[row.mechanism]
+        return found.problem.gap(self.bounds, row.value, found.accuracy)
 
     def _value(self, row: Row) -> tuple[str, ...]:
         if row.error is None or self.users is None:
@@ -238,7 +249,8 @@ class Comparison:
             f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
             for name, value in known
         )
-        return f"lower bounds on {SCOPE}: {bounds}"
+        left = f"; left out, as double precision does not hold their numbers: {', '.join(self.failed)}"
+        return f"lower bounds on {SCOPE}: {bounds}{left if self.failed else ''}"
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""

@@ -12,6 +12,7 @@ from stratagem.problem import Problem, WorstQuery
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
+    from stratagem.bounds import Bounds
     from stratagem.study.comparison import Comparison
     from stratagem.study.comparison_sweep import Sweep
     from stratagem.study.ranking import Contender
@@ -35,28 +36,26 @@ def headline(solution: Solution) -> list[str]:
 
 def limit(solution: Solution, name: str = "ours") -> str:
     """Return the sentence on the users that any mechanism needs, and how near the solution of this name comes."""
-    least = fewest_users(solution.problem, solution.lower_bound)
-    return (
-        f"{bound_sentence(solution.problem, solution.lower_bound)}; {name} {_near(_needed(solution), least)}."
-    )
+    least = fewest_users(solution.problem, solution.bounds)
+    return f"{bound_sentence(solution.problem, solution.bounds)}; {name} {_near(_needed(solution), least)}."
 
 
-def bound_sentence(problem: Problem, bound: float) -> str:
-    """Return what a lower bound on the objective says of the users that any mechanism needs, without a full stop."""
-    least = fewest_users(problem, bound)
+def bound_sentence(problem: Problem, bounds: Bounds) -> str:
+    """Return what lower bounds on the objective say of the users that any mechanism needs, without a full stop."""
+    least = fewest_users(problem, bounds)
     return (
         f"At epsilon {problem.epsilon:g} no unbiased mechanism with one report per user can need fewer than "
         f"{users_text(least)} user{'s' if least > 1 else ''} for {goal(problem.workload)}, {_which(problem)}"
     )
 
 
-def fewest_users(problem: Problem, bound: float) -> int:
-    """Return the users that any unbiased mechanism needs for the `goal`, by a lower bound on the objective.
+def fewest_users(problem: Problem, bounds: Bounds) -> int:
+    """Return the users that any unbiased mechanism needs for the `goal`, by lower bounds on the objective.
 
     For the root mean square over the queries; for the least accurate answer where the objective is its variance.
     """
     queries = 1 if isinstance(problem, WorstQuery) else problem.workload.queries
-    return users_needed(problem.added(bound) / queries)
+    return users_needed(problem.least(bounds) / queries)
 
 
 def data_headline(comparison: Comparison) -> list[str]:
@@ -82,7 +81,7 @@ def sweep_headline(sweep: Sweep) -> str:
     shares, far = [], 0.0
     for one in sweep.comparisons:
         found = [one.compared[row.mechanism] for row in sorted(one.rows, key=lambda row: not row.optimised)]
-        ours, least = _needed(found[0]), fewest_users(found[0].problem, one.bounds.best)
+        ours, least = _needed(found[0]), fewest_users(found[0].problem, one.bounds)
         far = max(far, ours / least)
         shares += [ours / _needed(best) for best in (_best(found[1:]),) if best is not None]
     near = f"ours {_near(far, 1, 'the fewest users that any unbiased mechanism with one report per user may need')}"

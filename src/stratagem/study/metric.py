@@ -16,13 +16,14 @@ from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.math.number import numbers, upper_percent, users_text
 from stratagem.math.privacy import MAXIMUM
+from stratagem.problem import relative_gap
 from stratagem.solvers import Callback
 from stratagem.solvers.metric import from_rays, geometric, published_at, search_metric
-from stratagem.solvers.solver import Step, relative_gap
+from stratagem.solvers.solver import Step
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.solution import Design
 from stratagem.workloads import DomainLike, Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred
 
 if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism

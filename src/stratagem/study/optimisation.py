@@ -14,7 +14,7 @@ from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.math.privacy import uniform
-from stratagem.problem import Average, Minimax, WarmStart, problem_of
+from stratagem.problem import Average, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
     Auto,
     Callback,
@@ -32,10 +32,9 @@ from stratagem.solvers import (
 )
 from stratagem.solvers.certified.patterns import high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
-from stratagem.solvers.solver import relative_gap
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
 from stratagem.study.preset import solver_of
-from stratagem.study.ranking import Contender, rank_baselines, rank_invariant, rank_means
+from stratagem.study.ranking import Contender, Ranking, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
 from stratagem.workloads.ranges import line
@@ -102,7 +101,8 @@ def optimise(
     """
     began = time.perf_counter()
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
-    problem = problem_of(workload, epsilon, objective, prior)
+    asked = problem_of(workload, epsilon, objective, prior)
+    problem = asked.levelled
     _check_solver(solver, problem)
     chosen, reason = choose(solver, problem)
     bounds, baselines = problem.bounds, _ranking(chosen)(problem)
@@ -135,7 +135,23 @@ def optimise(
         prior=best.prior,
     )
     certify(solution)
-    return solution
+    return _of_queries(solution, asked)
+
+
+def _of_queries(solution: Solution, asked: Problem) -> Solution:
+    """Return a solution of the levelled problem as one of the problem that was asked."""
+    if asked.apart is None:
+        return solution
+    known = asked.apart.known
+    published = (replace(one, objective=one.objective + known, problem=asked) for one in solution.baselines)
+    return replace(
+        solution,
+        problem=asked,
+        accuracy=replace(solution.accuracy, objective=solution.accuracy.objective + known),
+        objective=solution.objective + known,
+        bounds=replace(solution.bounds, offset=known),
+        baselines=Ranking(published, solution.baselines.failed),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +196,7 @@ def choose(solver: Solver | Auto | None, problem: Problem) -> Choice:
     return choice
 
 
-def _ranking(solver: Solver) -> Callable[[Problem], tuple[Contender, ...]]:
+def _ranking(solver: Solver) -> Callable[[Problem], Ranking]:
     """Return the function that ranks the published mechanisms with which the result of this solver is compared."""
     match solver:
         case Junta() | Orbit():

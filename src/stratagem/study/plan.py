@@ -354,7 +354,7 @@ def _cheapest(asked: Workload, users: int, error: float, solve: Callable[[float]
 
     def bounded(budget: float) -> int:
         problem = problem_of(asked, budget)
-        return users_needed(problem.added(problem.lower_bound) / asked.queries, error)
+        return users_needed(problem.least(problem.bounds) / asked.queries, error)
 
     def needed(solution: Solution) -> int:
         return solution.users_for(error).root_mean_square

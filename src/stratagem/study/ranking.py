@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+
+import numpy as np
 
 from stratagem.accuracy import (
     ERROR,
@@ -17,6 +21,7 @@ from stratagem.accuracy import (
 )
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
+from stratagem.bounds.formulas import FAILURES
 from stratagem.math.computing import on_one_core
 from stratagem.problem import Problem
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
@@ -65,7 +70,20 @@ class Contender:
         return f"{self.mechanism} ({self.parameters})" if self.parameters else self.mechanism
 
 
-def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) -> tuple[Contender, ...]:
+class Ranking(tuple[Contender, ...]):
+    """Published mechanisms, each tuned, least objective first."""
+
+    failed: tuple[str, ...]
+    """Names of the mechanisms that are left out because double precision does not hold their numbers."""
+
+    def __new__(cls, contenders: Iterable[Contender], failed: Iterable[str] = ()) -> Ranking:
+        """Return the contenders in the order of their objectives, those that are equal but for rounding as given."""
+        ranking = super().__new__(cls, sorted(contenders, key=lambda one: ten_digits(one.objective)))
+        ranking.failed = tuple(failed)
+        return ranking
+
+
+def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) -> Ranking:
     """Return the best candidate of every baseline that supports the workload, least objective first.
 
     Never empty by default: randomised response has full rank, so it supports every workload.
@@ -76,10 +94,14 @@ def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) 
         >>> rank_baselines(problem_of(st.prefix(64), 1.0))[0].mechanism
         'hierarchical'
     """
-    setting = setting_of(problem)
+    setting, best, failed = setting_of(problem), list[Contender](), list[str]()
     with on_one_core(problem.workload.domain_size):
-        best = [one for baseline in baselines if (one := tuned(baseline, problem, setting))]
-    return tuple(sorted(best, key=lambda one: ten_digits(one.objective)))
+        for baseline in baselines:
+            try:
+                best += [one for one in [tuned(baseline, problem, setting)] if one]
+            except FAILURES:
+                failed.append(baseline.name)
+    return Ranking(best, failed)
 
 
 def ten_digits(objective: float) -> float:
@@ -87,7 +109,7 @@ def ten_digits(objective: float) -> float:
     return float(f"{objective:.10g}")
 
 
-def rank_means(problem: Problem) -> tuple[Contender, ...]:
+def rank_means(problem: Problem) -> Ranking:
     """Return the baselines that one query is held against, least objective first.
 
     All of them as long as their tables are small; on larger domains those for the mean of a number.
@@ -95,9 +117,7 @@ def rank_means(problem: Problem) -> tuple[Contender, ...]:
     return rank_baselines(problem, MEANS if problem.workload.domain_size > RANKED else BASELINES)
 
 
-def rank_also(
-    ranked: tuple[Contender, ...], baselines: Iterable[Baseline], problem: Problem
-) -> tuple[Contender, ...]:
+def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], problem: Problem) -> Ranking:
     """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out.
 
     Raises:
@@ -105,6 +125,7 @@ def rank_also(
             strategy above epsilon.
     """
     taken, setting = {OPTIMISED, *(one.mechanism for one in ranked)}, setting_of(problem)
+    failed = ranked.failed if isinstance(ranked, Ranking) else ()
     for baseline in baselines:
         if not isinstance(baseline, Baseline):
             raise ValueError(
@@ -122,10 +143,10 @@ def rank_also(
             )
         taken.add(baseline.name)
         ranked = (*ranked, *([found] if found else []))
-    return tuple(sorted(ranked, key=lambda contender: ten_digits(contender.objective)))
+    return Ranking(ranked, failed)
 
 
-def rank_invariant(problem: Problem) -> tuple[Contender, ...]:
+def rank_invariant(problem: Problem) -> Ranking:
     """Return the baselines that a search by symmetry is held against, least objective first.
 
     All of them as long as their tables are small; on larger domains those whose reports are translates of
@@ -146,29 +167,46 @@ def rank_invariant(problem: Problem) -> tuple[Contender, ...]:
         value = evaluate(workload, strategy, problem.prior).objective
         found = Contender(name, parameters, strategy, value, problem)
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
-    return tuple(sorted(best.values(), key=lambda contender: ten_digits(contender.objective)))
+    return Ranking(best.values())
 
 
-def rank_affordable(problem: Problem, *, invariant: bool) -> tuple[Contender, ...]:
+def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
     """Return the baselines that take at most half a minute, to compare with a strategy read from a file.
 
     `invariant` says whether that is one of translates, which the average over user types alone is known of.
     """
     if problem.workload.domain_size <= RANKED:
         return rank_baselines(problem)
-    return rank_invariant(problem) if invariant else ()
+    return rank_invariant(problem) if invariant else Ranking(())
 
 
 def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender | None:
-    """Return the candidate with the least objective, None where the baseline does not answer the queries."""
-    best: Contender | None = None
-    for parameters, strategy in baseline.candidates(setting, problem.epsilon):
-        try:
-            value = problem.value(strategy, problem.prior)
-        except UnsupportedWorkloadError:
-            continue
-        if best is None or value < best.objective:
-            best = Contender(baseline.name, parameters, strategy, value, problem)
+    """Return the candidate with the least objective, None where the baseline does not answer the queries.
+
+    Raises:
+        ArithmeticError: or another of `FAILURES`, if no candidate answers and one leaves double precision.
+    """
+    best, failure = None, None
+    candidates = iter(baseline.candidates(setting, problem.epsilon))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        while True:
+            try:
+                parameters, strategy = next(candidates)
+                value = problem.value(strategy, problem.prior)
+                if not math.isfinite(value):
+                    raise FloatingPointError(f"the objective of {baseline.name} is not finite")
+            except StopIteration:
+                break
+            except UnsupportedWorkloadError:
+                continue
+            except FAILURES as error:
+                failure = error
+                continue
+            if best is None or value < best.objective:
+                best = Contender(baseline.name, parameters, strategy, value, problem)
+    if best is None and failure is not None:
+        raise failure
     return best
 
 

@@ -19,9 +19,9 @@ from stratagem.mechanism.memo import MOST, lower_level_of
 from stratagem.mechanism.rounding import rounded
 from stratagem.mechanism.table import TwoLevelTable
 from stratagem.mechanism.translation_table import TranslationTable
-from stratagem.problem import problem_of
+from stratagem.problem import problem_of, relative_gap
 from stratagem.solvers import Auto, Callback
-from stratagem.solvers.solver import Step, relative_gap
+from stratagem.solvers.solver import Step
 from stratagem.strategies import MatrixStrategy
 from stratagem.strategies.two_level import two_levels
 from stratagem.study.optimisation import optimise
@@ -114,7 +114,7 @@ def optimise_repeated(
             "larger one"
         )
     bounds = [
-        problem.added(problem.lower_bound)
+        problem.least(problem.bounds)
         for problem in (problem_of(workload, one) for one in (epsilon, permanent))
     ]
     bound = bounds[1] + (bounds[0] - bounds[1]) / k

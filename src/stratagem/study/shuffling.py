@@ -19,10 +19,10 @@ from stratagem.io.screen import brief
 from stratagem.math.number import integer, real, upper_percent
 from stratagem.math.privacy import check, check_delta
 from stratagem.math.shuffling import USERS, PrivacyBlanket, Shuffled
-from stratagem.problem import problem_of
+from stratagem.problem import problem_of, relative_gap
 from stratagem.solvers import Auto, Callback
 from stratagem.solvers.shuffled import Target, search_shuffled
-from stratagem.solvers.solver import Step, relative_gap
+from stratagem.solvers.solver import Step
 from stratagem.strategies import Strategy
 from stratagem.study.optimisation import optimise
 from stratagem.study.solution import Design, Solution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,12 @@ from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, goal, larges
 from stratagem.bounds import Bounds
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
-from stratagem.math.number import count_text
+from stratagem.math.number import count_text, upper_percent
 from stratagem.math.shuffling import Shuffled
-from stratagem.problem import Average, Problem
-from stratagem.solvers.solver import Status, Step, relative_gap
+from stratagem.problem import Average, Problem, relative_gap
+from stratagem.solvers.solver import Status, Step
 from stratagem.strategies import Strategy, TranslationStrategy
-from stratagem.study.ranking import Contender
+from stratagem.study.ranking import Ranking
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
     from stratagem.mechanism.export.certificate_file import Certificate
     from stratagem.mechanism.mechanism import Mechanism
+
+
+LIMITED = (Status.CONVERGED, Status.BASELINE)
+"""Statuses of a search that ended by itself, so that either it or the bound limits what is proven."""
+NEAR = 1e-3
+"""Gap up to which nothing is said of what limits it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +58,7 @@ class Solution:
     """Why this solver was run."""
     seconds: float
     history: tuple[Step, ...] = ()
-    baselines: tuple[Contender, ...] = ()
+    baselines: Ranking = field(default_factory=lambda: Ranking(()))
     """Every published mechanism at its best on this problem, least objective first."""
     prior: np.ndarray | None = None
     """The prior (n,) whose reconstruction belongs to the strategy: the one asked for, or the least
@@ -90,13 +96,29 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """objective / lower bound - 1: the strategy is at most this far from the best possible unbiased one."""
-        return relative_gap(self.objective, self.lower_bound)
+        """objective / lower bound - 1: the strategy is at most this far from the best possible unbiased one.
+
+        Means of queries that outweigh all else count in neither (see `Problem.gap`).
+        """
+        return self.problem.gap(self.bounds, self.objective, self.accuracy)
+
+    @property
+    def verdict(self) -> str:
+        """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
+        if self.status not in LIMITED:
+            return str(self.status)
+        above = f"at most {upper_percent(self.gap)} above the best possible unbiased strategy"
+        proven = f"{self.status} It is proven to be {above}."
+        if self.gap <= NEAR:
+            return proven
+        if self.bounds.name in ("exact", "linear") and self.problem.kind == Average.kind:
+            return f"{proven} The bound is the optimum, so that the search limits: try more outputs or another seed."
+        return f"{proven} The bound, not the search, is thought to limit: more time may prove a better one."
 
     @property
     def least_variance(self) -> float:
         """A lower bound on the total variance that one user adds to unbiased answers under any epsilon-LDP strategy."""
-        return self.problem.added(self.lower_bound)
+        return self.problem.least(self.bounds)
 
     def samples_for(self, alpha: float) -> float:
         """Return the users needed for worst-case normalised variance alpha, the measure of the literature.
@@ -268,7 +290,7 @@ class Solution:
             ("measured epsilon", f"{self.strategy.epsilon:.6g}"),
             ("reports", count_text(self.strategy.outputs)),
         ]
-        return Table(("strategy", "value"), rows).html(f"{self.solver}: {self.status}")
+        return Table(("strategy", "value"), rows).html(f"{self.solver}: {self.verdict}")
 
     def __str__(self) -> str:
         """Return a few lines with the strategy found and its certificate."""
@@ -279,7 +301,7 @@ class Solution:
             f"lower bound  {self.lower_bound:.6g} ({self.bounds.name})\n"
             f"gap          {100 * self.gap:.2f} %\n"
             f"solver       {self.solver}: {self.reason}\n"
-            f"{self.status}"
+            f"{self.verdict}"
         )
 
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 from stratagem.baselines import BASELINES
+from stratagem.bounds.formulas import FAILURES
 from stratagem.io.toml import nearest
 from stratagem.problem import Average, Problem, problem_of
 from stratagem.solvers import Status
 from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.optimisation import certify
-from stratagem.study.ranking import Contender, setting_of, tuned
+from stratagem.study.ranking import Contender, Ranking, setting_of, tuned
 from stratagem.study.solution import Solution
 from stratagem.workloads import Workload
 
@@ -48,7 +49,13 @@ def tune(
     known = {baseline.name: baseline for baseline in BASELINES}
     if not isinstance(mechanism, str) or mechanism not in known:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
-    contender = tuned(known[mechanism], problem, setting_of(problem))
+    try:
+        contender = tuned(known[mechanism], problem, setting_of(problem))
+    except FAILURES as error:
+        raise ValueError(
+            f"{mechanism} was asked for, but double precision does not hold its numbers for these queries ({error}): "
+            "use queries of like size, or another mechanism"
+        ) from None
     if contender is None:
         raise ValueError(
             f"{mechanism} was asked for, but does not answer these queries, or is not tried on domains of this "
@@ -65,7 +72,7 @@ def tune(
         solver=str(contender),
         reason="asked for",
         seconds=time.perf_counter() - began,
-        baselines=(contender,),
+        baselines=Ranking((contender,)),
         prior=problem.prior,
     )
     certify(solution)

@@ -218,6 +218,11 @@ class Pooled(DenseReconstruction):
         """Return G x_hat (K,)."""
         return np.add.reduceat(self.both.data, self.starts)
 
+    @property
+    def exact_total(self) -> bool:
+        """True: the strategy knows the number of users."""
+        return True
+
     def estimated_spread(self) -> np.ndarray:
         """Return G R diag(c) R^T G^T (K x K)."""
         return self._merged(self.both.estimated_spread())

@@ -14,7 +14,6 @@ from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.translation.evidence import Evidence, Placed, even_products, even_sums
-from stratagem.math.linalg import PseudoInverse, factor
 from stratagem.workloads import Workload
 from stratagem.workloads.product import translates
 
@@ -79,6 +78,11 @@ class TableReconstruction(DenseReconstruction):
             total += sums.reshape([a if i in covered else 1 for i, a in enumerate(self._cycles)])
         return self._cut(total / math.prod(self._cycles))
 
+    @property
+    def exact_total(self) -> bool:
+        """True: the strategy knows the number of users."""
+        return True
+
     def estimated_spread(self) -> np.ndarray:
         """Return the sum over reports of s s^T (n x n), s the scores of the cells of the table."""
         if even := even_scores(self.evidence.strategy):
@@ -98,13 +102,13 @@ class TableReconstruction(DenseReconstruction):
             UnsupportedWorkloadError: naming what is missing.
         """
         if self.nullity:
-            check_support(factor(workload.gram()), self._null())
+            check_support(workload, self._null())
 
-    def _null(self) -> PseudoInverse:
-        """Return an object whose null space is spanned by the characters at which M is zero (`check_support`)."""
+    def _null(self) -> np.ndarray:
+        """Return a basis (n x k) of the characters at which M is zero."""
         hidden = np.fft.ifftn(np.where(self._information <= SEEN, 1.0, 0.0)).real
         values, vectors = np.linalg.eigh(translates(hidden.ravel(), self._cycles))
-        return PseudoInverse(np.ones(0), vectors[:, :0], vectors[:, values > 0.5][self._inside])
+        return vectors[:, values > 0.5][self._inside]
 
     @property
     def _labels(self) -> Labels:

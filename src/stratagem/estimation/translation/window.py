@@ -14,7 +14,7 @@ from stratagem.accuracy import check_support
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.translation.evidence import Evidence
 from stratagem.estimation.translation.margin import products
-from stratagem.math.linalg import CentredInverse, PseudoInverse, centre, centred_inverse, factor
+from stratagem.math.linalg import CentredInverse, PseudoInverse, centre, centred_inverse
 from stratagem.math.privacy import uniform
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
@@ -79,6 +79,11 @@ class WindowReconstruction(DenseReconstruction):
         """Return the estimated data vector M^+ Q^T D^-1 c (n,)."""
         return self.users / len(self._inside) + self.inverse @ self._deviation()
 
+    @property
+    def exact_total(self) -> bool:
+        """True: the strategy knows the number of users."""
+        return True
+
     def estimated_spread(self) -> np.ndarray:
         """Return R diag(c) R^T (n x n), R^T = D^-1 Q M^+."""
         inside = self._inside
@@ -96,7 +101,7 @@ class WindowReconstruction(DenseReconstruction):
             ValueError: if the domains differ.
         """
         self.evidence.asked(workload)
-        check_support(factor(workload.gram()), self.inverse)
+        check_support(workload, self.inverse.null)
 
     def _deviation(self) -> np.ndarray:
         """Return Q^T D^-1 c (n,), with its mean over the cycle subtracted from each row of Q."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.bounds.formulas import total_term, ulps
+from stratagem.bounds.formulas import ulps
 from stratagem.bounds.nonnegative import nonnegative
 from stratagem.bounds.proof import Proof, listed_size
 from stratagem.io.npz import array_names, read_arrays
@@ -19,7 +19,7 @@ from stratagem.io.toml import naming
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import check, check_prior, uniform
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import centred, total_term
 from stratagem.workloads.serial import from_data, to_data
 
 SUFFIX = ".npz"

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.bounds.formulas import total_term
 from stratagem.bounds.proof import all_patterns
-from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.design import (
@@ -32,11 +30,12 @@ from stratagem.solvers.certified.patterns import (
     translates,
 )
 from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
+from stratagem.solvers.floor import answering
 from stratagem.solvers.orbit.orbit import Orbit
 from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack
-from stratagem.workloads.explicit import centred
+from stratagem.workloads.centring import total_term
 
 DOUBLE = 128
 """Domain size up to which products with all rows are computed in double precision."""
@@ -173,11 +172,10 @@ class Certified(Solver):
     ) -> ColumnGenerationState:
         """Return the state before the first patterns; it is closed if the workload contains the total alone."""
         n = problem.workload.domain_size
-        V = centred(problem.workload, problem.prior).gram
-        F = centred_factor(V, problem.prior)
+        F = problem.factor
         total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
-        if not V.any():
+        if not F.any():
             return ColumnGenerationState(None, total, 0.0, None, end, closed=True)
         E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
@@ -210,7 +208,8 @@ class Certified(Solver):
             return reached(problem, state)
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
-        return project_to_feasible(state.design, ratio(problem.epsilon), problem.shares, self.outputs)
+        strategy = project_to_feasible(state.design, ratio(problem.epsilon), problem.shares, self.outputs)
+        return answering(problem, strategy, self.outputs)
 
     def _next(
         self, problem: Problem, state: ColumnGenerationState, patterns: np.ndarray, p: np.ndarray

@@ -1,0 +1,51 @@
+"""A share of randomised response for queries that others outweigh so far that a search leaves them out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stratagem.accuracy import UnsupportedWorkloadError, objective
+from stratagem.math.privacy import ratio
+from stratagem.problem import Problem
+from stratagem.strategies import MatrixStrategy, Strategy, TwoLevelStrategy
+from stratagem.strategies.two_level import mixture, pack
+
+UNEVEN = 1e3
+"""Ratio of the lengths of queries from which on some may be left out: their share of L is the square of it."""
+SHARES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+"""Shares of randomised response that are tried; L of the other queries pays as much at most."""
+
+
+def answering(problem: Problem, strategy: Strategy, most: int | None = None) -> Strategy:
+    """Return the strategy, mixed with randomised response where the sizes of queries differ widely and that lowers L.
+
+    With information matrices M and M_0 the mixture has (1 - s) M + s M_0, so that for queries V = V_1 + V_2
+    L <= L_1(M)/(1 - s) + L_2(M_0)/s: where V_2 is outweighed, a small share answers its queries, whatever M does.
+    The mixture has at most `most` rows.
+    """
+    lengths = np.linalg.norm(problem.factor, axis=0)
+    if not lengths.any() or lengths.max() <= UNEVEN * lengths[lengths > 0].min():
+        return strategy
+    tried = [strategy, *(_mixed(strategy, ratio(problem.epsilon), share) for share in SHARES)]
+    fitting = [one for one in tried if most is None or one.outputs <= most]
+    return min(fitting or [strategy], key=lambda one: _value(problem, one))
+
+
+def _mixed(strategy: Strategy, E: float, share: float) -> Strategy:
+    """Return randomised response with probability `share`, else the strategy."""
+    n = strategy.domain_size
+    everyone = TwoLevelStrategy(pack(np.eye(n, dtype=bool)), np.full(n, 1 / (E + n - 1)), n, E)
+    if isinstance(strategy, TwoLevelStrategy) and strategy.ratio == E:
+        return mixture(strategy, everyone, share)
+    rows = [(1 - share) * strategy.dense().matrix, share * everyone.dense().matrix]
+    return MatrixStrategy(np.concatenate(rows))
+
+
+def _value(problem: Problem, strategy: Strategy) -> float:
+    """Return L(Q), infinite where a query is not answered."""
+    try:
+        return objective(problem.workload, strategy, problem.factor, problem.prior)
+    except UnsupportedWorkloadError:
+        return math.inf

@@ -1,0 +1,239 @@
+"""Queries less their multiples of the total, which is known exactly, and their factors scale by scale."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+
+from stratagem.math.linalg import centre, centred_factor, factor
+from stratagem.math.privacy import uniform
+from stratagem.workloads.combined import LARGEST, SMALLEST, Stack, Weighted
+from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.identity import Total
+from stratagem.workloads.merged import Merged
+from stratagem.workloads.product import Product
+from stratagem.workloads.workload import Array, Workload
+
+ROUNDED = 4 * float(np.finfo(float).eps)
+"""Share of a row's largest entry up to which what is left of the row without its mean is rounding."""
+WIDE = 2
+"""Columns of a factor of V for each user type above which they are made fewer."""
+ANSWERED = 1 << 22
+"""Most queries whose means are computed one by one."""
+OUTWEIGHS = 100.0
+"""Ratio of the total to all else in L(Q) of exact answers above which the two are computed apart."""
+DECADES = 4
+"""Powers of ten between sizes of queries whose V is formed together: their squares keep eight digits."""
+
+
+class Centred(NamedTuple):
+    """The centred Gram matrix of queries, with the diagonal that its rounding error is relative to."""
+
+    gram: Array
+    """Centred Gram matrix A V A^T with A = I - 1 p^T, n x n."""
+    own: Array
+    """Diagonal of V before centring, without queries for the total alone, shape (n,)."""
+
+
+def differences(workload: Workload, prior: Array | None = None) -> Workload | None:
+    """Return queries that differ from those of a workload by multiples of the total; None where nothing is left.
+
+    Queries given as rows have mean zero under a prior p (n,), 1/n by default. A workload without such queries is
+    returned as it is.
+
+    Every strategy knows the number of users, so that their variances are the same. A query that weighs all user
+    types alike is left out exactly, however much it outweighs the others: in V it would take their digits.
+    """
+    match workload:
+        case Total():
+            return None
+        case Weighted():
+            inner = differences(workload.workload, prior)
+            return workload if inner is workload.workload else inner and Weighted(inner, workload.weight)
+        case Stack():
+            parts = tuple(part for one in workload.parts if (part := differences(one, prior)) is not None)
+            same = len(parts) == len(workload.parts) and all(map(operator.is_, parts, workload.parts))
+            return workload if same else Stack(parts) if parts else None
+        case Explicit():
+            return _explicit(_centred(workload.rows, prior), workload)
+    return workload if workload.domain_size > 1 else None
+
+
+def levelled(workload: Workload, prior: Array | None = None) -> Workload:
+    """Return the same p queries less their means under a prior (n,), which the number of users gives exactly.
+
+    Answers change by multiples of the number of users, variances do not. Only rows of a matrix change, and parts in
+    which nothing would be left stay as they are.
+    """
+    match workload:
+        case Weighted():
+            inner = levelled(workload.workload, prior)
+            return workload if inner is workload.workload else replace(workload, workload=inner)
+        case Stack():
+            found = tuple(levelled(part, prior) for part in workload.parts)
+            return workload if all(map(operator.is_, found, workload.parts)) else Stack(found)
+        case Explicit():
+            rows = _centred(workload.rows, prior)
+            largest = np.abs(rows).max()
+            return replace(workload, rows=rows) if SMALLEST <= largest <= LARGEST else workload
+    return workload
+
+
+class Outweighed(NamedTuple):
+    """Queries whose means outweigh all else that they ask, taken apart."""
+
+    rest: Workload
+    """The queries less their means."""
+    known: float
+    """What the means add to L(Q) of every strategy."""
+
+
+def outweighed(workload: Workload, prior: Array | None = None) -> Outweighed | None:
+    """Return queries of which the total is most, as of dates counted in seconds, taken apart; None for others.
+
+    L(Q) and its bounds would hold few digits of what depends on the strategy.
+    """
+    rest = levelled(workload, prior)
+    if rest is workload:
+        return None
+    n, total = workload.domain_size, total_term(workload, prior)
+    own = np.square(root(workload, prior)).sum(axis=1)
+    seen = n * float((uniform(n) if prior is None else prior) @ own)
+    return Outweighed(rest, total - total_term(rest, prior)) if total > OUTWEIGHS * seen > 0 else None
+
+
+def centred(workload: Workload, prior: Array | None = None) -> Centred:
+    """Return A V A^T for a prior p (n,), 1/n by default, without the digits that a total would take from V."""
+    rest, n = differences(workload, prior), workload.domain_size
+    V = np.zeros((n, n)) if rest is None else rest.gram()
+    return Centred(centre(V, prior), np.diag(V))
+
+
+def total_term(workload: Workload, prior: Array | None = None) -> float:
+    """Return n p^T V p, which is part of L(Q) for every strategy because M (n p) = 1; p = 1/n by default."""
+    p = uniform(workload.domain_size) if prior is None else prior
+    if workload.queries <= ANSWERED:
+        return workload.domain_size * float(np.square(workload.answer(p)).sum())
+    return workload.domain_size * float(p @ workload.gram() @ p)
+
+
+def root(workload: Workload, prior: Array | None = None) -> Array:
+    """Return F (n x r) with F F^T = A V A^T, A = I - 1 p^T, for a prior p (n,), 1/n by default; F^T p = 0.
+
+    Queries of every scale keep their digits, however much others outweigh them: V is formed from queries of like
+    size alone, and rows of a matrix are columns of F unless there are more of one size than user types.
+    """
+    rest, n = differences(unmerged(workload), prior), workload.domain_size
+    if rest is None:
+        return np.zeros((n, 0))
+    grams, columns = dict[int, Array](), list[Array]()
+    for weight, part in sorted(parts(rest), key=lambda one: by_rows(one[1])):
+        if not by_rows(part):
+            size = int(_magnitude(abs(weight) * math.sqrt(part.frobenius_squared / part.queries)))
+            grams[size] = grams.get(size, 0.0) + weight**2 * part.gram()
+            continue
+        rows = weight * _rows(part, prior)
+        sizes = _magnitude(np.linalg.norm(rows, axis=1))
+        for size in np.unique(sizes[rows.any(axis=1)]).tolist():
+            alike = rows[sizes == size]
+            if size in grams or len(alike) > n:
+                grams[size] = grams.get(size, 0.0) + alike.T @ alike
+            else:
+                columns.append(alike.T)
+    F = np.hstack([*columns, *(centred_factor(V, prior) for V in grams.values())])
+    return F if F.shape[1] <= WIDE * n else _fewer(F)
+
+
+def unmerged(workload: Workload) -> Workload:
+    """Return the queries about the cells of several attributes, in place of those about the same cells as one."""
+    return unmerged(workload.workload) if isinstance(workload, Merged) else workload
+
+
+def parts(workload: Workload) -> Iterator[tuple[float, Workload]]:
+    """Yield the parts of a stack of weighted stacks in the order of their queries, each after its weight."""
+    match workload:
+        case Stack():
+            for part in workload.parts:
+                yield from parts(part)
+        case Weighted():
+            yield from ((workload.weight * weight, part) for weight, part in parts(workload.workload))
+        case _:
+            yield 1.0, workload
+
+
+def by_rows(workload: Workload) -> bool:
+    """Return whether rows of a matrix, which may be of any sizes, are among the queries of a part."""
+    match workload:
+        case Weighted():
+            return by_rows(workload.workload)
+        case Stack():
+            return any(map(by_rows, workload.parts))
+        case Product():
+            return any(map(by_rows, workload.factors))
+    return isinstance(workload, Explicit)
+
+
+def _magnitude(size: Any) -> Any:
+    """Return the number of a decade of sizes, several decades wide: squares of its sizes share their digits."""
+    return np.floor(np.log10(np.maximum(size, np.finfo(float).tiny)) / DECADES).astype(int)
+
+
+def _rows(part: Workload, prior: Array | None) -> Array:
+    """Return the queries of a part (p x n), or as many of the same V, less their means."""
+    if isinstance(part, Explicit):
+        return _centred(part.rows, prior)
+    assert isinstance(part, Product)
+    rows = reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T
+    return _centred(np.asarray(rows, dtype=float), prior)
+
+
+def _columns(workload: Workload) -> Array:
+    """Return a factor (n x r) of V, not centred."""
+    match workload:
+        case Weighted():
+            return workload.weight * _columns(workload.workload)
+        case Stack():
+            return np.hstack([_columns(part) for part in workload.parts])
+        case Explicit():
+            return workload.rows.T
+    return factor(workload.gram())
+
+
+def _fewer(F: Array) -> Array:
+    """Return at most n columns with the same F F^T; small columns keep their digits.
+
+    Householder's method with rows sorted by size and column pivoting is stable row by row (Cox and Higham, Stability
+    of Householder QR factorization for weighted least squares problems, 1998).
+    """
+    if F.shape[1] <= len(F):
+        return F
+    order = np.argsort(-np.abs(F).max(axis=0), kind="stable")
+    R, places = qr(F.T[order], mode="r", pivoting=True)[-2:]
+    found = np.empty((len(F), len(F)))
+    found[np.asarray(places)] = np.asarray(R)[: len(F)].T
+    return found
+
+
+def _explicit(rows: Array, workload: Explicit) -> Workload | None:
+    """Return rows as a workload, None where their squares leave float64; centred ones may be twice as large."""
+    largest = float(np.abs(rows).max())
+    if largest < SMALLEST:
+        return None
+    if largest > LARGEST:
+        return Weighted(Explicit(rows / 2, workload.domain), 2.0)
+    return Explicit(rows, workload.domain)
+
+
+def _centred(rows: Array, prior: Array | None) -> Array:
+    """Return rows less their means; rows of entries that are equal but for rounding become exactly zero."""
+    rest = rows - rows[:, :1]
+    rest = rest - (rest @ (uniform(rows.shape[1]) if prior is None else prior))[:, None]
+    rounded = np.abs(rest).max(axis=1) <= ROUNDED * np.abs(rows).max(axis=1)
+    return np.where(rounded[:, None], 0.0, rest)
