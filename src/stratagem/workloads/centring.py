@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import qr
@@ -215,9 +215,9 @@ def _fewer(F: Array) -> Array:
     if F.shape[1] <= len(F):
         return F
     order = np.argsort(-np.abs(F).max(axis=0), kind="stable")
-    R, places = qr(F.T[order], mode="r", pivoting=True)[-2:]
+    R, places = cast("tuple[Array, Array]", qr(F.T[order], mode="r", pivoting=True))
     found = np.empty((len(F), len(F)))
-    found[np.asarray(places)] = np.asarray(R)[: len(F)].T
+    found[places] = R[: len(F)].T
     return found
 
 
