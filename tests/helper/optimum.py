@@ -62,22 +62,44 @@ def optimum(rows, epsilon, prior=None, objective="average", digits=DIGITS, accur
         context.prec = digits
         W = decimals(rows)
         p = decimals(np.ones(W.shape[1]) if prior is None else prior)
-        return saddle(W, Decimal(epsilon).exp(), len(p) * p / p.sum(), objective, Decimal(accuracy))
+        return saddle(W, Decimal(epsilon).exp(), p / p.sum(), objective, Decimal(accuracy))
 
 
-def saddle(W, E, h, objective, accuracy):
+def saddle(W, E, p, objective, accuracy):
     """The optimum of queries of any size, their differences between user types scaled to size one."""
-    n, average = W.shape[1], objective == "average"
-    offset = h @ np.square(W).sum(axis=0)
-    differences = W - W[:, :1]
+    whole = len(p) if objective == "average" else 0
+    offset = whole * (np.square(W) @ p).sum()
+    differences, p = merged(W - W[:, :1], p)
     if not differences.any():
-        return Optimum(offset if average else Decimal(0), Decimal(0))
-    centred = differences - (differences @ h / n)[:, None]
+        return Optimum(offset, Decimal(0))
+    n = len(p)
+    centred = differences - (differences @ p)[:, None]
+    if objective == "worst-query":
+        centred = longest_of_each(centred)
     square = np.square(centred).sum()
-    found = Game(centred / square.sqrt(), patterns(n, E), h, objective).play(accuracy)
-    if average:
-        return Optimum(found.value * square + offset, found.gap * square)
-    return Optimum(found.value * square / n, found.gap * square / n)
+    found = Game(centred / square.sqrt(), patterns(n, E), n * p, objective).play(accuracy)
+    scale = square * max(whole, 1) / n
+    return Optimum(found.value * scale + offset, found.gap * scale)
+
+
+def merged(W, p):
+    """W (p x n) and the prior (n,) with user types that no query tells apart taken for one.
+
+    The mean of their columns of Q, by the prior, has the same mean variance, and one column for all of them is allowed.
+    """
+    names = np.array([[str(x.normalize()) for x in row] for row in W])
+    columns, first, place = np.unique(names, axis=1, return_index=True, return_inverse=True)
+    sums = [p[place.ravel() == k].sum() for k in range(columns.shape[1])]
+    return W[:, first], np.array(sums, dtype=object)
+
+
+def longest_of_each(W):
+    """Of queries (p x n) that are multiples of each other the longest: its variance is the largest of theirs."""
+    kept = {}
+    for row in W[np.argsort(-np.square(W).sum(axis=1), kind="stable")]:
+        if row.any():
+            kept.setdefault(tuple(f"{x / row[np.argmax(np.abs(row))]:.60e}" for x in row), row)
+    return np.array(list(kept.values()), dtype=object)
 
 
 def patterns(n, E):
