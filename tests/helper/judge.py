@@ -37,6 +37,9 @@ class Judged:
     """tr(M^+ V) less the total."""
     variances: np.ndarray
     """Variance (p x n) that a user of every type adds to every query."""
+    room: np.ndarray
+    """Twice the missing share of every query's squared norm (p,): a variance that takes the query off in place of the
+    estimate's mean may differ by that, which counts where epsilon is large."""
     shares: np.ndarray
     """Probabilities of the user types (n,)."""
 
@@ -58,7 +61,7 @@ class Judged:
 
 
 def judged(rows, Q, prior=None, shares=None):
-    """Judge Q (m x n) on queries (p x n); `prior` (n,) chooses the reconstruction, `shares` the users: 1/n by default."""
+    """Judge Q (m x n) on queries (p x n); `prior` chooses the reconstruction, `shares` the users, by default 1/n."""
     with decimal.localcontext() as context:
         context.prec = DIGITS
         W, Q = decimals(rows), decimals(Q)
@@ -67,8 +70,8 @@ def judged(rows, Q, prior=None, shares=None):
         d = Q @ h
         Q, d = Q[d > 0], d[d > 0]
         z = Q / d[:, None] - Decimal(1) / n
-        means = W @ h / n
-        centred = W - means[:, None]
+        differences = W - W[:, :1]  # exactly zero where a query is constant
+        centred = differences - (differences @ h / n)[:, None]
         values, vectors = eigen((z * d[:, None]).T @ z)
         parts = centred @ vectors
         kept, missing = supporting(parts, values)
@@ -76,8 +79,9 @@ def judged(rows, Q, prior=None, shares=None):
         expected = parts[:, :kept] @ vectors[:, :kept].T  # of the scores, by user type
         variances = np.square(scores) @ Q - np.square(expected)
         rest = (np.square(parts[:, :kept]) / values[:kept]).sum() if kept else Decimal(0)
-        total = n * np.square(means).sum()
-        return Judged(missing, total, rest, variances, proportions(shares, n))
+        total = np.square(W @ h).sum() / n
+        room = 2 * missing * np.square(centred).sum(axis=1)
+        return Judged(missing, total, rest, variances, room, proportions(shares, n))
 
 
 def least_added(problem):
@@ -145,11 +149,11 @@ def faults(problem, stated, least):
             best = noiseless(problem) + problem.rows.shape[1] * least
         sentences = [
             private(problem.epsilon, stated.matrix),
-            off("objective", stated.objective, value),
+            off("objective", stated.objective, value, found.room.sum()),
             off("L", stated.L, found.total + found.rest),
-            off("per type", stated.per_type, found.per_type),
-            off("per query", stated.per_query, found.per_query),
-            off("largest variance", stated.largest, found.variances.max()),
+            off("per type", stated.per_type, found.per_type, found.room.sum()),
+            off("per query", stated.per_query, found.per_query, found.room),
+            off("largest variance", stated.largest, found.variances.max(), found.room.max()),
             *(above(f"bound {name}", bound, best) for name, bound in stated.bounds.items()),
             above("least variance", stated.least, least),
             optimal(value - known, best - known),
@@ -185,12 +189,12 @@ def optimal(value, least):
     return f"{'not optimal' if share > 0 else 'judge'}: {share:.3g} from the least {least:.6g}"
 
 
-def off(name, stated, true):
-    """A sentence if one of the stated numbers is not accurate."""
-    stated, true = np.atleast_1d(np.asarray(stated, dtype=float)), np.atleast_1d(true)
-    stated = np.broadcast_to(stated, true.shape)
+def off(name, stated, true, extra=Decimal(0)):
+    """A sentence if one of the stated numbers is not accurate; `extra` is allowed as well."""
+    true = np.atleast_1d(true)
+    stated = np.broadcast_to(np.asarray(stated, dtype=float), true.shape)
     errors = [abs(decimal_of(x) - y) for x, y in zip(stated, true, strict=True)]
-    room = [Decimal(ACCURATE) * y + Decimal(ZERO) * max(true) for y in true]
+    room = Decimal(ACCURATE) * true + Decimal(ZERO) * max(true) + extra
     worst = max(range(len(true)), key=lambda i: errors[i] - room[i])
     if errors[worst] <= room[worst]:
         return ""

@@ -1,4 +1,4 @@
-"""Write tests/random_optima.json: the least variance that a user adds in every random problem, half an hour of a core."""
+"""Write tests/random_optima.json: the least variance that a user adds in every random problem; half an hour."""
 
 import json
 import sys
