@@ -110,7 +110,8 @@ def histogram_with_offset(draw, n, p):
 
 def low_rank(draw, n, p):
     rank = draw.randint(1, max(1, n - 2))
-    return whole(draw, rank, p + 1, 3) @ whole(draw, n, rank, 3)
+    W = whole(draw, rank, p + 1, 3) @ whole(draw, n, rank, 3)
+    return W if W.any() else np.eye(1, n)
 
 
 def low_rank_apart(draw, n, p):
