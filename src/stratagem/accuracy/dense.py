@@ -23,7 +23,8 @@ from stratagem.workloads.centring import levelled, root, total_term
 BLOCK = 1 << 25
 """Entries of a temporary array."""
 PLAIN = 1 << 22
-"""Largest number of entries of W for which tiny variances of queries are summed term by term."""
+"""Largest number of answers to reports, (m, p), for which variances of queries are summed report by report: the
+covariance of all types would lose the digits of queries that the strategy answers much better than others."""
 
 
 @accuracy_of.register
@@ -79,14 +80,15 @@ def _(protocol: LinearProtocol, workload: Workload, x: np.ndarray, prior: np.nda
 @_variances_of.register
 def _(strategy: Strategy, workload: Workload, x: np.ndarray, prior: np.ndarray | None) -> np.ndarray:
     inverse, workload = supporting_inverse(workload, strategy, prior), levelled(workload, prior)
-    covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
-    variance = quadratic_forms(workload, covariance)
-    if variance.sum() < CANCELLED * float(np.diag(workload.gram()) @ x) and variance.size * len(x) <= PLAIN:
-        W = workload.matrix()
-        answers = inverse_row_sums(strategy, prior)[:, None] * strategy.forward(
-            apply_inverse(inverse, W.T, prior)
-        )
-        return _distances_by_query(strategy, answers, W.T, x)
+    if workload.queries * max(strategy.outputs, len(x)) > PLAIN:
+        covariance = spread(strategy, inverse, strategy.forward(x), prior) - np.diag(x)
+        return np.maximum(quadratic_forms(workload, covariance), 0.0)
+    W = workload.matrix().T
+    answers = inverse_row_sums(strategy, prior)[:, None] * strategy.forward(apply_inverse(inverse, W, prior))
+    own = x @ np.square(W)
+    variance = strategy.forward(x) @ np.square(answers) - own
+    if (variance < CANCELLED * own).any():
+        return _distances_by_query(strategy, answers, W, x)
     return np.maximum(variance, 0.0)
 
 

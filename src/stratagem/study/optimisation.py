@@ -30,7 +30,7 @@ from stratagem.solvers import (
     Status,
     search,
 )
-from stratagem.solvers.certified.patterns import high_sets
+from stratagem.solvers.certified.patterns import EXHAUSTIVE, high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
 from stratagem.study.preset import solver_of
@@ -45,6 +45,9 @@ ROUNDING = 1e-9
 CERTIFIED, PATIENCE = 0.01, (1.0, 60.0)
 """Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
 for that search. It may take twice as long as everything before it, within these limits."""
+
+SHORT = 1e-3
+"""Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
 
 UNBEATEN = "a published mechanism, and nothing that was found is better"
 """Text that a solution gives as its reason for returning a published mechanism."""
@@ -112,6 +115,12 @@ def optimise(
     else:
         found = _found(chosen, problem, on_step)
     best = _best(problem, chosen, found, fallback)
+    if isinstance(solver, Auto | None) and _falls_short(problem, chosen, best):
+        again = (solver or Auto()).dense(problem)
+        second = _found(again.solver, problem, on_step)
+        other = _best(problem, again.solver, second, fallback)
+        if other.objective < best.objective:
+            (chosen, reason), found, best = again, second, other
     dense = best.strategy if isinstance(best.strategy, Strategy) else None
     if best.status not in FINAL and (dense is not None or line(workload) is not None):
         wanted = chosen.limits.gap or CERTIFIED
@@ -240,6 +249,13 @@ def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search
         return search(solver, problem, on_step)
     except BREAKDOWN:
         return Search()
+
+
+def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
+    """Return whether a linear programme ended so far above the bound that the search for patterns is worth a try."""
+    far = SHORT if problem.workload.domain_size <= EXHAUSTIVE else CERTIFIED
+    gap = relative_gap(best.objective, problem.lower_bound)
+    return isinstance(solver, FewQueries) and best.status not in FINAL and gap > far
 
 
 def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:

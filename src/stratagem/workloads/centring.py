@@ -27,7 +27,7 @@ WIDE = 2
 """Columns of a factor of V for each user type above which they are made fewer."""
 ANSWERED = 1 << 22
 """Most queries whose means are computed one by one."""
-OUTWEIGHS = 100.0
+OUTWEIGHS = 1.0
 """Ratio of the total to all else in L(Q) of exact answers above which the two are computed apart."""
 DECADES = 4
 """Powers of ten between sizes of queries whose V is formed together: their squares keep eight digits."""
@@ -106,7 +106,9 @@ def outweighed(workload: Workload, prior: Array | None = None) -> Outweighed | N
     n, total = workload.domain_size, total_term(workload, prior)
     own = np.square(root(workload, prior)).sum(axis=1)
     seen = n * float((uniform(n) if prior is None else prior) @ own)
-    return Outweighed(rest, total - total_term(rest, prior)) if total > OUTWEIGHS * seen > 0 else None
+    return (
+        Outweighed(rest, total - total_term(rest, prior)) if own.any() and total > OUTWEIGHS * seen else None
+    )
 
 
 def centred(workload: Workload, prior: Array | None = None) -> Centred:
@@ -215,7 +217,7 @@ def _fewer(F: Array) -> Array:
     if F.shape[1] <= len(F):
         return F
     order = np.argsort(-np.abs(F).max(axis=0), kind="stable")
-    R, places = cast("tuple[Array, Array]", qr(F.T[order], mode="r", pivoting=True))
+    R, places = cast("tuple[np.ndarray, np.ndarray]", qr(F.T[order], mode="r", pivoting=True))
     found = np.empty((len(F), len(F)))
     found[places] = R[: len(F)].T
     return found
