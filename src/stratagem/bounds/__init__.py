@@ -175,13 +175,15 @@ def lower_bounds(
 def _quick_bounds(workload: Workload, epsilon: float, p: np.ndarray | None, duals: Duals | None) -> Bounds:
     n, bounds = workload.domain.size, _of_all_sizes(workload, epsilon, p)
     duals = duals or Duals(workload, epsilon, p)
-    small, known, single = n <= EXACT_LIMIT, duals.weighted, duals.linear
-    few_patterns = not small and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
+    optimum, known, single = duals.exact, duals.weighted, duals.linear
+    few_patterns = (
+        n > EXACT_LIMIT and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
+    )
     return replace(
         bounds,
         weighted=None if known is None else known.value,
         nonnegative=attempted(lambda: _quick(workload, epsilon, p)) if few_patterns else None,
-        exact=attempted(lambda: exact(workload, epsilon, prior=p)) if small else None,
+        exact=None if optimum is None else optimum.value,
         linear=None if single is None else single.value,
         noiseless=safe(noiseless(workload, p), epsilon),
     )

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
+from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
 from stratagem.math.answer_programme import programme
 from stratagem.math.linalg import centred_factor, low_rank_factor
@@ -298,6 +299,13 @@ class Duals:
         if not weighed(self.workload):
             return None
         return attempted(lambda: weighted_dual(self.workload, self.epsilon, prior=self.prior))
+
+    @cached_property
+    def exact(self) -> ExactDual | None:
+        """The optimum over all patterns; None where they are too many to list."""
+        if self.workload.domain_size > EXACT_LIMIT:
+            return None
+        return attempted(lambda: exact_dual(self.workload, self.epsilon, prior=self.prior))
 
     @cached_property
     def linear(self) -> LinearDual | None:

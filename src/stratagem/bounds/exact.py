@@ -117,7 +117,30 @@ EXACT_LIMIT = 10
 """Largest domain: 2^10 patterns, a minute or less."""
 
 
+class ExactDual(NamedTuple):
+    """The optimum from below, and probabilities of all proper patterns that come close to it."""
+
+    value: float
+    """The bound on L(Q)."""
+    probabilities: np.ndarray | None
+    """Probability of each of the 2^n - 2 proper patterns under the prior, in the order of `all_patterns`; None where
+    every strategy is as good, or rounding leaves none."""
+
+
 def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarray | None = None) -> float:
+    """Return the bound of `exact_dual`.
+
+    Example:
+        >>> import stratagem as st
+        >>> round(exact(st.prefix(4), 2.0), 3)
+        14.11
+    """
+    return exact_dual(workload, epsilon, gap, prior).value
+
+
+def exact_dual(
+    workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarray | None = None
+) -> ExactDual:
     """Return the least L(Q) of all epsilon-LDP strategies, from below to a relative gap, under a prior (n,).
 
     Splitting rows into two-level patterns never raises L, so the optimum is a convex program over the 2^n - 2
@@ -126,11 +149,6 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
 
     Raises:
         ValueError: if epsilon is out of range or the domain has more than 10 elements.
-
-    Example:
-        >>> import stratagem as st
-        >>> round(exact(st.prefix(4), 2.0), 3)
-        14.11
     """
     n, E = workload.domain.size, math.exp(check(epsilon))
     if n > EXACT_LIMIT:
@@ -140,12 +158,12 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
     total, seen = total_term(workload, prior), centred(workload, prior)
     size = float(seen.own.sum())
     if not seen.gram.any():
-        return safe(total, epsilon)
+        return ExactDual(safe(total, epsilon), None)
     X = all_patterns(n)
     try:
         centre = solve(1 + (E - 1) * X[1:-1], seen.gram / size, gap, prior=prior)
     except np.linalg.LinAlgError:  # epsilon about 1e-6: two-level rows are constant rows up to rounding
-        return safe(total, epsilon)
+        return ExactDual(safe(total, epsilon), None)
     B = np.linalg.solve(centre.information, centred_factor(seen.gram / size, prior))
     G = B @ B.T
     proof = Proof(
@@ -163,7 +181,8 @@ def exact(workload: Workload, epsilon: float, gap: float = 1e-7, prior: np.ndarr
     # an unlikely type has h = 0 in a = h^T s: what its own price lacks is added there and not to delta
     S, h = 1 + (E - 1) * X, n * (uniform(n) if prior is None else prior)
     lacking = proof.excess(X.astype(float), proof.gamma) * (S @ h) / S.sum(axis=1)
-    return replace(proof, prices=proof.prices + max(0.0, float(lacking.max()))).value
+    value = replace(proof, prices=proof.prices + max(0.0, float(lacking.max()))).value
+    return ExactDual(value, centre.theta)
 
 
 RELAXED_LIMIT = 32

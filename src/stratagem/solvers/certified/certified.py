@@ -141,7 +141,9 @@ class Certified(Solver):
             return fresh
         if self.resume is None:
             patterns = self._first(problem, fresh.tools)
-            p = np.ones(len(patterns))
+            optimum = problem.duals.exact
+            p = np.ones(len(patterns)) if optimum is None else optimum.probabilities
+            p = np.ones(len(patterns)) if p is None else p
         else:
             patterns, p = unpack(self.resume.patterns, n), self.resume.row_sums
         first = self._next(problem, fresh, patterns, p)
