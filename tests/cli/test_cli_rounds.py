@@ -43,14 +43,16 @@ def test_the_second_bundle_is_that_of_the_library(survey, tmp_path, capsys):
     assert again["mechanism"] == st.load_mechanism(out).identifier
 
 
-def test_both_rounds_answer_together(survey, capsys):
+@pytest.mark.parametrize("pooled", [False, True])
+def test_the_second_round_answers_or_both_together(survey, pooled, capsys):
     one, counts, two, more = survey
     first, second = st.load_mechanism(one), st.load_mechanism(two)
     tallies = read_tally(counts, first.form).counts, read_tally(more, second.form).counts
-    expected = st.combine(first, tallies[0], second, tallies[1])
-    found = run_json(capsys, "estimate", two, more, "--first", one, counts, "--quantile", 0.5)
+    expected = st.combine(first, tallies[0], second, tallies[1], pooled=pooled)
+    option = ["--pooled"] if pooled else []
+    found = run_json(capsys, "estimate", two, more, "--first", one, counts, "--quantile", 0.5, *option)
     assert [each["answer"] for each in found["answers"]] == pytest.approx(expected.answers.tolist())
-    assert (found["users"], found["unbiased"]) == (expected.users, False)
+    assert (found["users"], found["unbiased"]) == (expected.users, not pooled)
     assert found["answers"][0]["label"].startswith("value below 10")
 
 
@@ -61,6 +63,7 @@ def test_both_rounds_answer_together(survey, capsys):
         (("rounds", 0, 1, "-o", "x.json"), "ldp.json"),
         (("rounds", 0, 1, "-o", "x.ldp.json", "--cells", 1), "the number of merged bins is 1"),
         (("estimate", 0, 1, "--first", 2, 3), "not merged from those of the first"),
+        (("estimate", 2, 3, "--pooled"), "without a first round"),
         (("estimate", 2, 3, "--first", 0, 3), "another mechanism|of mechanism|made with"),
     ],
 )

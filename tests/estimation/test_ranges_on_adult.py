@@ -37,8 +37,8 @@ def errors(weights, method):
         cells = np.histogram(rest, np.append(edges[:-1], FIRST))[0]
         two = second.strategy.histogram(cells, rng)
         found = st.combine(first, one, second, two, asked, method=method)
-        observed.append(np.square(found.answers / len(bins) - truth).mean())
-        stated.append(np.square(found.standard_errors / len(bins)).mean())
+        observed.append(np.square(found.answers / found.users - truth).mean())
+        stated.append(np.square(found.standard_errors / found.users).mean())
     return np.array(observed), np.array(stated)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stratagem.collection.tally import Tally
     from stratagem.estimation.answer import Answer, Quantile
     from stratagem.estimation.estimate import Estimate
+    from stratagem.estimation.share import Share
     from stratagem.estimation.synthetic import SyntheticPeople
     from stratagem.mechanism.mechanism import Mechanism
 
@@ -40,10 +41,17 @@ def estimate(
         tuple[Path, Path] | None,
         typer.Option(
             metavar="FIRST COUNTS",
-            help="Mechanism and counts of the first of two rounds: answer from both (see `stratagem rounds`).",
+            help="Mechanism and counts of the first of two rounds, for queries about its bins or with --pooled (see "
+            "`stratagem rounds`).",
             show_default=False,
         ),
     ] = None,
+    pooled: Annotated[
+        bool,
+        typer.Option(
+            "--pooled", help="With --first: answer from both rounds, biased where the first chose the bins."
+        ),
+    ] = False,
     workload: Annotated[
         str | None,
         typer.Option(
@@ -63,6 +71,10 @@ def estimate(
         list[str] | None,
         typer.Option(help="A share, 0.5 for the median; or ATTRIBUTE=SHARE.", show_default=False),
     ] = None,
+    of_all: Annotated[
+        bool,
+        typer.Option("--of-all", help="Quantiles and shares of all people, not of those who answered."),
+    ] = False,
     rounds: Annotated[
         int,
         typer.Option(
@@ -106,6 +118,8 @@ def estimate(
     if workload is not None:
         asked = read_workload(workload, str(mechanism.domain), order, width)
     options = {"method": method, "confidence": confidence, "simultaneous": simultaneous}
+    if pooled and first is None:
+        raise ValueError("--pooled was given without a first round: name it with --first FIRST COUNTS")
     if first is None:
         found = mechanism.estimate(tally.counts, asked, rounds=rounds, **options)
     elif rounds != 1:
@@ -119,10 +133,10 @@ def estimate(
             raise ValueError("both counts are to come from the input: name a file for one of them")
         before = load_mechanism(first[0])
         earlier = read_counts(before, str(first[1]))
-        found = combine(before, earlier.counts, mechanism, tally.counts, asked, **options)
+        found = combine(before, earlier.counts, mechanism, tally.counts, asked, pooled=pooled, **options)
     if marginal is not None:
         found = found.marginal(*(name.strip() for name in marginal.split(",")))
-    quantiles = {text: _quantile(found, text) for text in quantile or []}
+    quantiles = {text: _quantile(found, text, of_all=of_all) for text in quantile or []}
     name, chosen = workload or mechanism.name, None
     if top:
         found, chosen = found.together(), found.largest(min(top, found.workload.queries))
@@ -134,13 +148,16 @@ def estimate(
     if json:
         more = {} if people is None else {"synthetic": people.data()}
         about = {"epsilon": _epsilon(mechanism, rounds), "rounds": rounds}
+        more |= {"shares": [one.data() for one in _shares(found, chosen, of_all=of_all)]}
         write_json(_data(mechanism, name, found, found.table(chosen), quantiles) | about | more)
         return
     who = (
         f"{found.users:,} reports" if rounds == 1 else f"{found.users:,} people with {rounds:,} reports each"
     )
     about = f"epsilon {_epsilon(mechanism, rounds):g}, {who}"
-    _describe(mechanism, name, found, chosen or spread(found.workload.queries, queries), about)
+    shown = chosen or spread(found.workload.queries, queries)
+    _describe(mechanism, name, found, shown, about)
+    _describe_shares(_shares(found, shown, of_all=of_all))
     if rounds > 1:
         write("These are means: they are right for people whose values stayed the same in all rounds.")
     for text, value in quantiles.items():
@@ -153,7 +170,7 @@ def estimate(
 def _check_files(out: Path | None, plot: Path | None, synthetic: Path | None, *, force: bool) -> None:
     """Refuse files that could not be written or exist, and people without mbi, before the work."""
     from stratagem.estimation import synthetic as people
-    from stratagem.estimation.estimate import SUFFIXES
+    from stratagem.estimation.answer_file import SUFFIXES
     from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
@@ -213,14 +230,36 @@ def read_counts(mechanism: Mechanism, counts: str) -> Tally:
     return read_tally(counts, mechanism.form)
 
 
-def _quantile(found: Estimate, text: str) -> Quantile:
+def _shares(found: Estimate, chosen: Sequence[int] | None, *, of_all: bool) -> list[Share]:
+    """Return the shares of those who answered, where some did not and their queries can be written out."""
+    from stratagem.estimation.share import WRITTEN_OUT
+
+    gaps = any(one.other is not None for one in found.naming.attributes)
+    small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
+    return found.shares(chosen, of_all=of_all) if gaps and small else []
+
+
+def _describe_shares(shares: list[Share]) -> None:
+    """Write the shares of people, those of the same people in one table."""
+    from stratagem.io.table import Table
+
+    for who in dict.fromkeys(one.words for one in shares):
+        same = [one for one in shares if one.words == who]
+        write(f"\nshares {who}:\n")
+        rows = [
+            (one.label, *(f"{100 * end:.1f} %" for end in (one.share, one.low, one.high))) for one in same
+        ]
+        write_table(Table(("query", "share", "from", "to"), rows))
+
+
+def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:
     """Return the quantile that SHARE or ATTRIBUTE=SHARE asks for."""
     attribute, separator, share = text.rpartition("=")
     try:
         number = float(share)
     except ValueError:
         raise ValueError(f"--quantile {text} is no share: write 0.5, or ATTRIBUTE=0.5") from None
-    return found.quantile(number, attribute if separator else None)
+    return found.quantile(number, attribute if separator else None, of_all=of_all)
 
 
 def _row(answer: Answer) -> tuple[str, ...]:
@@ -230,7 +269,7 @@ def _row(answer: Answer) -> tuple[str, ...]:
 def _data(
     mechanism: Mechanism, name: str, found: Estimate, answers: list[Answer], quantiles: dict[str, Quantile]
 ) -> dict:
-    from stratagem.estimation.estimate import answers_data
+    from stratagem.estimation.answer_file import answers_data
 
     head = {
         "workload": name,

@@ -37,7 +37,7 @@ def rounds(
     """Find the mechanism of a second round: bins merged to equal shares by what a first round of a few people told.
 
     The first bundle asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part in
-    one round only. Then `stratagem estimate SECOND COUNTS --first FIRST COUNTS` answers from both.
+    one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
     """
     from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism

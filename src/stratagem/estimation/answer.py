@@ -72,9 +72,18 @@ class Answer(NamedTuple):
     high: float
 
 
+def answered_words(answered: Answer) -> str:
+    """Return how many people answered, in words.
+
+    >>> answered_words(Answer(0, "age answered", 12180.2, 209.7, 11769.2, 12591.2))
+    'of the 12,180 ± 210 who answered'
+    """
+    return f"of the {answered.answer:,.0f} ± {answered.standard_error:,.0f} who answered"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Quantile:
-    """The value of an attribute at or below which a share of the users lies, and how far off it may be.
+    """The value of an attribute at or below which a share of those who answered lies, and how far off it may be.
 
     >>> age = Attribute(name="age", size=3, edges=("0", "18", "65", "130"), unit="years")
     >>> median = Quantile(attribute=age, share=0.5, bin=1, low_bin=1, high_bin=2, confidence=0.95)
@@ -93,6 +102,8 @@ class Quantile:
     high_bin: int
     """Place of the last value that can be the quantile."""
     confidence: float
+    answered: Answer | None = None
+    """How many people answered, where the quantile is among these and others did not; else None."""
 
     @property
     def value(self) -> str | int | Bin:
@@ -120,6 +131,7 @@ class Quantile:
             "bin": self.bin,
             "low_bin": self.low_bin,
             "high_bin": self.high_bin,
+            "answered": None if self.answered is None else self.answered._asdict(),
         }
 
     def __str__(self) -> str:
@@ -129,4 +141,5 @@ class Quantile:
         return (
             f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:g} % sure: "
             f"{'' if low == high and not self.attribute.edges else 'from '}{span}"
+            f"{'' if self.answered is None else f'; {answered_words(self.answered)}'}"
         )

@@ -78,6 +78,12 @@ class DenseReconstruction(Reconstruction):
         return settled(variance, floor, first)
 
     @final
+    def prior_variances(self, workload: Workload) -> np.ndarray:
+        """Return the variances (p,) of the score of one report, w R e_y, if user types follow the prior."""
+        first = quadratic_forms(workload, self.least_spread)
+        return settled(first - workload.answer(self.shares) ** 2, np.zeros(1), first)
+
+    @final
     def total_variance(self, workload: Workload) -> float:
         """Return the estimated total variance of the answers about the users, tr(W C W^T) = tr(V C).
 

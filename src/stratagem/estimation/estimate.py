@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,16 +18,20 @@ from stratagem.estimation.answer import (
     quantile_range,
     standard_errors_each_side,
 )
+from stratagem.estimation.answer_file import save
 from stratagem.estimation.impossibility import Impossible, impossible
-from stratagem.estimation.postprocessing import METHODS, Method
+from stratagem.estimation.interval import Interval, about_population, around
+from stratagem.estimation.likelihood import EVERY
+from stratagem.estimation.limits import cells, extremes, limits
+from stratagem.estimation.postprocessing import METHODS, Method, answered_by
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
-from stratagem.io.npz import write_parquet
+from stratagem.estimation.share import Share, answered, below, shares
 from stratagem.io.screen import ROWS, brief, show
-from stratagem.io.table import Table, write_csv, write_json
-from stratagem.io.target import check_target, written_atomically
+from stratagem.io.table import Table
 from stratagem.math.number import integer, real
 from stratagem.workloads import Workload, along, histogram, prefix
-from stratagem.workloads.domain import Attribute
+from stratagem.workloads.domain import Attribute, Domain
+from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
@@ -38,8 +42,9 @@ if TYPE_CHECKING:
 class Estimate:
     """Answers to a workload, estimated from counts of reports.
 
-    Standard errors, covariance and intervals are those of the unbiased answers, whatever the post-processing:
-    a biased answer may lie outside its interval. `unbiased` and `bias` say which answers these are.
+    Standard errors and covariance are those of the unbiased answers, whatever the post-processing. So are intervals,
+    but those of post-processed answers are cut to what N users can answer and reach to the answer: they hold the truth
+    as often as before. `unbiased` and `bias` say which answers these are.
     """
 
     __repr__ = brief
@@ -59,6 +64,8 @@ class Estimate:
     """Whose true answers the intervals are about: the users who reported, or the population they came from."""
     attributes: tuple[Attribute, ...] = ()
     """The attributes with the names of their values, where these are known."""
+    base: Workload | None = None
+    """The queries that the post-processed data vector was made for; None for those of `workload`."""
 
     @property
     def users(self) -> int:
@@ -106,12 +113,30 @@ class Estimate:
     @property
     def low(self) -> np.ndarray:
         """Lower ends of the intervals (p,)."""
-        return self.unbiased_answers - self._margins
+        return self._interval.low
 
     @property
     def high(self) -> np.ndarray:
         """Upper ends of the intervals (p,)."""
-        return self.unbiased_answers + self._margins
+        return self._interval.high
+
+    @cached_property
+    def _interval(self) -> Interval:
+        """Both ends (p,); answers without error take no share of the confidence of simultaneous intervals."""
+        uncertain = int(np.count_nonzero(self.standard_errors)) if self.simultaneous else 1
+        each_side = standard_errors_each_side(self.confidence, uncertain)
+        centre, variances = self.unbiased_answers, np.square(self.standard_errors)
+        if self.about == "population":
+            rare = self.reconstruction.prior_variances(self.workload), cells(self.workload)
+            ends = extremes(self.workload)
+            found = about_population(centre, variances, *rare, ends, self.users, each_side)
+        else:
+            found = around(centre, variances, each_side)
+        if self.processed is None:
+            return found
+        least, most = (self.users * end for end in limits(self.workload))
+        low, high = (np.clip(end, least, most) for end in found)
+        return Interval(np.minimum(low, self.answers), np.maximum(high, self.answers))
 
     @property
     def intervals(self) -> str:
@@ -185,15 +210,21 @@ class Estimate:
         return self.reconstruction.covariance(self.workload, self.about)
 
     def ask(self, workload: Workload) -> Estimate:
-        """Return the answers to other queries from the same reports, post-processed for these queries.
+        """Return the answers to other queries from the same reports.
+
+        Post-processed answers come from the same data vector where the queries that it was made for determine these,
+        so that one cell has one answer, whatever it is asked with; others are post-processed anew (`answered_by`).
 
         Raises:
             UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
             ValueError: if the post-processing does not fit them.
         """
         self.reconstruction.check(workload)
+        base = self.base or self.workload
+        if self.processed is not None and self.method.fits is EVERY and answered_by(base, workload):
+            return replace(self, workload=workload, base=base)
         processed = self.method.processed(self.reconstruction, workload)
-        return replace(self, workload=workload, processed=processed)
+        return replace(self, workload=workload, base=workload, processed=processed)
 
     def marginal(self, *attributes: str) -> Estimate:
         """Return the table of some attributes, the others summed out.
@@ -207,11 +238,12 @@ class Estimate:
         """
         return self.ask(along(self.workload.domain, attributes, histogram))
 
-    def quantile(self, share: float, attribute: str | None = None) -> Quantile:
-        """Return the smallest value of an attribute that at least a share of the users is at or below.
+    def quantile(self, share: float, attribute: str | None = None, *, of_all: bool = False) -> Quantile:
+        """Return the smallest value of an attribute that at least a share of those who answered is at or below.
 
-        `value` is the label, the bin or the whole number that its owner knows, `bin` its place in the domain: the
-        number of prefixes below that share. Its interval has the confidence of the others.
+        Those whose value is "other" did not answer: they count with `of_all` alone, as the last value. `value` is the
+        label, the bin or the whole number that its owner knows, `bin` its place in the domain. Its interval has the
+        confidence of the others.
 
         Raises:
             ValueError: for a share outside (0, 1), an unknown attribute, or none named among several.
@@ -226,18 +258,32 @@ class Estimate:
                 f"a quantile was asked for without an attribute, but the domain has {len(names)}: "
                 f"name one of {', '.join(names)}"
             )
-        below = self.ask(along(domain, names, prefix))
-        wanted = share * self.users * (1 - ROUNDING)
-        low, high = quantile_range(below.low, below.high, wanted)
-        described = self.naming.attributes[domain.attributes.index(attribute or domain.attributes[0])]
+        found, wanted = self.ask(along(domain, names, prefix)), share * self.users
+        described = self.naming.attributes[domain.attributes.index(names[0])]
+        places, who = np.arange(described.size), None
+        if described.other is not None and not of_all:
+            places, rows = below(described, share)
+            found = found.ask(along(domain, names, lambda part: Explicit.of(rows, Domain.of(part))))
+            wanted, who = 0.0, answered(self, described)
+        wanted -= share * self.users * ROUNDING
+        low, high = quantile_range(found.low, found.high, wanted)
         return Quantile(
             attribute=described,
             share=real(share),
-            bin=quantile_index(below.answers, wanted),
-            low_bin=low,
-            high_bin=high,
+            bin=int(places[quantile_index(found.answers, wanted)]),
+            low_bin=int(places[low]),
+            high_bin=int(places[high]),
             confidence=self.confidence,
+            answered=who,
         )
+
+    def shares(self, queries: Iterable[int] | None = None, *, of_all: bool = False) -> list[Share]:
+        """Return the answers of some queries, by default of all, as shares of those who answered, or `of_all` people.
+
+        Raises:
+            ValueError: as `stratagem.estimation.share.shares`.
+        """
+        return shares(self, queries, of_all=of_all)
 
     def top(self, k: int) -> list[Answer]:
         """Return the k largest answers, largest first, with intervals that hold together over all queries.
@@ -285,70 +331,3 @@ class Estimate:
             ValueError: without matplotlib, for a path or width that cannot be used, or a truth of another shape.
         """
         return show("plot_estimate", self, path, width, truth=truth)
-
-    @property
-    def _margins(self) -> np.ndarray:
-        """The half-widths (p,) of the intervals; answers without error take no share of the confidence."""
-        uncertain = int(np.count_nonzero(self.standard_errors)) if self.simultaneous else 1
-        return standard_errors_each_side(self.confidence, uncertain) * self.standard_errors
-
-
-Details = Mapping[str, Any]
-"""Users, method, bias and confidence of an estimate (see `Estimate.details`)."""
-
-
-def save(
-    path: str | Path, answers: Sequence[Answer], details: Details, naming: Naming, *, overwrite: bool = False
-) -> Path:
-    """Write answers of an estimate; the file appears complete or not at all.
-
-    The .csv and the .parquet have the columns of `Answer`, then `confidence` and `simultaneous`; the .json holds
-    `answers_data`.
-
-    Raises:
-        ValueError: for another suffix, a path that cannot be written, or a file that exists, unless `overwrite`.
-    """
-    target = check_target(path, SUFFIXES, overwrite=overwrite)
-    with written_atomically(target) as file:
-        WRITERS[target.suffix.lower()](file, answers, details, naming)
-    return target
-
-
-def answers_data(answers: Sequence[Answer], details: Details, naming: Naming) -> dict[str, Any]:
-    """Return answers of an estimate as JSON values, together with `Estimate.details`.
-
-    Each answer has a key `where`: the condition of its query on each attribute, in the units of the attribute.
-    """
-    return {**details, "answers": [one._asdict() | {"where": naming.where(one.query)} for one in answers]}
-
-
-def _columns(answers: Sequence[Answer], details: Details) -> dict[str, Sequence[Any]]:
-    """Return the columns of a table by name."""
-    columns: dict[str, Sequence[Any]] = dict(zip(Answer._fields, zip(*answers, strict=True), strict=True))
-    return columns | {
-        "confidence": [details["confidence"]] * len(answers),
-        "simultaneous": [details["simultaneous"]] * len(answers),
-    }
-
-
-def _write_csv(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
-    columns = _columns(answers, details)
-    write_csv(file, columns, zip(*columns.values(), strict=True))
-
-
-def _write_json(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
-    write_json(file, answers_data(answers, details, naming))
-
-
-def _write_parquet(file: BinaryIO, answers: Sequence[Answer], details: Details, naming: Naming) -> None:
-    columns = {name: np.array(values) for name, values in _columns(answers, details).items()}
-    columns["label"] = columns["label"].astype(object)
-    write_parquet(file, columns)
-
-
-WRITERS: dict[str, Callable[[BinaryIO, Sequence[Answer], Details, Naming], None]] = {
-    ".csv": _write_csv,
-    ".json": _write_json,
-    ".parquet": _write_parquet,
-}
-SUFFIXES = tuple(WRITERS)

@@ -17,7 +17,8 @@ from stratagem.estimation.averaged import Averaged, Rounds
 from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.postprocessing import RECOMMENDED, Method, named, recommended
+from stratagem.estimation.likelihood import EVERY
+from stratagem.estimation.postprocessing import RECOMMENDED, Method, answered_by, named, recommended
 from stratagem.estimation.reconstruction import MAX_USERS, About, Reconstruction
 from stratagem.estimation.translation.reconstruction import TABLE, TranslationReconstruction
 from stratagem.estimation.translation.window import WindowReconstruction
@@ -124,6 +125,7 @@ def estimate(
     about: About = "users",
     attributes: tuple[Attribute, ...] = (),
     rounds: Rounds | None = None,
+    base: Workload | None = None,
 ) -> Estimate:
     """Return the answers of a workload (p queries over n user types) from counts of reports (m,).
 
@@ -143,6 +145,8 @@ def estimate(
         attributes: The attributes with the names of their values; a mechanism passes its own.
         rounds: Says that the counts hold several reports of every user, made by a memo; the answers are then about
             their means. None for one report a user.
+        base: The queries for which a post-processed data vector is made, where these determine the workload: then
+            one cell has one answer, whatever it is asked with. A mechanism passes its own; None for the workload.
 
     Raises:
         UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
@@ -163,7 +167,7 @@ def estimate(
     else:
         reconstruction = Averaged.of(BestLinear.of(_listed(strategy), _dense(counts), prior), rounds)
     shown = {"confidence": confidence, "simultaneous": simultaneous, "about": about, "attributes": attributes}
-    return answered(reconstruction, workload, method=method, **shown)
+    return answered(reconstruction, workload, method=method, base=base, **shown)
 
 
 def answered(
@@ -175,13 +179,18 @@ def answered(
     simultaneous: bool = False,
     about: About = "users",
     attributes: tuple[Attribute, ...] = (),
+    base: Workload | None = None,
 ) -> Estimate:
     """Return the answers of a workload from a reconstruction; arguments and errors as in `estimate`."""
     chosen = _checked(method, confidence, about)
     reconstruction.check(workload)
     chosen = recommended(reconstruction) if method == RECOMMENDED else chosen
-    processed = chosen.processed(reconstruction, workload)
-    return Estimate(workload, reconstruction, chosen, processed, confidence, simultaneous, about, attributes)
+    shown = (confidence, simultaneous, about, attributes)
+    if base is not None and chosen.fits is EVERY and not chosen.unbiased and answered_by(base, workload):
+        return Estimate(base, reconstruction, chosen, chosen.processed(reconstruction, base), *shown).ask(
+            workload
+        )
+    return Estimate(workload, reconstruction, chosen, chosen.processed(reconstruction, workload), *shown)
 
 
 def _checked(method: str, confidence: float, about: str) -> Method:

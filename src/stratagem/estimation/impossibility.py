@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
+from stratagem.estimation.limits import limits
 from stratagem.estimation.postprocessing import RECOMMENDED
 from stratagem.estimation.reconstruction import Reconstruction
 from stratagem.estimation.translation.reconstruction import TABLE
 from stratagem.workloads import Workload
 from stratagem.workloads.combined import Stack, Weighted
-from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.identity import Identity, Total
-from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.product import Product
-from stratagem.workloads.ranges import AllRange, Prefix
+from stratagem.workloads.ranges import Prefix
 
 ROUNDING = 1e-9
 """Share of all users by which an answer may be off before it counts as impossible."""
@@ -74,7 +71,7 @@ def impossible(
     is the data vector that a post-processing made from the reconstruction.
     """
     users = reconstruction.users
-    least, most = _limits(workload)
+    least, most = limits(workload)
     low, high = answers < users * (least - ROUNDING), answers > users * (most + ROUNDING)
     falling = _falling(workload, answers, users * ROUNDING)
     wrong = low | high | falling
@@ -105,38 +102,10 @@ def _fitting(workload: Workload, data: np.ndarray | None, users: int) -> bool:
 
 def _single(workload: Workload) -> bool:
     """Return whether one answer and the number of users determine all answers, as for a single mean."""
-    if workload.queries > FEW or not np.isfinite(_limits(workload)).all():
+    if workload.queries > FEW or not np.isfinite(limits(workload)).all():
         return False
     rows = workload.matrix()
     return int(np.linalg.matrix_rank(rows - rows.mean(axis=1, keepdims=True))) <= 1
-
-
-def _limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
-    """Return a lower and an upper limit (p,) of the entries of each row of the workload."""
-    p = workload.queries
-    match workload:
-        case Identity() | Total() | Prefix() | AllRange() | Marginals():
-            return np.zeros(p), np.ones(p)
-        case Explicit():
-            return workload.rows.min(axis=1), workload.rows.max(axis=1)
-        case Weighted():
-            ends = [workload.weight * end for end in _limits(workload.workload)]
-            return np.minimum(*ends), np.maximum(*ends)
-        case Stack():
-            low, high = zip(*map(_limits, workload.parts), strict=True)
-            return np.concatenate(low), np.concatenate(high)
-        case Product():
-            return reduce(_multiplied, map(_limits, workload.factors))
-        case _:
-            return np.full(p, -np.inf), np.full(p, np.inf)
-
-
-def _multiplied(
-    one: tuple[np.ndarray, np.ndarray], two: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of the products of two entries, one from each row, for all pairs of rows."""
-    products = [np.multiply.outer(a, b).ravel() for a in one for b in two]
-    return np.minimum.reduce(products), np.maximum.reduce(products)
 
 
 def _falling(workload: Workload, answers: np.ndarray, rounding: float) -> np.ndarray:
@@ -150,7 +119,7 @@ def _falling(workload: Workload, answers: np.ndarray, rounding: float) -> np.nda
             parts = np.split(answers, np.cumsum([part.queries for part in workload.parts])[:-1])
             pairs = zip(workload.parts, parts, strict=True)
             return np.concatenate([_falling(part, own, rounding) for part, own in pairs])
-        case Product() if min(_limits(workload)[0], default=0.0) >= 0:
+        case Product() if min(limits(workload)[0], default=0.0) >= 0:
             tensor = answers.reshape([factor.queries for factor in workload.factors])
             found = np.zeros(tensor.shape, dtype=bool)
             for axis, factor in enumerate(workload.factors):

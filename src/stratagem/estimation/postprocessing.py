@@ -18,6 +18,8 @@ from stratagem.estimation.working_set import nearest_on_simplex, sparse_minimum
 from stratagem.io.toml import nearest
 from stratagem.math.linalg import factor, pseudo_inverse
 from stratagem.workloads import Workload, histogram
+from stratagem.workloads.combined import unweighted
+from stratagem.workloads.ranges import AllRange, Prefix
 
 MAX_STEPS = 200
 """Newton steps at most; some tens suffice."""
@@ -76,6 +78,9 @@ SURVIVORS = 2.0
 CLOSE = 1e-4
 """Distance of workload non-negative least squares from its exact answer, in total standard errors."""
 
+UNKNOWN = 1e-8
+"""Share of queries outside the span of others up to which they are determined by these."""
+
 PAID = 1e-6
 """Largest negative amount that ripple leaves in a cell, as a share of an average cell."""
 
@@ -115,6 +120,24 @@ class Method:
                 f"use {recommended(reconstruction).name}, which is recommended here"
             )
         return self.process(reconstruction, workload)
+
+
+def answered_by(base: Workload, asked: Workload) -> bool:
+    """Return whether a data vector that was made for some queries is that for others too, so that all fit together.
+
+    They must be determined by the first and the number of users. Prefixes and ranges add up many cells: where these
+    were processed as cells that know no order, sums of them are off by more than the unbiased ones.
+    """
+    if base.domain != asked.domain:
+        return False
+    inner = (unweighted(margin.workload)[1] for margin in asked.margins())
+    if UNORDERED.holds(base) and any(isinstance(one, Prefix | AllRange) for one in inner):
+        return False
+    known = np.column_stack([factor(base.gram()), np.ones(base.domain_size)])
+    z = np.random.default_rng(0).standard_normal(base.domain_size)
+    unknown = z - known @ np.linalg.lstsq(known, z)[0]
+    missed = float(np.linalg.norm(asked.answer(unknown)))
+    return missed <= UNKNOWN * math.sqrt(asked.frobenius_squared) * float(np.linalg.norm(z))
 
 
 def named(name: str) -> Method:

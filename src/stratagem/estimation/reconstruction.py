@@ -79,6 +79,10 @@ class Reconstruction(ABC):
         """
 
     @abstractmethod
+    def prior_variances(self, workload: Workload) -> np.ndarray:
+        """Return the variances (p,) of the score of one report, w R e_y, if user types follow the prior."""
+
+    @abstractmethod
     def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
         """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat.
 

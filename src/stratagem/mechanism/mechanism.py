@@ -289,7 +289,7 @@ class Mechanism:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
         options |= {"prior": self.prior, "attributes": self.attributes, "rounds": self._rounds(rounds)}
-        return estimate(self.strategy, counts, workload or self.workload, **options)
+        return estimate(self.strategy, counts, workload or self.workload, base=self.workload, **options)
 
     def _rounds(self, number: int) -> Rounds | None:
         if (

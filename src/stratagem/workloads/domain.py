@@ -58,6 +58,13 @@ class Attribute:
             )
         return place
 
+    @property
+    def other(self) -> int | None:
+        """The place of the value that stands for whatever has none of its own, a gap for one; None without one."""
+        if self.edges:
+            return self.size - 1 if self._other(self.size - 1) else None
+        return self.labels.index(OTHER) if OTHER in self.labels else None
+
     def title(self, *, prefixes: bool = False) -> str:
         """Return the name of an axis along the values, or along their prefixes: the attribute and its unit."""
         words = [self.name, self._relation(None, 0)[0]] if prefixes else [self.name]

@@ -125,6 +125,14 @@ class TranslationReconstruction(Reconstruction):
             variances[margin.places] = self._variances(margin, found[0].ravel(), found[-1].ravel(), about)
         return variances
 
+    def prior_variances(self, workload: Workload) -> np.ndarray:
+        """Return the variances (p,) of the score of one report if user types are uniform on the cycles."""
+        workload = self.evidence.asked(workload)
+        variances = np.empty(workload.queries)
+        for margin in workload.margins():
+            variances[margin.places] = self._least(margin)
+        return variances
+
     def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
         """Return the unbiased estimate (p x p) of the covariance of queries that touch a few attributes.
 
@@ -161,22 +169,37 @@ class TranslationReconstruction(Reconstruction):
     def _variances(self, margin: Margin, table: np.ndarray, squares: np.ndarray, about: About) -> np.ndarray:
         weight, workload = unweighted(margin.workload)
         if isinstance(workload, Identity):
-            labels, _ = self._inner(margin.attributes)
-            cells = math.prod(self.scores.sizes(labels))
-            least = np.full(len(table), (self.scores.inverse(labels).sum() - 1) / cells**2)
-            return weight**2 * self._settled(squares, table, table, least, about)
-        if self._gap is not None and isinstance(workload, Prefix):
+            found = self._settled(squares, table, table, self._least(margin) / weight**2, about)
+        elif self._gap is not None and isinstance(workload, Prefix):
             answers = self._answers(margin, table) / weight
             found = self._settled(self._gap.squares(), answers, answers, self._gap.least(), about)
-            return weight**2 * found
-        one = len(margin.attributes) == 1
-        along = isinstance(workload, Prefix | AllRange) or len(table) > TABLE or self._even is not None
-        if one and along:
+        elif self._along(margin):
             line, answers = Line(self.evidence, self.scores, margin.attributes[0]), workload.answer(table)
             own = answers if isinstance(workload, Prefix | AllRange) else line.own(workload, table)
             found = self._settled(line.squares(workload), answers, own, line.least(workload), about)
-            return weight**2 * found
-        return weight**2 * self.table(margin.attributes).variances(workload, about)
+        else:
+            found = self.table(margin.attributes).variances(workload, about)
+        return weight**2 * found
+
+    def _along(self, margin: Margin) -> bool:
+        """Return whether queries are about one attribute and computed along it, without the covariance of cells."""
+        _, workload = unweighted(margin.workload)
+        large = workload.domain_size > TABLE or self._even is not None
+        return len(margin.attributes) == 1 and (large or isinstance(workload, Prefix | AllRange))
+
+    def _least(self, margin: Margin) -> np.ndarray:
+        """Return the variances of the score of one report from a uniformly random user type."""
+        weight, workload = unweighted(margin.workload)
+        if isinstance(workload, Identity):
+            labels, _ = self._inner(margin.attributes)
+            cells = math.prod(self.scores.sizes(labels))
+            cell = (self.scores.inverse(labels).sum() - 1) / cells**2
+            return np.full(workload.queries, weight**2 * cell)
+        if self._gap is not None and isinstance(workload, Prefix):
+            return weight**2 * self._gap.least()
+        if self._along(margin):
+            return weight**2 * Line(self.evidence, self.scores, margin.attributes[0]).least(workload)
+        return weight**2 * self.table(margin.attributes).prior_variances(workload)
 
     def _settled(
         self, first: np.ndarray, answers: np.ndarray, own: np.ndarray, least: np.ndarray, about: About
