@@ -27,7 +27,7 @@ def main(path: str) -> None:
     second = st.second_round(first, one, users=18_000)
     merged = [float(edge) for edge in second.attributes[0].edges]
     two = second.strategy.histogram(np.histogram(pay[2000:], merged)[0], rng)
-    both = st.combine(first, one, second, two).ask(st.prefix(second.domain))
+    found = second.estimate(two, st.prefix(second.domain))
     alone = first.estimate(first.strategy.histogram(people, rng), st.prefix(first.domain))
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4.2), sharex=True)
     upper.stairs(people / 200, EDGES, color="grey", fill=True, alpha=0.5)
@@ -38,7 +38,11 @@ def main(path: str) -> None:
         EDGES[1:-1], alone.standard_errors[:-1] / 200, "--", color=COLOURS[1], label="one round, all bins"
     )
     lower.plot(
-        merged[1:-1], both.standard_errors[:-1] / 200, "o-", color=COLOURS[0], label="two rounds, merged bins"
+        merged[1:-1],
+        100 * found.standard_errors[:-1] / found.users,
+        "o-",
+        color=COLOURS[0],
+        label="two rounds, merged bins",
     )
     lower.set_ylim(bottom=0)
     lower.set_xlabel("pay")

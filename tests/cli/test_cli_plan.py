@@ -33,6 +33,35 @@ def test_a_newcomer_walks_from_a_file_to_answers(capsys):
     assert "quantile 0.5" in out
 
 
+GAPS = "".join(
+    f"{18 + (3 * k // 5) * 11 % 49 if k % 5 > 1 else ('', 'n/a', '999', '?')[k % 4]}\n" for k in range(6000)
+)
+"""3,600 ages from 18 to 66, about alike, and 2,400 gaps: the median is 42, of all people it would be 58."""
+TOLD = [int(age) for age in GAPS.splitlines() if age.isdigit() and age != "999"]
+
+
+def test_the_printed_commands_leave_gaps_out_of_the_median(capsys):
+    Path("gaps.csv").write_text(f"age\n{GAPS}")
+    asked = ["--edges", "15:70:5", "--unit", "years", "--epsilon", "6"]
+    commands = run_json(capsys, "plan", "gaps.csv", "--column", "age", *asked)["commands"]
+    for command in commands:
+        status, out, err = run(capsys, *shlex.split(command)[1:])
+        assert status == 0, err
+    said = " ".join(out.split())
+    assert "quantile 0.5: 40 to below 45 years; 95 % sure: from 40 to below 45 years; of the 3," in said
+    assert "shares of the 3," in said
+    _, out, _ = run(capsys, *shlex.split(commands[-1])[1:], "--of-all", "--force")
+    assert "quantile 0.5: 55 to below 60 years" in " ".join(out.split())
+    assert "shares of all:" in out
+    found = run_json(capsys, "estimate", "gaps-age.ldp.json", "counts.json", "--quantile", "0.5")
+    shares = {one["label"]: one for one in found["shares"]}
+    below = shares["age below 45 years"]
+    assert abs(below["share"] - sum(age < 45 for age in TOLD) / len(TOLD)) < 0.02
+    assert abs(below["answered"]["answer"] - 3600) < 5 * below["answered"]["standard_error"]
+    assert not any("other" in label for label in shares)
+    assert found["quantiles"]["0.5"]["answered"]["label"] == "age answered"
+
+
 def test_one_object_for_programs(capsys):
     found = run_json(capsys, "plan", "people.csv", "--column", "group", "--users", "1000", "-o", "g.ldp.json")
     assert found["labels"] == "a,b,other"

@@ -10,6 +10,7 @@ import stratagem as st
 from pages import FOLDER, PAGES, blocks, numbers, run, says, sentences
 from stratagem.mechanism.client import CEILING
 from stratagem.study.metric import LARGEST, LISTED
+from stratagem.study.two_rounds import FIXED
 
 ROOT = FOLDER.parent
 
@@ -65,6 +66,7 @@ FACTS = {
         "100,000": lambda page: inspect.signature(st.synthetic_people).parameters["cells"].default == 100_000,
         "1,000": lambda page: inspect.signature(st.synthetic_people).parameters["steps"].default == 1_000,
     },
+    "guides/two-rounds.md": {"6,000": lambda page: "of 6,000 people by half a standard error" in FIXED},
     "guides/survey.md": {
         "95": lambda page: inspect.signature(st.estimate).parameters["confidence"].default == 0.95,
         "100": lambda page: 95 / 100 == inspect.signature(st.estimate).parameters["confidence"].default,

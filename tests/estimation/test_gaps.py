@@ -29,7 +29,10 @@ def estimates(found, repetitions=REPETITIONS, x=X, **options):
 def test_quantiles_are_among_those_who_answered():
     sharp = next(estimates(surveyed(40.0), 1))
     median, of_all = sharp.quantile(0.5), sharp.quantile(0.5, of_all=True)
-    assert str(median) == "20 to below 30 years; 95 % sure: from 20 to below 30 years; of the 2,000 ± 0 who answered"
+    assert (
+        str(median)
+        == "20 to below 30 years; 95 % sure: from 20 to below 30 years; of the 2,000 ± 0 who answered"
+    )
     assert (median.bin, of_all.bin, sharp.quantile(0.9, of_all=True).value) == (2, 3, "other")
     assert median.data()["answered"]["answer"] == pytest.approx(2000)
     assert of_all.data()["answered"] is None

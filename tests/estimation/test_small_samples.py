@@ -77,7 +77,12 @@ def test_large_samples_keep_the_normal_interval_and_exact_answers_have_none():
 
 @pytest.mark.parametrize(
     "workload",
-    [st.parity("2^3"), st.all_range(5), st.kron([st.prefix(3), st.histogram(2)]), st.explicit([[-2.0, 0, 3]])],
+    [
+        st.parity("2^3"),
+        st.all_range(5),
+        st.kron([st.prefix(3), st.histogram(2)]),
+        st.explicit([[-2.0, 0, 3]]),
+    ],
 )
 def test_extremes_are_those_of_the_matrix(workload):
     least, most = extremes(workload)

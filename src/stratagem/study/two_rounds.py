@@ -34,8 +34,8 @@ MOST = 64
 REST = 4
 """Users of the second round for each of the first, by default."""
 FIXED = (
-    "biased if these first reports chose the bins: in a simulation of 6,000 people by half a standard error at a chosen "
-    "edge, more where an edge is seldom chosen; from the second round alone unbiased"
+    "biased if these first reports chose the bins: in a simulation of 6,000 people by half a standard error at a "
+    "chosen edge, more where an edge is seldom chosen; from the second round alone unbiased"
 )
 """What is true of pooled answers about merged bins."""
 GAP, SECONDS = 0.01, 20.0

@@ -41,7 +41,7 @@ def plot_estimate(
     """Draw the answers in order with their intervals, as dots with whiskers or a line in a band; the truth in black.
 
     They stand along the numbers that one attribute has, else below each other beside their names, or in a band
-    where some are named. Intervals surround the unbiased answers, whatever the post-processing.
+    where some are named. Intervals are those of the estimate: they hold its answers.
 
     Raises:
         ValueError: as `page`, or for a truth that is not one finite number for each query.
