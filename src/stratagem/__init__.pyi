@@ -55,6 +55,8 @@ from .estimation.marginal_release import Release as Release
 from .estimation.marginal_release import association as association
 from .estimation.marginal_release import chow_liu as chow_liu
 from .estimation.marginal_release import release as release
+from .estimation.share import Share as Share
+from .estimation.share import shares as shares
 from .estimation.simulation import Simulation as Simulation
 from .estimation.simulation import simulate as simulate
 from .estimation.synthetic import SyntheticPeople as SyntheticPeople

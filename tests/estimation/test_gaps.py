@@ -44,7 +44,7 @@ def test_quantiles_and_shares_of_those_who_answered_are_covered(method):
     """The control: shares of all, and their median, miss where a third did not answer."""
     truth, missed, bins, controls = np.cumsum(X[:5]) / 2000, np.zeros(5), [], []
     for found in estimates(surveyed(), method=method):
-        shares = found.shares()
+        shares = st.shares(found)
         assert [one.query for one in shares] == [0, 1, 2, 3, 4]
         missed += [not one.low <= true <= one.high for one, true in zip(shares, truth, strict=True)]
         assert all(one.low <= one.share <= one.high for one in shares)
@@ -62,18 +62,18 @@ def test_a_small_sample_of_a_population_is_covered():
     for r in range(REPETITIONS):
         rng = np.random.default_rng([18, r])
         counts = found.strategy.histogram(rng.multinomial(100, p), rng)
-        shares = found.estimate(counts, about="population").shares()
+        shares = st.shares(found.estimate(counts, about="population"))
         inside += [one.low <= true <= one.high for one, true in zip(shares, truth, strict=True)]
     assert inside.min() / REPETITIONS >= LEAST
 
 
 def test_shares_together_are_wider_and_of_all_they_are_the_answers():
     found = next(estimates(surveyed(), 1))
-    alone, together = found.shares(), found.together().shares()
+    alone, together = st.shares(found), st.shares(found.together())
     assert all(b.low <= a.low and a.high <= b.high for a, b in zip(alone, together, strict=True))
-    every = found.shares(of_all=True)
+    every = st.shares(found, of_all=True)
     assert [one.share for one in every] == pytest.approx(found.answers / found.users)
-    assert [one.query for one in found.shares([3, 1])] == [1, 3]
+    assert [one.query for one in st.shares(found, [3, 1])] == [1, 3]
     assert (every[0].words, alone[0].words[:7]) == ("of all", "of the ")
 
 
@@ -81,7 +81,7 @@ def test_those_who_answered_are_told_attribute_by_attribute():
     W = st.stack([st.marginals({"age": 3, "sex": 2}, order) for order in (1, 2)])
     options = {"edges": {"age": [0, 40, 90, "other"]}, "labels": {"sex": ["F", "M"]}}
     found = next(estimates(surveyed(40.0, W, **options), 1, np.array([10, 20, 30, 5, 25, 10])))
-    by_label = {one.label: one for one in found.shares()}
+    by_label = {one.label: one for one in st.shares(found)}
     assert by_label["sex = F"].share == pytest.approx(65 / 100)
     assert by_label["sex = F"].answered.answer == pytest.approx(100)
     assert by_label["age = 0 to below 40"].share == pytest.approx(30 / 65)
@@ -92,7 +92,7 @@ def test_those_who_answered_are_told_attribute_by_attribute():
 def test_means_are_among_those_who_answered():
     values = np.array([5.0, 15, 25, 35, 45, 0])
     found = next(estimates(surveyed(40.0, st.mean(values, {"age": 6})), 1))
-    (mean,) = found.shares()
+    (mean,) = st.shares(found)
     assert mean.share == pytest.approx(values[:5] @ X[:5] / 2000)
 
 
@@ -113,4 +113,4 @@ def test_the_value_of_gaps_is_told_by_its_description(described, other):
 
 def test_nobody_who_answered_has_no_share():
     found = surveyed(40.0)
-    assert found.estimate(np.array([0, 0, 0, 0, 0, 50])).shares() == []
+    assert st.shares(found.estimate(np.array([0, 0, 0, 0, 0, 50]))) == []

@@ -197,6 +197,10 @@ def test_bins_are_merged_where_few_are(surveyed):
     assert (second.epsilon, second.domain.attributes) == (first.epsilon, first.domain.attributes)
     found = st.combine(first, counts, second, np.ones(second.outputs))
     assert found.quantile(0.5).attribute.unit == "km"
+    fine = st.combine(first, counts, second, np.ones(second.outputs), st.prefix(17))
+    assert str(fine.quantile(0.5)) == str(found.quantile(0.5))
+    assert "who answered" in str(fine.quantile(0.5))
+    assert all("other" not in one.label for one in st.shares(fine))
     assert found.ask(st.histogram(second.domain)).answers.sum() == pytest.approx(found.users)
 
 

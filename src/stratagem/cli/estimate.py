@@ -232,11 +232,11 @@ def read_counts(mechanism: Mechanism, counts: str) -> Tally:
 
 def _shares(found: Estimate, chosen: Sequence[int] | None, *, of_all: bool) -> list[Share]:
     """Return the shares of those who answered, where some did not and their queries can be written out."""
-    from stratagem.estimation.share import WRITTEN_OUT
+    from stratagem.estimation.share import WRITTEN_OUT, shares
 
     gaps = any(one.other is not None for one in found.naming.attributes)
     small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
-    return found.shares(chosen, of_all=of_all) if gaps and small else []
+    return shares(found, chosen, of_all=of_all) if gaps and small else []
 
 
 def _describe_shares(shares: list[Share]) -> None:

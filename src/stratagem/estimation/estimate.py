@@ -19,13 +19,13 @@ from stratagem.estimation.answer import (
     standard_errors_each_side,
 )
 from stratagem.estimation.answer_file import save
+from stratagem.estimation.gap import below, inside
 from stratagem.estimation.impossibility import Impossible, impossible
 from stratagem.estimation.interval import Interval, about_population, around
 from stratagem.estimation.likelihood import EVERY
 from stratagem.estimation.limits import cells, extremes, limits
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
-from stratagem.estimation.share import Share, answered, below, shares
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import integer, real
@@ -252,19 +252,20 @@ class Estimate:
         if not 0 < real(share) < 1:
             raise ValueError(f"the quantile {share!r} was asked for, but must lie between 0 and 1: give 0.5")
         domain = self.workload.domain
-        names = domain.attributes if attribute is None else (attribute,)
-        if len(names) > 1:
+        name, *others = domain.attributes if attribute is None else (attribute,)
+        if others:
             raise ValueError(
-                f"a quantile was asked for without an attribute, but the domain has {len(names)}: "
-                f"name one of {', '.join(names)}"
+                f"a quantile was asked for without an attribute, but the domain has {1 + len(others)}: "
+                f"name one of {', '.join(domain.attributes)}"
             )
-        found, wanted = self.ask(along(domain, names, prefix)), share * self.users
-        described = self.naming.attributes[domain.attributes.index(names[0])]
-        places, who = np.arange(described.size), None
+        found, wanted = self.ask(along(domain, [name], prefix)), share * self.users
+        described = self.naming.attributes[domain.attributes.index(name)]
+        places, answered = np.arange(described.size), None
         if described.other is not None and not of_all:
             places, rows = below(described, share)
-            found = found.ask(along(domain, names, lambda part: Explicit.of(rows, Domain.of(part))))
-            wanted, who = 0.0, answered(self, described)
+            found, wanted = found.ask(self._along(name, rows)), 0.0
+            names = (f"{described.name} answered",)
+            (answered,) = self.ask(self._along(name, inside(described)[None], names)).table()
         wanted -= share * self.users * ROUNDING
         low, high = quantile_range(found.low, found.high, wanted)
         return Quantile(
@@ -274,16 +275,8 @@ class Estimate:
             low_bin=int(places[low]),
             high_bin=int(places[high]),
             confidence=self.confidence,
-            answered=who,
+            answered=answered,
         )
-
-    def shares(self, queries: Iterable[int] | None = None, *, of_all: bool = False) -> list[Share]:
-        """Return the answers of some queries, by default of all, as shares of those who answered, or `of_all` people.
-
-        Raises:
-            ValueError: as `stratagem.estimation.share.shares`.
-        """
-        return shares(self, queries, of_all=of_all)
 
     def top(self, k: int) -> list[Answer]:
         """Return the k largest answers, largest first, with intervals that hold together over all queries.
@@ -331,3 +324,7 @@ class Estimate:
             ValueError: without matplotlib, for a path or width that cannot be used, or a truth of another shape.
         """
         return show("plot_estimate", self, path, width, truth=truth)
+
+    def _along(self, attribute: str, rows: np.ndarray, names: tuple[str, ...] = ()) -> Workload:
+        """Return the queries with these rows (p, size) about one attribute, the others summed out."""
+        return along(self.workload.domain, [attribute], lambda part: Explicit(rows, Domain.of(part), names))

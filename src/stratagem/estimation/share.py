@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stratagem.estimation.answer import Answer, answered_words, standard_errors_each_side
+from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.gap import inside
 from stratagem.estimation.interval import of_ratios
 from stratagem.math.number import entries
-from stratagem.workloads import along
-from stratagem.workloads.domain import Attribute, Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.workload import MATRIX_LIMIT
-
-if TYPE_CHECKING:
-    from stratagem.estimation.estimate import Estimate
 
 WRITTEN_OUT = 1 << 24
 """Entries of all queries up to which shares take a moment."""
@@ -47,27 +44,6 @@ class Share(NamedTuple):
         return self._asdict() | {"answered": None if self.answered is None else self.answered._asdict()}
 
 
-def answered(estimate: Estimate, attribute: Attribute) -> Answer:
-    """Return how many people gave a value of the attribute other than "other"."""
-    row, names = _inside(attribute)[None], (f"{attribute.name} answered",)
-    asked = along(
-        estimate.workload.domain, [attribute.name], lambda part: Explicit(row, Domain.of(part), names)
-    )
-    return estimate.ask(asked).table()[0]
-
-
-def below(attribute: Attribute, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places (k,) of all values but "other", and for each the query (k, size) that decides a quantile.
-
-    It counts those at or below the value, less the share of all who answered: the smallest value where it is not
-    negative is the quantile among these.
-    """
-    inside = _inside(attribute)
-    places = np.flatnonzero(inside)
-    entries(len(places) * attribute.size, MATRIX_LIMIT, "the quantile", "ask for a share of all people")
-    return places, np.tri(attribute.size)[places] * inside - share * inside
-
-
 def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: bool = False) -> list[Share]:
     """Return the answers of some queries, by default of all, per person who answered, or with `of_all` per person.
 
@@ -80,24 +56,24 @@ def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: 
     """
     workload, table = estimate.workload, estimate.table(queries)
     if of_all:
-        numbers = [[end / estimate.users for end in (one.answer, one.low, one.high)] for one in table]
-        return [Share(one.query, one.label, *ends) for one, ends in zip(table, numbers, strict=True)]
+        N = estimate.users
+        return [Share(one.query, one.label, one.answer / N, one.low / N, one.high / N) for one in table]
     entries(workload.queries * workload.domain_size, MATRIX_LIMIT, "the shares", "ask about fewer attributes")
     wanted, rows = [one.query for one in table], workload.matrix()
     found: list[Share] = []
     for margin in workload.margins():
         places = np.intersect1d(np.arange(workload.queries)[margin.places], wanted)
-        inside = _all_inside(estimate, margin.attributes)
-        places = places[~(rows[places] * (1 - inside)).any(axis=1)]
+        who = _all_inside(estimate, margin.attributes)
+        places = places[~(rows[places] * (1 - who)).any(axis=1)]
         if len(places):
-            found += _shares(estimate, places, rows[places], inside)
+            found += _shares(estimate, places, rows[places], who)
     return sorted(found)
 
 
-def _shares(estimate: Estimate, places: np.ndarray, rows: np.ndarray, inside: np.ndarray) -> list[Share]:
-    """Return the shares of queries (k, n) that count no gaps, of those who are `inside` (n,)."""
+def _shares(estimate: Estimate, places: np.ndarray, rows: np.ndarray, who: np.ndarray) -> list[Share]:
+    """Return the shares of queries (k, n) that count no gaps, of those who have a 1 in `who` (n,)."""
     k, names = len(places), tuple(estimate.naming.label(place) for place in places)
-    queries = np.vstack([rows, rows + inside, inside])
+    queries = np.vstack([rows, rows + who, who])
     asked = estimate.ask(Explicit(queries, estimate.workload.domain, (*names, *names, "who answered")))
     whole, plain = asked.table()[-1], replace(asked.raw(), simultaneous=False)
     if min(whole.answer, plain.answers[-1]) <= 0:
@@ -106,23 +82,18 @@ def _shares(estimate: Estimate, places: np.ndarray, rows: np.ndarray, inside: np
     own, both, other = variances[:k], variances[k:-1], variances[-1]
     moments = np.stack([own, (both - own - other) / 2, np.full(k, other)])
     each_side = standard_errors_each_side(plain.confidence, k if estimate.simultaneous else 1)
-    least, most = rows[:, inside > 0].min(axis=1), rows[:, inside > 0].max(axis=1)
+    least, most = rows[:, who > 0].min(axis=1), rows[:, who > 0].max(axis=1)
     ratios = np.clip(asked.answers[:k] / whole.answer, least, most)
     low, high = of_ratios(plain.answers[:k], float(plain.answers[-1]), moments, each_side)
     low, high = np.minimum(np.clip(low, least, most), ratios), np.maximum(np.clip(high, least, most), ratios)
-    columns = (column.tolist() for column in (ratios, low, high))
-    return [Share(*one, whole) for one in zip(places.tolist(), names, *columns, strict=True)]
-
-
-def _inside(attribute: Attribute) -> np.ndarray:
-    """Return 1 for every value but "other" (size,)."""
-    return (np.arange(attribute.size) != attribute.other).astype(float)
+    columns = zip(places.tolist(), names, ratios.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Share(query, label, ratio, left, right, whole) for query, label, ratio, left, right in columns]
 
 
 def _all_inside(estimate: Estimate, attributes: tuple[int, ...]) -> np.ndarray:
     """Return 1 for every cell without "other" of these attributes (n,)."""
     parts = [
-        _inside(one) if place in attributes else np.ones(one.size)
+        inside(one) if place in attributes else np.ones(one.size)
         for place, one in enumerate(estimate.naming.attributes)
     ]
     return reduce(np.multiply.outer, parts).ravel()
