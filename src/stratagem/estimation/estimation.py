@@ -138,7 +138,7 @@ def estimate(
         method: Name of the post-processing: unbiased (none); recommended, which is wnnls where n x n arrays can be
             formed and else none; wnnls and maximum-entropy for all queries; ibu for those that know no order of
             values; base-pos, base-cut, norm-cut, norm-sub (= simplex) and ripple for histograms.
-        confidence: Confidence of the intervals, which are normal approximations.
+        confidence: Confidence of the intervals: normal approximations, about a population wider for few users.
         simultaneous: Whether all intervals hold together (Sidak) or each alone.
         about: `users` for the true answers of the users who reported; `population` for those of the population
             that they are a random sample of, scaled to as many users.
