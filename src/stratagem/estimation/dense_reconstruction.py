@@ -80,6 +80,7 @@ class DenseReconstruction(Reconstruction):
     @final
     def prior_variances(self, workload: Workload) -> np.ndarray:
         """Return the variances (p,) of the score of one report, w R e_y, if user types follow the prior."""
+        workload = self._levelled(workload)
         first = quadratic_forms(workload, self.least_spread)
         return settled(first - workload.answer(self.shares) ** 2, np.zeros(1), first)
 
