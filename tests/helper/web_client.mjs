@@ -57,6 +57,28 @@ const jobs = {
     return { reports: values.map((text) => client.randomise(value(text))), used: source.used };
   },
 
+  async memos({ bundle, texts }) {
+    const told = texts.map(async (text) => {
+      const memo = { getItem: () => text, setItem() {} }, client = await load(bytes(bundle), { memo });
+      try {
+        return client.randomise(0);
+      } catch (error) {
+        return `${error.name}: ${error.message}`;
+      }
+    });
+    return Promise.all(told);
+  },
+
+  async again({ bundle }) {
+    let kept = null;
+    const memo = { getItem: () => kept, setItem: (_, text) => (kept = text) }, found = [];
+    for (let run = 0; run < 2; run++) {
+      (await load(bytes(bundle), { memo })).randomise(0);
+      found.push(kept);
+    }
+    return found;
+  },
+
   async refusals({ bundle, values }) {
     const source = given(new Uint8Array(0)), client = await load(bytes(bundle), { atMost: 300, source });
     return values.map((text) => {

@@ -14,6 +14,7 @@ import pytest
 
 import stratagem as st
 from mechanisms import mechanism
+from memos import PERMANENT, SMALL, Device, memoised
 from node import base64_text, run
 from stratagem.estimation.averaged import Averaged, lowest
 from stratagem.mechanism.attribute import value_of
@@ -22,13 +23,7 @@ from stratagem.mechanism.memo import Memo
 from stratagem.mechanism.table import ColumnTable
 from stratagem.study.repeated import variances_of_means
 
-PERMANENT = 2.0
 STATED = ("10", "100", "1000", "any")
-SMALL = {"pairs": lambda: st.histogram(4), "sizes": lambda: st.prefix(4), "cycle": lambda: st.all_range(4)}
-
-
-def memoised(case):
-    return st.optimise(SMALL[case](), 0.5).mechanism().memoised(PERMANENT)
 
 
 def laws(found):
@@ -133,17 +128,6 @@ def test_a_wrong_memo_is_refused_by_both_clients(change):
     assert "memo" in run("parse", bundles=[base64_text(text.encode())])[0]
 
 
-class Device:
-    """One person's folder and a client whose random bytes are known."""
-
-    def __init__(self, folder, bundle, seed=b"memo"):
-        stream = io.BytesIO(hashlib.shake_256(seed).digest(1 << 20))
-        self.folder, self.client = folder, Client(bundle, stream.read, folder)
-
-    def outputs(self, value, reports):
-        return [self.client.randomise(value)["output"] for _ in range(reports)]
-
-
 def test_permanent_reports_are_kept_once_and_tell_nothing_of_the_value(tmp_path):
     bundle, texts = memoised("pairs").bundle, []
     for value in (2, 3):
@@ -157,36 +141,6 @@ def test_permanent_reports_are_kept_once_and_tell_nothing_of_the_value(tmp_path)
         if os.name == "posix":
             assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert texts[0] == texts[1]
-
-
-def test_of_two_processes_that_draw_first_both_use_what_the_first_keeps(tmp_path, monkeypatch):
-    bundle = memoised("sizes").bundle
-    other = Device(tmp_path, bundle, b"other")
-    real = os.link
-
-    def late(draft, path):
-        monkeypatch.setattr(os, "link", real)
-        other.outputs(1, 1)
-        real(draft, path)
-
-    monkeypatch.setattr(os, "link", late)
-    device = Device(tmp_path, bundle, b"device")
-    device.outputs(1, 1)
-    assert device.client._memo.reports == other.client._memo.reports
-    assert [file.suffix for file in tmp_path.iterdir()] == [".memo"]
-
-
-def test_a_file_system_without_links_keeps_the_memo_too_and_no_draft_stays(tmp_path, monkeypatch):
-    def refused(draft, path):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refused)
-    bundle = memoised("pairs").bundle
-    first, second = Device(tmp_path, bundle), Device(tmp_path, bundle, b"again")
-    first.outputs(0, 3)
-    second.outputs(1, 3)
-    assert first.client._memo.reports == second.client._memo.reports
-    assert [file.suffix for file in tmp_path.iterdir()] == [".memo"]
 
 
 def test_one_value_has_one_permanent_report_however_it_is_written(tmp_path):
@@ -221,29 +175,6 @@ def test_the_web_client_makes_the_same_reports_of_the_same_bytes(case, tmp_path)
     assert (
         run("reports", bundle=found.text, stream=raw, values=[json.dumps(value)] * 30)["reports"] == reports
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "x",
-        "1 2 3\n",
-        "1 2 3 4",
-        "1 2 3 0",
-        "1 2 3\n4\n",
-        "1 2 3 99\n",
-        "1 2 3 -1\n",
-        "é 2 3 4\n",
-        "1 2 3 4 5\n",
-    ],
-)
-def test_a_damaged_memo_is_refused(text, tmp_path):
-    Device(tmp_path, memoised("pairs").bundle).outputs(0, 1)
-    (kept,) = tmp_path.iterdir()
-    kept.write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=r"damaged: put back a copy|cannot be kept or read"):
-        Device(tmp_path, memoised("pairs").bundle).outputs(0, 1)
 
 
 def test_load_asks_for_a_folder_where_one_is_needed(tmp_path):

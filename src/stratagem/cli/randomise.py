@@ -42,8 +42,9 @@ def randomise(
         str | None, typer.Option(help="Refuse a mechanism of another sha256.", show_default=False)
     ] = None,
     memo: Annotated[
-        Path | None,
+        str | None,  # an empty text is no path of the current folder
         typer.Option(
+            metavar="PATH",
             help="A folder of one person, who reports again and again: the permanent reports are kept there.",
             show_default=False,
         ),
@@ -81,7 +82,7 @@ def randomise(
         raise ValueError(NOBODY)
 
 
-def _check_memo(mechanism: Mechanism, memo: Path | None, data: Path | None) -> None:
+def _check_memo(mechanism: Mechanism, memo: str | None, data: Path | None) -> None:
     """Refuse a folder that has no use, and reports of one person that would not be kept."""
     if memo is None and mechanism.memo is not None and data is None:
         raise ValueError(

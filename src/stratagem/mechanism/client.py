@@ -57,8 +57,8 @@ SUMS = 24
 MOST_KEPT = 1 << 16
 """Most values of a domain for which permanent reports are kept."""
 FileName = str | os.PathLike[str]
-END = "\n"
-"""What a memo ends with: without it a last number may have been cut off."""
+END, DIGITS = "\n", 16
+"""What a memo ends with, as a last number may have been cut off, and the digits of the largest number in it."""
 PROMISED = (10, 100, 1000)
 """Numbers of reports of one person for which a bundle with a memo states an epsilon, beside one and any number."""
 _BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]
@@ -86,11 +86,7 @@ REPORT_SCHEMA = {
 
 
 def load(
-    path: FileName,
-    *,
-    at_most: float = CEILING,
-    sha256: str | None = None,
-    memo: FileName | None = None,
+    path: FileName, *, at_most: float = CEILING, sha256: str | None = None, memo: FileName | None = None
 ) -> Client:
     """Read and check a bundle, and refuse it as `accepted` does.
 
@@ -119,10 +115,8 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     ceiling = Fraction(text)
     epsilon = Fraction(*map(int, bundle["epsilon"]))
     if (epsilon := Fraction(bundle["memo"]["epsilon"]["any"]) if "memo" in bundle else epsilon) > ceiling:
-        stated, most = f"{float(epsilon):.15g}", f"{float(ceiling):.15g}"
-        raise ValueError(
-            f"the bundle has epsilon {stated}, but at most {most} is accepted: use another, or say at_most={stated}"
-        )
+        stated, most = f"{float(epsilon):.15g}", f"at most {float(ceiling):.15g} is accepted"
+        raise ValueError(f"the bundle has epsilon {stated}, but {most}: use another, or say at_most={stated}")
     if sha256 not in (None, bundle["sha256"]):
         stated = f"{bundle['sha256']}, but {_short(sha256)}"
         raise ValueError(f"the bundle has the sha256 {stated} is asked for: use that one")
@@ -136,17 +130,22 @@ def read(path: FileName) -> dict[str, Any]:
 
 def checked(path: FileName, check: Callable[[bytes], Any], kind: str) -> Any:
     """Return what `check` makes of the bytes of a file; its errors name the file."""
-    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ValueError(f"{path} is a device, a pipe or a socket: name a bundle, {kind}")
     try:
-        with Path(path).open("rb") as file:
-            raw = file.read(LIMIT + 1)
+        raw = _content(Path(path), LIMIT + 1, f"name a bundle, {kind}")
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}): name a bundle, {kind}") from None
     try:
         return check(raw)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _content(path: Path, most: int, advice: str) -> bytes:
+    """Return so many bytes of a file at most; what is no regular file may never begin or end, and is not opened."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"{path} is a device, a pipe or a socket: {advice}")
+    with path.open("rb") as file:
+        return file.read(most)
 
 
 def parse(raw: bytes) -> dict[str, Any]:
@@ -191,10 +190,8 @@ def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "")
     _check_depth(bundle)
     known = isinstance(bundle, dict) and bundle.get("format") == form
     _require(known, f"the bundle does not name the format {form}")
-    if type(bundle.get("version")) is not int or bundle["version"] != version:
-        raise ValueError(
-            f"the bundle has version {bundle.get('version')!r:.40}, but this client reads {version}: update it"
-        )
+    if type(found := bundle.get("version")) is not int or found != version:
+        raise ValueError(f"the bundle has version {found!r:.40}, but this client reads {version}: update it")
     exact_keys(bundle, "the bundle", keys, optional)
     same = bundle["sha256"] == fingerprint(bundle)
     _require(same, "the bundle was changed after it was written, its sha256 differs")
@@ -247,9 +244,7 @@ def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, A
     facts = _KINDS[_kind(table)].facts(table)
     if facts["worst_high"] << SCALE > facts["worst_low"] * bound:
         raise ValueError("the table breaks its epsilon: do not use it")
-    return {"exp_epsilon": str(bound)} | {
-        key: value if isinstance(value, str) else str(value) for key, value in facts.items()
-    }
+    return {"exp_epsilon": str(bound)} | {key: str(value) for key, value in facts.items()}
 
 
 def samplers(table: Mapping[str, Any], low: int) -> tuple[Any, Any]:
@@ -322,15 +317,17 @@ class _Memo:
     The file is the same whichever values the person has: it tells nothing without the reports.
     """
 
-    def __init__(self, folder: FileName, bundle: Mapping[str, Any], cells: Iterable[Any]) -> None:
+    def __init__(
+        self, folder: FileName, bundle: Mapping[str, Any], cells: Callable[[], Iterable[Any]]
+    ) -> None:
         table = bundle["table"]
         self.path, self.cells, self.outputs = Path(folder), cells, table["outputs"]
         self.sizes = [attribute["size"] for attribute in bundle["domain"]]
         once, self.permanent = samplers(table, bundle["memo"]["low"])
-        self.kept, self.reports = kept(once, self.permanent), array("Q")
-        if not self.path.is_dir():
-            raise ValueError(f"{folder} is no folder: make one that this person alone can read")
-        if math.prod(self.sizes) > MOST_KEPT:
+        self.kept, self.reports, self.values = kept(once, self.permanent), array("Q"), math.prod(self.sizes)
+        if not os.fspath(folder) or not self.path.is_dir():
+            raise ValueError(f"memo {str(folder)!r} is no folder: make one that this person alone can read")
+        if self.values > MOST_KEPT:
             raise ValueError(f"the bundle has more than {MOST_KEPT:,} values for a memo: merge some")
         self.path /= f"{bundle['sha256']}.memo"
 
@@ -350,45 +347,53 @@ class _Memo:
 
     def _read_or_draw(self, source: Callable[[int], bytes]) -> array[int]:
         """Return what the file holds; of two processes that draw at once, both use what the first one keeps."""
-        draft = self.path.with_name(f".{secrets.token_hex(16)}")
         try:
             if not self.path.exists():
-                drawn = " ".join(str(self.permanent.draw(cell, source)) for cell in self.cells) + END
-                try:
-                    _written(draft, drawn)
-                    os.link(draft, self.path)
-                except OSError:  # it is there by now, or this file system has no links
-                    with suppress(FileExistsError):
-                        _written(self.path, drawn)
-                finally:
-                    draft.unlink(missing_ok=True)
-                _sync(self.path.parent)
-            text = self.path.read_text("ascii")
-        except (OSError, UnicodeDecodeError) as error:
+                self._keep(" ".join(str(self.permanent.draw(cell, source)) for cell in self.cells()) + END)
+            for draft in self.path.parent.glob(f".{self.path.name}.*"):  # also of runs that were killed
+                with suppress(OSError):
+                    draft.unlink()
+            most, mode = (DIGITS + 1) * self.values + 1, self.path.stat().st_mode
+            text = _content(self.path, most, "put back a copy").decode("ascii", "replace")
+            seen = mode & self.path.parent.stat().st_mode << 2 & 0o044  # who may enter the folder may read it
+        except OSError as error:
             raise ValueError(f"{self.path} cannot be kept or read ({error}): mend that first") from None
         words = text.removesuffix(END).split(" ")
-        known = text.endswith(END) and len(words) == math.prod(self.sizes) and all(map(str.isdigit, words))
-        if not known or max(reports := array("Q", map(int, words))) >= self.outputs:
+        reports = array("Q", (int(word) for word in words if word.isdigit() and len(word) <= DIGITS))
+        known = text.endswith(END) and len(words) == len(reports) == self.values
+        if not known or max(reports) >= self.outputs:
             raise ValueError(f"{self.path} is damaged: put back a copy, as a new one spends the budget again")
+        if seen and os.name == "posix":
+            raise ValueError(f"others can read {self.path}: let its owner alone read it, as by chmod 600")
         return reports
+
+    def _keep(self, text: str) -> None:
+        """Write the file down to the disk, unless another process does so before."""
+        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        _written(draft, text)
+        try:
+            os.link(draft, self.path)
+        except OSError:  # it is there by now, or this file system has no links
+            with suppress(FileExistsError):
+                _written(self.path, text)
+        with suppress(OSError):  # not every system can do so
+            handle = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def _written(path: Path, text: str) -> None:
-    """Write a new file that its owner alone can read, down to the disk."""
+    """Write a new file that its owner alone can read, down to the disk; a failure leaves none."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Write the names in a folder down to the disk, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 class Client:
@@ -396,6 +401,7 @@ class Client:
 
     A bundle with a memo is for people who report again and again. `memo` is a folder of one person, where permanent
     reports of all values are kept, readable by its owner alone. Without a folder every report is that of a new person.
+    One report has `epsilon`; any number of them about one value has `permanent`, which is None without a memo.
     """
 
     def __init__(
@@ -406,14 +412,16 @@ class Client:
     ) -> None:
         self.identifier: str = bundle["sha256"]
         self.epsilon = Fraction(*map(int, bundle["epsilon"]))
+        self.permanent = Fraction(bundle["memo"]["epsilon"]["any"]) if "memo" in bundle else None
         self._short = self.identifier[:16]
         self.attributes: list[dict[str, Any]] = bundle["domain"]
         self._source = source
         self._readers = {attribute["name"]: reader(attribute) for attribute in self.attributes}
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
-        sizes = (range(attribute["size"]) for attribute in self.attributes)
-        cells = map(self.user_type, product(*sizes))
-        self._memo = None if memo is None else _Memo(memo, bundle, cells)
+        sizes = [range(attribute["size"]) for attribute in self.attributes]
+        self._memo = None
+        if memo is not None:
+            self._memo = _Memo(memo, bundle, lambda: map(self.user_type, product(*sizes)))
 
     def randomise(self, value: Any) -> Any:
         """Return the report of a value: of one attribute as it is, of several as a mapping by name.
@@ -430,8 +438,7 @@ class Client:
 
     def _cells(self, values: list[Any]) -> list[Any]:
         """Return the user types of a column, or say how many values are outside and where the first stands."""
-        cells: list[Any] = []
-        outside: list[tuple[int, ValueError]] = []
+        cells, outside = list[Any](), list[tuple[int, ValueError]]()
         for place, value in enumerate(values):
             try:
                 cells.append(self.cell(value))
@@ -450,11 +457,10 @@ class Client:
     def cell(self, value: Any) -> Any:
         """Return a value's user type: its number, the last attribute fastest, or the list of its coordinates."""
         if not isinstance(value, Mapping):
-            if len(self._readers) == 1:
-                return self.user_type([read(value) for read in self._readers.values()])
-            raise ValueError(
-                f"{_short(value)} was given, but the domain has several attributes: give a mapping"
-            )
+            if len(self._readers) > 1:
+                stated = f"{_short(value)} was given, but the domain has several attributes"
+                raise ValueError(f"{stated}: give a mapping")
+            value = dict.fromkeys(self._readers, value)
         if value.keys() != self._readers.keys():
             stated = f"{_short(list(value))} was given, but {_short(list(self._readers))}"
             raise ValueError(f"a value for {stated} is asked for")
@@ -563,13 +569,8 @@ class _Columns:
         for a, b in zip(high, low, strict=True):
             if a * worst[1] > b * worst[0]:
                 worst = (a, b)
-        return {
-            "column_total": 1 << bits,
-            "worst_high": worst[0],
-            "worst_low": worst[1],
-            "largest": _encode(high),
-            "smallest": _encode(low),
-        }
+        levels = {"column_total": 1 << bits, "worst_high": worst[0], "worst_low": worst[1]}
+        return levels | {"largest": _encode(high), "smallest": _encode(low)}
 
 
 class _Translates:
@@ -636,9 +637,8 @@ def _kind(table: Any) -> str:
 
 
 def _shape(table: Mapping[str, Any]) -> tuple[int, int]:
-    return whole_number(table["outputs"], "outputs", 1, LIMIT), whole_number(
-        table["user_types"], "user_types", 1, PARTS
-    )
+    outputs = whole_number(table["outputs"], "outputs", 1, LIMIT)
+    return outputs, whole_number(table["user_types"], "user_types", 1, PARTS)
 
 
 def _entries(table: Mapping[str, Any]) -> array[int]:

@@ -4,6 +4,7 @@ import { ADVICE, decimal, fields, refuse, short, whole } from "./check.js";
 import { HIGH, reduced, Uniform } from "./search.js";
 
 const MOST_KEPT = 2 ** 16; // values of a domain for which permanent reports are kept
+const END = "\n"; // what a memo ends with, as a last number may have been cut off
 const PROMISED = ["10", "100", "1000"]; // numbers of reports for which an epsilon is stated, beside one and any
 
 /** Return what single and permanent reports of a table are drawn from: their lower levels and column sums. */
@@ -94,14 +95,15 @@ export class Memo {
       if ((this.storage.getItem(this.name) ?? null) === null) {
         const numbers = Array.from({ length: this.values }, (_, number) => number);
         const drawn = numbers.map((number) => this.permanent.draw(this.cell(number), source));
-        this.storage.setItem(this.name, drawn.join(" "));
+        this.storage.setItem(this.name, drawn.join(" ") + END);
       }
       text = String(this.storage.getItem(this.name) ?? "");
     } catch (error) {
       refuse(`the memo cannot be kept (${short(error?.name)}): let this page store data, or give another storage`);
     }
-    const words = text.split(" "), reports = words.map(Number);
-    const known = words.length === this.values && words.every((word) => /^[0-9]+$/.test(word));
+    const words = text.slice(0, -END.length).split(" "), reports = words.map(Number);
+    const whole = text.endsWith(END) && words.length === this.values;
+    const known = whole && words.every((word) => /^[0-9]{1,16}$/.test(word));
     if (!known || reports.some((output) => output >= this.outputs)) {
       refuse("the memo is damaged: put back a copy, as a new one spends the budget again");
     }
