@@ -3,7 +3,9 @@
 import hashlib
 import os
 import random
+import re
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -13,8 +15,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from stratagem.collection import collection as state_tables
 from stratagem.collection import report_file
+from stratagem.collection import state as state_tables
 from stratagem.collection.collection import Collection
 
 IDENTIFIER = "0123456789abcdef" * 4
@@ -80,9 +82,12 @@ def facts(collection):
     return tally.counts.tolist(), dict(tally.rejected), tally.duplicates, tally.conflicting, tally.received
 
 
-def start(state, folder, *where):
+def start(state, folder, *where, home=None):
     command = [sys.executable, "-c", RUN, str(state), str(folder), IDENTIFIER, str(OUTPUTS), *where]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = os.environ | ({} if home is None else {"HOME": str(home)})
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
 
 
 def taken(state):
@@ -146,12 +151,22 @@ def test_a_state_belongs_to_one_mechanism(tmp_path):
     Collection(state, IDENTIFIER, OUTPUTS).close()
 
 
+OWN = f"INSERT INTO about VALUES ('stratagem reports', {{}}, '{IDENTIFIER}', {OUTPUTS})"
+ABOUT = f"CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT); {OWN}"
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         "CREATE TABLE other (x INTEGER)",
         "CREATE TABLE about (x INTEGER)",
         "CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT)",
+        f"{ABOUT.format(2)}; INSERT INTO about VALUES ('stratagem reports', 2, NULL, 7)",
+        ABOUT.format(1),
+        ABOUT.format(2),
+        f"{ABOUT.format(2)}; CREATE TABLE files (number INTEGER); CREATE TABLE reports (output BIGINT)",
+        f"{state_tables.MADE}; CREATE TABLE more (x INTEGER); {OWN.format(2)}",
+        f"{state_tables.MADE}; ALTER TABLE reports ALTER output TYPE VARCHAR; {OWN.format(2)}",
     ],
 )
 def test_another_database_is_refused(tmp_path, statement):
@@ -159,6 +174,55 @@ def test_another_database_is_refused(tmp_path, statement):
         connection.execute(statement)
     with pytest.raises(ValueError, match=r"s\.duckdb .* collection"):
         Collection(tmp_path / "s.duckdb", IDENTIFIER, OUTPUTS)
+
+
+def test_a_database_of_sqlite_is_refused_and_no_extension_is_fetched(tmp_path):
+    """DuckDB takes it for an order to download and run one; its home shows what was tried."""
+    with sqlite3.connect(tmp_path / "s.duckdb") as connection:
+        connection.execute("CREATE TABLE about (kind, version, mechanism, outputs)")
+    connection.close()
+    with start(tmp_path / "s.duckdb", tmp_path, home=tmp_path / "home") as process:
+        _, error = process.communicate()
+    assert "cannot be opened as a collection (it is no DuckDB file): name another file" in error
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_state_that_is_damaged_anywhere_is_one_sentence(tmp_path, folder):
+    """A byte in each block of DuckDB, and in its headers, is turned round; the control is the state as it was."""
+    state, hurt = tmp_path / "s.duckdb", tmp_path / "hurt.duckdb"
+    expected = finished(state, folder)
+    raw, told = state.read_bytes(), []
+    for place in [None, *(3 * 4096 * k + 100 for k in range(1 + len(raw) // (3 * 4096)))]:
+        content = bytearray(raw)
+        if place is not None and place < len(raw):
+            content[place] ^= 0xFF
+        hurt.write_bytes(content)
+        try:
+            assert finished(hurt, folder) == expected
+        except ValueError as error:
+            told.append(str(error))
+    assert len(told) > len(raw) // (3 * 4096) / 2
+    assert all(
+        re.fullmatch(r"\S*hurt\.duckdb cannot be (opened|read) as a collection \(.*\): .*", one)
+        for one in told
+    )
+
+
+@pytest.mark.parametrize(
+    "row", ["0, NULL, 466, NULL", "0, NULL, -1, NULL", "0, NULL, NULL, NULL", "0, NULL, 3, 'why'"]
+)
+def test_rows_that_are_no_reports_are_not_counted(row, tmp_path, folder):
+    """Such rows came from Parquet files before their values were looked at; each later run ended in a traceback."""
+    state = tmp_path / "s.duckdb"
+    finished(state, folder)
+    with duckdb.connect(state) as connection:
+        connection.execute(f"INSERT INTO reports VALUES ({row})")
+    with Collection(state, IDENTIFIER, OUTPUTS) as collection:
+        for first in (False, True):
+            with pytest.raises(
+                ValueError, match=r"s\.duckdb holds 1 rows that are neither .*: collect its files"
+            ):
+                collection.tally(first=first)
 
 
 def test_a_later_version_is_refused(tmp_path):

@@ -22,6 +22,7 @@ from stratagem.auditor.runner import ID as NO_ID
 from stratagem.auditor.runner import Reports
 from stratagem.collection.columns import PARQUET_SCAN
 from stratagem.collection.reports import ID
+from stratagem.io.database import connect
 from stratagem.io.literal import first_line, literal, open_regular
 from stratagem.mechanism.attribute import parsed
 from stratagem.mechanism.client import reader
@@ -190,7 +191,7 @@ def _lines(path: Path) -> Iterator[str]:
 def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     import duckdb
 
-    with literal(path) as opened, duckdb.connect() as connection:
+    with literal(path) as opened, connect() as connection:
         try:
             found = connection.execute(f"SELECT * FROM {PARQUET_SCAN}", [opened])
             names = [column[0] for column in found.description]

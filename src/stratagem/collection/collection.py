@@ -6,16 +6,18 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from stratagem.collection import report_file, report_table
 from stratagem.collection.inbox import Contested, Skipped, Taken, find
 from stratagem.collection.report_file import Content
 from stratagem.collection.report_table import REFUSE, check_anonymous
 from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
+from stratagem.collection.state import NEITHER, prepare
 from stratagem.collection.tally import Tally
+from stratagem.io.database import opened
 from stratagem.io.literal import first_line
 from stratagem.io.target import ScratchFolder, check_target
 from stratagem.io.toml import naming
@@ -23,60 +25,7 @@ from stratagem.io.toml import naming
 if TYPE_CHECKING:
     from ibis.expr.types import Table
 
-KIND, VERSION = "stratagem reports", 2
-FILES = "CREATE TABLE files (number INTEGER, path VARCHAR, sha256 VARCHAR, rows BIGINT, size BIGINT)"
-"""Table of the files taken, numbered in that order; `size` in bytes is null for files with ids."""
-TABLES = f"""
-    CREATE TABLE about (kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT);
-    {FILES};
-    CREATE TABLE reports (file INTEGER, id UUID, output BIGINT, reason VARCHAR);
-"""
-UPGRADES = {
-    1: f"""
-        ALTER TABLE files RENAME TO files_of_version_1;
-        {FILES};
-        INSERT INTO files SELECT number, path, sha256, rows, NULL FROM files_of_version_1;
-        DROP TABLE files_of_version_1;
-        UPDATE about SET version = {VERSION};
-    """,
-}
-"""Statements that upgrade the tables of an earlier version; version 1 took each content only once."""
-
-
-class Execute(Protocol):
-    """A function that runs SQL statements and returns the rows of the last one."""
-
-    def __call__(self, statement: str, *values: object) -> list[tuple]:
-        """Run the statements with these values, and return the rows of the last one."""
-        ...
-
-
-def prepare(execute: Execute, path: Path, form: ReportFormat) -> None:
-    """Make the tables in an empty file, or check those in it and bring them up to date.
-
-    Raises:
-        ValueError: for a file with other tables, of a later version, or of another mechanism.
-    """
-    known = execute("SELECT list(table_name) FROM duckdb_tables()")[0][0]
-    if not known:
-        execute(TABLES)
-        execute("INSERT INTO about VALUES (?, ?, ?, ?)", KIND, VERSION, form.identifier, form.outputs)
-        return
-    kind, version = (
-        next(iter(execute("SELECT kind, version FROM about")), ("", 0)) if "about" in known else ("", 0)
-    )
-    if kind != KIND or version not in {*UPGRADES, VERSION}:
-        raise ValueError(f"{path} is no collection of version {VERSION} or before: name another file")
-    identifier, outputs = execute("SELECT mechanism, outputs FROM about")[0]
-    if (identifier, outputs) != (form.identifier, form.outputs):
-        raise ValueError(
-            f"{path} collects reports of mechanism {identifier[:16]} with {outputs} outputs, but was opened "
-            f"for {form.mechanism} with {form.outputs}: name another file"
-        )
-    if version in UPGRADES:
-        execute(UPGRADES[version])
-
-
+ANEW = "collect its files anew, in another state"
 PASS = 1 << 24
 """Number of ids that are compared at a time: with twice as many the hash table would outgrow MEMORY."""
 MEMORY = "1GB"
@@ -163,18 +112,21 @@ class Collection:
 
         An id that came with several outputs counts for none, or with `first` for the one that was taken first.
         """
-        reports = self._ibis.table("placed")
-        order = "place" if first else None
-        return report_table.tally(reports, self.form.outputs, list(self._parts(reports)), order)
+        with self._whole():
+            self._check_rows()
+            reports = self._ibis.table("placed")
+            order = "place" if first else None
+            return report_table.tally(reports, self.form.outputs, list(self._parts(reports)), order)
 
     def contested(self) -> list[Contested]:
         """Return the ids that came with several outputs, at most 64 of them, and the files that hold them."""
         found: list[str] = []
-        for part in self._parts(self._ibis.table("reports")):
-            once = part.group_by("id").agg(low=part.output.min(), high=part.output.max())
-            several = once.filter(once.low != once.high).order_by("id").limit(NAMED - len(found))
-            found += several.select(id=several.id.cast("string")).to_pyarrow()["id"].to_pylist()
-        return [Contested(uuid.UUID(name).hex, self._holders(name)) for name in found]
+        with self._whole():
+            for part in self._parts(self._ibis.table("reports")):
+                once = part.group_by("id").agg(low=part.output.min(), high=part.output.max())
+                several = once.filter(once.low != once.high).order_by("id").limit(NAMED - len(found))
+                found += several.select(id=several.id.cast("string")).to_pyarrow()["id"].to_pylist()
+            return [Contested(uuid.UUID(name).hex, self._holders(name)) for name in found]
 
     def close(self) -> None:
         """Close the DuckDB file, and remove it if it is temporary."""
@@ -193,11 +145,8 @@ class Collection:
 
     def _open(self, memory: str) -> None:
         """Connect to the state and make its tables, or check that those in it are of this mechanism."""
-        import ibis
-
         with _refusing(f"{self.path} cannot be opened as a collection", "name another file"):
-            # an absolute name, as DuckDB takes s3: and the like at the start for places elsewhere
-            self._ibis = ibis.duckdb.connect(self.path.absolute(), memory_limit=memory)
+            self._ibis = opened(self.path, memory)
             try:
                 self._sql("SET enable_progress_bar = false")  # it would be written to standard output
                 for spilled in Path(f"{self.path}.tmp").glob("duckdb_temp_*"):  # of a run that was killed
@@ -213,8 +162,9 @@ class Collection:
         """Take one file, unless the same one had been taken."""
         content, record = Content.of(path.resolve()), {"path": path, "done": done, "files": files}
         known = "SELECT 1 FROM files WHERE path = ? AND sha256 = ?"
-        if self._row(known, content.name, content.sha256):
-            return Taken(rows=0, before=True, copy_of=None, anonymous=False, **record)
+        with self._whole():
+            if self._row(known, content.name, content.sha256):
+                return Taken(rows=0, before=True, copy_of=None, anonymous=False, **record)
         with (
             naming(str(content.path)),
             _refusing("it cannot be taken", "give a whole file, or more memory"),
@@ -222,8 +172,12 @@ class Collection:
         ):
             (number,) = self._row("SELECT count(*) FROM files")
             for rows in report_file.judged(self._ibis, content, self.form, self.anonymous):
-                self._insert(number, rows)
+                if isinstance(rows, Counter):
+                    self._reject(number, rows)
+                else:
+                    self._insert(number, rows)
             content.check_unchanged()
+            self._check_rows(number)
             self._complete(number, content)
             rows = self._count("file = ?", number)
             size = content.size if self._count("file = ? AND id IS NULL AND reason IS NULL", number) else None
@@ -251,9 +205,25 @@ class Collection:
         missing = content.lines - 1 - self._count("file = ?", number)
         if missing < 0:
             raise ValueError(f"{content.path} has line ends of two kinds: write it with one kind")
-        self._sql(
-            "INSERT INTO reports SELECT ?, NULL, NULL, ? FROM range(?)", number, str(Reason.ROW), missing
-        )
+        self._reject(number, {str(Reason.ROW): missing})
+
+    def _reject(self, number: int, rejected: Mapping[str, int]) -> None:
+        """Record rows that are no reports, by reason."""
+        for reason, rows in rejected.items():
+            statement = "INSERT INTO reports SELECT ?, NULL, NULL, ? FROM range(?)"
+            self._sql(statement, number, reason, rows)
+
+    def _check_rows(self, number: int | None = None) -> None:
+        """Refuse rows, of one file or of all, that are neither rejected nor reports of an output that there is."""
+        of_file = "" if number is None else f"file = {number} AND "
+        wrong = self._count(f"{of_file}{NEITHER}", self.form.outputs - 1)
+        if wrong:
+            raise ValueError(
+                f"{self.path} holds {wrong:,} rows that are neither reports nor rejected: {ANEW}"
+            )
+
+    def _whole(self) -> AbstractContextManager[None]:
+        return _refusing(f"{self.path} cannot be read as a collection", ANEW)
 
     def _check_new(self, content: Content, size: int | None) -> None:
         """Refuse a file without ids that has changed since it was taken: new reports cannot be recognised."""

@@ -23,6 +23,7 @@ from stratagem.collection.binning import (
     read_number,
 )
 from stratagem.collection.edges import Edges, round_steps
+from stratagem.io.database import connect
 from stratagem.io.literal import compression, first_line, literal, open_regular
 from stratagem.io.toml import nearest
 from stratagem.math.number import entries
@@ -236,7 +237,7 @@ def _batches(path: Path, columns: list[str], also: str = "", grouping: str = "")
     import duckdb
 
     try:
-        with literal(path) as name, duckdb.connect() as connection:
+        with literal(path) as name, connect() as connection:
             scan = _scan(path)
             try:
                 _check_columns(connection, scan, path, name, columns)

@@ -5,20 +5,21 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from stratagem.collection.report_table import COLUMNS, check_names, judge
+from stratagem.collection.report_table import COLUMNS, check_columns, check_names, judge
 from stratagem.collection.reports import (
     MECHANISM,
     NAMED,
     Reason,
     Report,
     ReportFormat,
+    batches,
     lines,
     mechanism_named,
 )
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 HEADER_LIMIT = 1 << 16
 """Largest number of bytes of the header of a CSV file."""
-BATCH = 1 << 17
-"""Number of lines of JSON text that are checked at a time."""
 CHUNK = 1 << 20
 
 
@@ -98,10 +97,12 @@ class Content:
         return found
 
 
-def judged(connection: Backend, content: Content, form: ReportFormat, anonymous: str) -> Iterator[Table]:
-    """Yield the rows of a file as judged tables (`judge`), which a single transaction must take together.
+def judged(
+    connection: Backend, content: Content, form: ReportFormat, anonymous: str
+) -> Iterator[Table | Counter[str]]:
+    """Yield the rows of a file as judged tables (`judge`), or as numbers of rejected rows by reason.
 
-    Use each table before asking for the next: the file is open until then.
+    A single transaction must take all of them. Use each table before asking for the next: the file is open until then.
 
     Raises:
         ValueError: for columns that cannot hold reports.
@@ -144,23 +145,23 @@ def _stamp(status: os.stat_result) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _json_lines(path: Path, form: ReportFormat) -> Iterator[Table]:
+def _json_lines(path: Path, form: ReportFormat) -> Iterator[Table | Counter[str]]:
     import ibis
     import pyarrow as pa
 
-    schema = pa.schema({"id": pa.string(), "output": pa.int64(), "reason": pa.string()})
     with open_regular(path) as file:
-        rows = (_row(form.parse(line)) for line in lines(file))
-        while batch := list(islice(rows, BATCH)):
-            columns = [
-                pa.array(column, kind)
-                for column, kind in zip(zip(*batch, strict=True), schema.types, strict=True)
-            ]
-            yield ibis.memtable(pa.table(columns, schema=schema))
-
-
-def _row(found: Report | Reason) -> tuple[str | None, int | None, str | None]:
-    return (None, None, str(found)) if isinstance(found, Reason) else (found.id, found.output, None)
+        for batch in batches(file):
+            found = [form.parse(line) for line in batch if line]
+            rejected = Counter(str(one) for one in found if isinstance(one, Reason))
+            yield rejected + Counter({str(Reason.SYNTAX): batch.count(b"")})
+            reports = [one for one in found if isinstance(one, Report)]
+            columns = {
+                "id": pa.array([one.id for one in reports], pa.string()),
+                "output": pa.array([one.output for one in reports], pa.int64()),
+                "reason": pa.nulls(len(reports), pa.string()),
+            }
+            if reports:
+                yield ibis.memtable(pa.table(columns))
 
 
 @contextmanager
@@ -170,7 +171,22 @@ def _table(connection: Backend, path: Path) -> Iterator[Table]:
         if path.suffix.lower() == ".csv":
             yield _csv(connection, path, name)
         else:
-            yield connection.read_parquet(name, hive_partitioning=False)
+            held = _held(connection, connection.read_parquet(name, hive_partitioning=False))
+            yield held
+            connection.con.execute(f"DROP TABLE {held.get_name()}")  # drop_table of Ibis 12 writes no name
+
+
+def _held(connection: Backend, table: Table) -> Table:
+    """Return the columns of reports as a temporary table.
+
+    A Parquet file states the least and largest value of each column, and DuckDB leaves out a comparison that these
+    decide, whatever the values are; of its own tables it knows them.
+    """
+    from ibis.util import gen_name
+
+    check_columns(table)
+    columns = table.select(*(name for name in COLUMNS if name in table.columns))
+    return connection.create_table(gen_name("held"), columns, temp=True)
 
 
 def _csv(connection: Backend, path: Path, opened: str) -> Table:

@@ -79,8 +79,7 @@ def judge(table: Table, form: ReportFormat, anonymous: str, source: str) -> Tabl
     """
     import ibis
 
-    check_names(table.columns)
-    _check_types(table)
+    check_columns(table)
     if check_anonymous(anonymous) == REFUSE and "id" not in table.columns:
         raise AnonymousReportsError(source)
     whole, number = _number(table["output"])
@@ -136,7 +135,13 @@ def check_names(names: Iterable[str]) -> None:
         raise ValueError(f"the reports have no column 'output': {found}, or add a header")
 
 
-def _check_types(table: Table) -> None:
+def check_columns(table: Table) -> None:
+    """Refuse a table without a column `output`, or with a column of reports that has another type than these have.
+
+    Raises:
+        ValueError: naming the column.
+    """
+    check_names(table.columns)
     for name, allowed in COLUMNS.items():
         if name in table.columns:
             kind = table[name].type()

@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 from stratagem.math.number import integer
 
 LINE_LIMIT = 512
 """Largest number of bytes of a line; a report as clients write it has about 100."""
+CHUNK = 1 << 22
+"""Largest number of bytes of which the lines are found at a time."""
 ENDLESS = 1 << 30
 """Number of bytes without a line end from which on a file is refused as not being text."""
 IDENTIFIER = re.compile("[0-9a-f]{64}")
@@ -103,7 +106,7 @@ class ReportFormat:
             return Reason.LONG
         try:
             text = line if isinstance(line, str) else line.decode()
-            return self.check(DECODER.decode(text))
+            return self.check(DECODER.decode(text)) if text.lstrip()[:1] == "{" else Reason.SYNTAX
         except _RepeatedKeyError:
             return Reason.KEYS
         except (ValueError, RecursionError):
@@ -126,22 +129,30 @@ def count_named(counts: Counter[str], name: str, times: int = 1) -> None:
 
 
 def lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file without their ends, each cut off shortly behind LINE_LIMIT bytes.
+    """Yield the lines of a file, as `batches` does."""
+    return chain.from_iterable(batches(file))
+
+
+def batches(file: BinaryIO) -> Iterator[list[bytes]]:
+    """Yield lists of the next lines of a file without their ends, each cut off shortly behind LINE_LIMIT bytes.
 
     A byte order mark before the first line is removed.
 
     Raises:
         ValueError: for a line of more than 1 GiB.
     """
-    mark = codecs.BOM_UTF8
-    while line := file.readline(LINE_LIMIT + 2):
-        rest, size = line, len(line)
-        while not rest.endswith(b"\n") and (rest := file.readline(1 << 16)):
-            size += len(rest)
-            if size > ENDLESS:
-                raise ValueError("a line does not end within 1 GiB: give reports, one JSON object a line")
-        yield line.removeprefix(mark).rstrip(b"\r\n")
-        mark = b""
+    mark, begun, size = codecs.BOM_UTF8, b"", 0
+    while chunk := file.read1(CHUNK):
+        *whole, rest = chunk.split(b"\n")
+        if whole:
+            whole[0] = (begun + whole[0])[: LINE_LIMIT + 2].removeprefix(mark)
+            yield [line[: LINE_LIMIT + 2].rstrip(b"\r") for line in whole]
+            mark, begun, size = b"", b"", 0
+        begun, size = (begun + rest)[: LINE_LIMIT + 2], size + len(rest)
+        if size > ENDLESS:
+            raise ValueError("a line does not end within 1 GiB: give reports, one JSON object a line")
+    if begun:
+        yield [begun.removeprefix(mark).rstrip(b"\r")]
 
 
 class _RepeatedKeyError(ValueError):

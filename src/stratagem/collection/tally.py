@@ -96,7 +96,15 @@ Counts = np.ndarray | SparseCounts
 
 
 def counted(outputs: np.ndarray, size: int, times: np.ndarray | None = None) -> Counts:
-    """Return how often each of `size` outputs comes in `outputs` (k,), entry i counted `times[i]` times."""
+    """Return how often each of `size` outputs comes in `outputs` (k,), entry i counted `times[i]` times.
+
+    Raises:
+        ValueError: for an output outside 0..size-1, which would be counted as another from the end.
+    """
+    if wrong := outputs[(outputs < 0) | (outputs >= size)].tolist():
+        raise ValueError(
+            f"an output is {wrong[0]}, but must be from 0 to {size - 1}: give reports that were checked"
+        )
     if times is None:
         times = np.ones(len(outputs), dtype=np.int64)
     if size > DENSE:

@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from stratagem.io.database import connect
 from stratagem.io.literal import descriptor, first_line
 
 LIMIT = 1 << 33
@@ -110,7 +111,7 @@ def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
 
     name = (descriptor(file) or str(Path(file.name).absolute())).replace("'", "''")
     try:
-        with duckdb.connect() as connection:
+        with connect() as connection:
             connection.register("columns_to_write", dict(columns))
             # a file of DuckDB's own beside it would take its place, with the permissions of any new file
             options = "FORMAT parquet, USE_TMP_FILE false"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stratagem.io.database import connect
 from stratagem.io.literal import check_regular, first_line, literal
 from stratagem.io.npz import array_names, read_arrays
 from stratagem.workloads.matrix_file import read_matrix
@@ -154,7 +155,7 @@ def _read_parquet(path: Path, variable: str | None) -> np.ndarray:
     import duckdb
 
     try:
-        with literal(path) as name, duckdb.connect() as connection:
+        with literal(path) as name, connect() as connection:
             scan, source = "read_parquet(?, hive_partitioning = false)", [name]
             described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", source).fetchall()
             rows = connection.execute(f"SELECT count(*) FROM {scan}", source).fetchall()[0][0]

@@ -1,0 +1,69 @@
+"""The tables of the DuckDB file that holds the state of a collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from stratagem.collection.reports import ReportFormat
+
+KIND, VERSION = "stratagem reports", 2
+TABLES = {
+    "about": "kind VARCHAR, version INTEGER, mechanism VARCHAR, outputs BIGINT",
+    "files": "number INTEGER, path VARCHAR, sha256 VARCHAR, rows BIGINT, size BIGINT",
+    "reports": "file INTEGER, id UUID, output BIGINT, reason VARCHAR",
+}
+"""Columns of the tables. Files taken are numbered in that order; `size` in bytes is null for files with ids."""
+MADE = "; ".join(f"CREATE TABLE {table} ({columns})" for table, columns in TABLES.items())
+HELD = {f"{table}.{column}" for table, columns in TABLES.items() for column in columns.split(", ")}
+COLUMNS = (
+    "SELECT concat(table_name, '.', column_name, ' ', data_type) FROM duckdb_columns() WHERE NOT internal"
+)
+UPGRADES = {
+    1: f"""
+        ALTER TABLE files RENAME TO files_of_version_1;
+        CREATE TABLE files ({TABLES["files"]});
+        INSERT INTO files SELECT number, path, sha256, rows, NULL FROM files_of_version_1;
+        DROP TABLE files_of_version_1;
+        UPDATE about SET version = {VERSION};
+    """,
+}
+"""Statements that upgrade the tables of an earlier version; version 1 took each content only once."""
+NEITHER = "((output IS NULL) = (reason IS NULL) OR output NOT BETWEEN 0 AND ?)"
+"""Condition on a row of reports that is neither a report, which has an output, nor rejected, for a reason."""
+
+
+class Execute(Protocol):
+    """A function that runs SQL statements and returns the rows of the last one."""
+
+    def __call__(self, statement: str, *values: object) -> list[tuple]:
+        """Run the statements with these values, and return the rows of the last one."""
+        ...
+
+
+def prepare(execute: Execute, path: Path, form: ReportFormat) -> None:
+    """Make the tables in an empty file, or check those in it and bring them up to date.
+
+    Raises:
+        ValueError: for a file with other tables, of a later version, or of another mechanism.
+    """
+    known = execute("SELECT list(table_name) FROM duckdb_tables()")[0][0]
+    if not known:
+        execute(MADE)
+        execute("INSERT INTO about VALUES (?, ?, ?, ?)", KIND, VERSION, form.identifier, form.outputs)
+        return
+    kind, version = (
+        next(iter(execute("SELECT kind, version FROM about")), ("", 0)) if "about" in known else ("", 0)
+    )
+    if kind != KIND or version not in {*UPGRADES, VERSION}:
+        raise ValueError(f"{path} is no collection of version {VERSION} or before: name another file")
+    identifier, outputs = execute("SELECT mechanism, outputs FROM about")[0]
+    if version in UPGRADES:
+        execute(UPGRADES[version])
+    if {column for (column,) in execute(COLUMNS)} != HELD or not isinstance(identifier, str):
+        raise ValueError(f"{path} has other tables than a collection: name another file")
+    if (identifier, outputs) != (form.identifier, form.outputs):
+        raise ValueError(
+            f"{path} collects reports of mechanism {identifier[:16]} with {outputs} outputs, but was opened "
+            f"for {form.mechanism} with {form.outputs}: name another file"
+        )
