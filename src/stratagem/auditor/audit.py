@@ -8,10 +8,11 @@ import secrets
 import numpy as np
 
 from stratagem.auditor.check import Asked
+from stratagem.auditor.device import ask, plan_devices
 from stratagem.auditor.outcome import Audit, outcome
 from stratagem.auditor.plan import Chosen, Plan
 from stratagem.auditor.planning import choose, plan
-from stratagem.auditor.runner import Draw, python_client, python_processes
+from stratagem.auditor.runner import Devices, Draw, python_client, python_devices, python_processes
 from stratagem.mechanism.mechanism import Mechanism
 
 TYPES, FALSE_ALARM = 256, 1e-6
@@ -30,6 +31,7 @@ def audit(
     draw: Draw | None = None,
     new_processes: Draw | None = None,
     *,
+    devices: Devices | None = None,
     samples: int | None = None,
     types: int = TYPES,
     false_alarm: float = FALSE_ALARM,
@@ -46,6 +48,11 @@ def audit(
     without `samples` a million reports are shared by all. Up to 500 more clients, and 40 to 200 more in
     processes of their own, answer one question each. `seed` chooses user types and order, and repeats them;
     without one it comes from the operating system, so that no client can know what it will be asked.
+
+    Of a mechanism with a memo, 40 to 200 `devices` are started twice, with the memo that each keeps, and answer about
+    one value: the output that comes too often by far is the permanent report, and must be the same after the second
+    start. In the other tests every client is new and keeps nothing. The memo is not tested where `devices` is not given
+    for another client.
 
     Half of `false_alarm` is shared by the chi-squared and binomial checks, half by the events that bound
     epsilon from below. Events are chosen from the table before any report is seen.
@@ -72,6 +79,9 @@ def audit(
     """
     if draw is None:
         draw, new_processes = python_client(mechanism), python_processes(mechanism)
+        devices = python_devices(mechanism) if mechanism.memo is not None else None
+    if devices is not None and mechanism.memo is None:
+        raise ValueError("devices were given, but the mechanism has no memo to test: leave them out")
     seed = secrets.randbits(48) if seed is None else seed
     samples = default_samples(mechanism, types) if samples is None else samples
     check_options(samples, types, false_alarm, seed)
@@ -84,7 +94,11 @@ def audit(
     firsts = {"new clients": _first(draw, clients, chosen, rng)}
     if new_processes is not None:
         firsts["new processes"] = _first(new_processes, _processes(planned, false_alarm), chosen, rng)
-    return outcome(mechanism, chosen, planned, asked, firsts, false_alarm, seed=seed)
+    seen = None
+    if devices is not None:
+        device_plan = plan_devices(mechanism, planned, false_alarm)
+        seen = device_plan, ask(device_plan, devices, rng)
+    return outcome(mechanism, chosen, planned, asked, firsts, false_alarm, seed=seed, devices=seen)
 
 
 def default_samples(mechanism: Mechanism, types: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,10 @@ CHECKS = {
     "event share": "the outputs that favour a user type come as often as the table says (exact binomial)",
     "new clients": "the first report of a new client comes from the table, too (both tests)",
     "new processes": "the first report of a new process comes from the table, too (both tests)",
+    "new devices": "the first report of a new device with a memo comes from the table, too (both tests)",
+    "permanent reports": "permanent reports come as often as their own table says (both tests)",
+    "memo": "a device that is started again repeats the same permanent report as often as stated (exact binomial)",
+    "replaced": "what replaces a permanent report does not favour the value (exact binomial)",
     "independence": "an output does not depend on the last one, of all or of its type (chi-squared of pairs)",
     "value before": "an output does not favour the value asked before (exact sign test)",
     "id bytes": "the bytes of ids are uniform (chi-squared)",
@@ -73,24 +77,31 @@ class Asked:
 
 
 def checked(
-    plan: Plan, asked: Asked, firsts: Mapping[str, Asked], share: float, *, shuffled: bool
+    plan: Plan,
+    asked: Asked,
+    firsts: Mapping[str, Asked],
+    share: float,
+    *,
+    shuffled: bool,
+    devices: tuple[Sequence[Found], Sequence[Found], Sequence[Reports]] = ((), (), ()),
 ) -> tuple[Check, ...]:
     """Return all checks; those of all user types together share half the false-alarm rate, the others the rest.
 
     The order of the questions must be random if it is `shuffled`; without that what an output says of the value
-    before it is left out.
+    before it is left out. `devices` are checks of all devices together and of each by itself, and their reports.
     """
     whole = [
         *_pooled(plan, asked),
         *(("independence", None, p) for p in _independence(plan, asked)),
         *([("value before", None, _value_before(plan, asked))] if shuffled else []),
-        *(one for name, first in firsts.items() for one in _first(plan, name, first)),
+        *(one for name, first in firsts.items() for one in first_checks(plan, name, first)),
+        *devices[0],
     ]
     if asked.reports.ids is not None:
         whole.append(("id bytes", None, position_fit(asked.reports.ids[asked.reports.outputs >= 0])))
-    each = list(_each(plan, asked))
+    each = [*_each(plan, asked), *devices[1]]
     found = [Check(name, u, p, share / 2 / len(part)) for part in (whole, each) for name, u, p in part]
-    every = [asked.reports, *(first.reports for first in firsts.values())]
+    every = [asked.reports, *(first.reports for first in firsts.values()), *devices[2]]
     found.append(Check("schema", None, float(not any(one.malformed for one in every)), found[0].level))
     ids = [one.ids[one.outputs >= 0] for one in every if one.ids is not None]
     if ids:
@@ -135,8 +146,8 @@ def _share(plan: Plan, asked: Asked) -> float:
     return share_fit(int(_favours(plan, places, outputs).sum()), len(places), float(mean))
 
 
-def _first(plan: Plan, name: str, first: Asked) -> Iterator[Found]:
-    """Yield the checks of first reports, all user types together."""
+def first_checks(plan: Plan, name: str, first: Asked) -> Iterator[Found]:
+    """Yield the checks of reports of which each comes from another client, all user types together."""
     yield from ((name, None, p) for _, _, p in _pooled(plan, first))
 
 

@@ -1,7 +1,8 @@
-"""Prints reports of a copy of the Python client: python driver.py CLIENT.py BUNDLE; an audit runs this.
+"""Prints reports of a copy of the Python client: python driver.py CLIENT.py BUNDLE [MEMO]; an audit runs this.
 
 Standard input holds a JSON list of values in its first line, and in every further line a list of places among
-them: each such line is asked of a new client, value by value. Needs nothing but the client and Python itself.
+them: each such line is asked of a new client, value by value. The k-th of them, from 0, keeps its memo
+in MEMO/k, a folder that lasts. Needs nothing but the client and Python itself.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ def main() -> None:
     sys.modules["client"] = module
     found.loader.exec_module(module)
     values = json.loads(sys.stdin.readline())
-    for line in sys.stdin:
-        client = module.Client(module.read(sys.argv[2]))
+    for number, line in enumerate(sys.stdin):
+        memo = {"memo": f"{sys.argv[3]}/{number}"} if sys.argv[3:] else {}
+        client = module.Client(module.read(sys.argv[2]), **memo)
         for place in json.loads(line):
             sys.stdout.write(json.dumps(client.randomise(values[place])) + "\n")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from stratagem.auditor.check import Asked, Check, checked
+from stratagem.auditor.device import DevicePlan, Seen, device_checks
 from stratagem.auditor.event import EXCESS, Event, epsilon_bound, provable, samples_to_prove
 from stratagem.auditor.goodness import Power, power
 from stratagem.auditor.independent_check import Recheck, recheck
@@ -57,6 +58,8 @@ class Audit:
     """Defects that an audit of this size would notice."""
     provable: float
     """Smallest epsilon of a client that is proved to exceed the budget with probability 0.99; may be infinite."""
+    devices: DevicePlan | None
+    """Devices whose memos were tested; None where none were."""
     samples_needed: int | None
     """Reports of each user type needed to prove that a client of 1.05 times the budget exceeds it; None where
     no number suffices."""
@@ -97,10 +100,12 @@ def outcome(
     false_alarm: float,
     *,
     seed: int | None,
+    devices: tuple[DevicePlan, Seen] | None = None,
 ) -> Audit:
     """Return the outcome of an audit; questions in the order that `seed` drew, or of a file without one."""
     budget, level, samples = float(mechanism.epsilon), false_alarm / 4, int(asked.counts.min())
-    checks = checked(plan, asked, firsts, false_alarm / 2, shuffled=seed is not None)
+    found = (*device_checks(*devices), [devices[1].every]) if devices else ((), (), ())
+    checks = checked(plan, asked, firsts, false_alarm / 2, shuffled=seed is not None, devices=found)
     evidence, together = _evidence(plan.pool, plan, asked, level)
     levels = checks[0].level, next(one.level for one in checks if one.user_type is not None)
     size = mechanism.domain.size
@@ -128,6 +133,7 @@ def outcome(
             levels,
         ),
         provable=provable(together.event, budget, together.trials[0], level) if together else math.inf,
+        devices=devices[0] if devices else None,
         samples_needed=None if needed is None or plan.pool is None else -(-needed // len(plan.pool.events)),
     )
 

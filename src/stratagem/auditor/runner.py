@@ -55,6 +55,11 @@ Draw = Callable[[Sequence[Sequence[int]]], Reports]
 """Function from rows of user types to one report for each, in order; a new client answers every row."""
 
 
+Devices = Callable[[Sequence[Sequence[Sequence[int]]]], list[list[Reports]]]
+"""Function from devices, each with the rows of user types that it is asked about from start to start, to reports; a
+device keeps its memo from start to start."""
+
+
 def collected(found: Iterable[Report | Reason]) -> Reports:
     """Return the outputs and ids of the reports that a collector has read; malformed ones have output -1."""
     numbers, ids = array("q"), bytearray()
@@ -106,6 +111,24 @@ def python_processes(mechanism: Mechanism, bundle: Path | None = None, client: P
     return draw
 
 
+def python_devices(mechanism: Mechanism, bundle: Path | None = None, client: Path | None = None) -> Devices:
+    """Return the draws of devices with a copy of the Python client, as `python_processes`."""
+    code = Path(shipped.__file__) if client is None else client
+
+    def draw(devices: Sequence[Sequence[Sequence[int]]]) -> list[list[Reports]]:
+        with tempfile.TemporaryDirectory() as folder:
+            file = mechanism.save(Path(folder, "mechanism.ldp.json")) if bundle is None else bundle
+            command = [sys.executable, "-I", driver.__file__, str(code), str(file)]
+            return on_devices(command, mechanism)(devices)
+
+    return draw
+
+
+def web_devices(mechanism: Mechanism, bundle: Path) -> Devices:
+    """Return the draws of devices with the web client."""
+    return on_devices(_node(bundle), mechanism)
+
+
 def web_client(mechanism: Mechanism, bundle: Path) -> Draw:
     """Return the draws of web clients in one process of node, which reads the bundle from its file."""
     return together(_node(bundle), mechanism)
@@ -151,6 +174,27 @@ def in_new_processes(command: Sequence[str], mechanism: Mechanism) -> Draw:
             return joined(list(pool.map(lambda row: one([row]), rows)))
 
     return draw
+
+
+def on_devices(command: Sequence[str], mechanism: Mechanism) -> Devices:
+    """Return the draws of devices: each start of all of them is a new process, and each has a folder for its memo."""
+
+    def draw(devices: Sequence[Sequence[Sequence[int]]]) -> list[list[Reports]]:
+        with tempfile.TemporaryDirectory() as folder:
+            for number in range(len(devices)):
+                Path(folder, str(number)).mkdir(mode=0o700)
+            start = together([*command, folder], mechanism)
+            starts = [_split(start(rows), rows) for rows in zip(*devices, strict=True)]
+        return [list(reports) for reports in zip(*starts, strict=True)]
+
+    return draw
+
+
+def _split(found: Reports, rows: Sequence[Sequence[int]]) -> list[Reports]:
+    """Return the reports of every row by themselves."""
+    ends = np.cumsum([len(row) for row in rows])[:-1]
+    ids = [None] * len(rows) if found.ids is None else np.split(found.ids, ends)
+    return [Reports(*one) for one in zip(np.split(found.outputs, ends), ids, strict=True)]
 
 
 def _complete(found: Reports, rows: Sequence[Sequence[int]]) -> Reports:

@@ -1,0 +1,233 @@
+"""Devices with memos: is a permanent report drawn once, from its table, kept, and repeated as often as stated?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import bdtr, betainc
+
+from stratagem.auditor.check import Asked, Found, first_checks
+from stratagem.auditor.event import MISS, quantile
+from stratagem.auditor.goodness import share_fit
+from stratagem.auditor.plan import Plan
+from stratagem.auditor.planning import plan
+from stratagem.auditor.runner import Devices, Reports, joined
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.strategies import TranslationStrategy, TwoLevelStrategy
+
+DEVICES = (40, 200)
+"""Least and most devices; within these limits as many as tell permanent reports that always favour their value, and
+permanent reports that are drawn anew."""
+STARTS = 2
+"""Times that each device is started; from the second start on it has been asked about another value in between."""
+REPORTS = (1 << 6, 1 << 14)
+"""Least and most reports of a start; within these limits as many as tell the permanent report from all others."""
+SPARE = 0.01
+"""Share of the level of a check that the chance of taking another report for the permanent one may use up."""
+
+
+class Redrawn(NamedTuple):
+    """The law rho of what replaces the permanent report, for runs of outputs that are equally likely."""
+
+    probabilities: np.ndarray
+    """Probability of each output of a run (k,)."""
+    ends: np.ndarray
+    """Number of the first output behind each run (k,)."""
+
+    def of(self, outputs: np.ndarray) -> np.ndarray:
+        """Return the probabilities of outputs."""
+        return self.probabilities[np.searchsorted(self.ends, outputs, side="right")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DevicePlan:
+    """How many devices are asked how often, and what is known of their reports before any is seen.
+
+    A device repeats the permanent report Y with probability alpha, else it draws from rho. Among r reports the output
+    that exceeds its share r (1 - alpha) rho by the most is Y with probability 1 - error at least: either the excess of
+    Y is below r alpha/2, or that of another output is not, and both are binomial tails.
+    """
+
+    single: Plan
+    """Plan of an audit of single reports."""
+    permanent: Plan
+    """Plan of an audit of permanent reports, of the same user types."""
+    kept: float
+    """Probability alpha of repeating the permanent report."""
+    redrawn: Redrawn
+    devices: int
+    reports: int
+    """Reports of each start about the value of the device."""
+    error: float
+    """Bound on the probability of taking another report of a device for the permanent one."""
+    missed: float
+    """Bound on the probability of missing a client that draws its permanent reports anew at every start."""
+
+    @cached_property
+    def favoured(self) -> np.ndarray:
+        """Probability with which a report favours each user type (t,) if it is drawn whatever the value."""
+        of_one, of_permanent = (
+            np.array([one.probability for one in found.favoured]) for found in (self.single, self.permanent)
+        )
+        return np.clip((of_one - self.kept * of_permanent) / (1 - self.kept), 0, 1)
+
+
+def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> DevicePlan:
+    """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
+    assert mechanism.memo is not None
+    table = replace(mechanism.table, low=mechanism.memo.low)
+    permanent = plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
+    kept, law = mechanism.memo.kept, redrawn(table.strategy)
+    same = float(np.mean([np.square(parts[0][1].probabilities).sum() for parts in permanent.partitions]))
+    raw = float(np.mean([one.probability for one in permanent.favoured]))
+    wanted = (
+        math.ceil(math.log(most) / math.log(p))
+        for p, most in ((raw, false_alarm / 100), (same, MISS))
+        if p < 1
+    )
+    devices = min(max(DEVICES[0], *wanted, 0), DEVICES[1])
+    others = sum(len(parts) + 2 for parts in single.partitions)
+    level = false_alarm / 4 / (others + devices)
+    reports, error, unseen = _reports(kept, law, level)
+    return DevicePlan(
+        single=single,
+        permanent=permanent,
+        kept=kept,
+        redrawn=law,
+        devices=devices,
+        reports=reports,
+        error=error,
+        missed=min((same + (1 - same) * unseen) ** devices, 1.0),
+    )
+
+
+def redrawn(strategy: TwoLevelStrategy | TranslationStrategy) -> Redrawn:
+    """Return the law rho of a strategy of two levels: the lower probabilities over their sum."""
+    if isinstance(strategy, TranslationStrategy):
+        low = [
+            weight / places * float(np.min(pattern.levels(strategy.ratio)))
+            for weight, places, pattern in zip(
+                strategy.weights, strategy.placements, strategy.patterns, strict=True
+            )
+        ]
+        outputs = np.diff(strategy.offsets)
+    else:
+        low, outputs = strategy.theta, np.ones(len(strategy.theta), dtype=np.int64)
+    rho = np.asarray(low) / float(np.dot(low, outputs))
+    return Redrawn(rho, np.cumsum(outputs))
+
+
+def _reports(kept: float, law: Redrawn, level: float) -> tuple[int, float, float]:
+    """Return how many reports of a start tell the permanent report, the error, and how often another one is missed."""
+    rho, place = np.unique(law.probabilities, return_inverse=True)
+    times = np.bincount(place, np.diff(law.ends, prepend=0))
+    r, most = REPORTS
+    while True:
+        error = _mistaken(kept, rho, times, r)
+        unseen = max(_unseen(kept, float(p), r, level - error) for p in (rho[0], rho[-1]))
+        if r >= most or (error <= SPARE * level and unseen <= MISS / 10):
+            return r, error, unseen
+        r *= 2
+
+
+def _mistaken(kept: float, rho: np.ndarray, times: np.ndarray, r: int) -> float:
+    """Return a bound on the probability that another output than Y exceeds its share the most."""
+    limit = r * ((1 - kept) * rho + kept / 2)
+    short = float(bdtr(np.ceil(limit) - 1, r, np.minimum(kept + (1 - kept) * rho, 1)).max())
+    reached = np.ceil(limit)
+    above = np.where(reached <= r, betainc(reached, np.maximum(r - reached, 0) + 1, (1 - kept) * rho), 0.0)
+    return min(short + float(times @ above), 1.0)
+
+
+def _unseen(kept: float, rho: float, r: int, level: float) -> float:
+    """Return the probability that an output of probability (1 - alpha) rho passes for the permanent report."""
+    if level <= 0:
+        return 1.0
+    p = kept + (1 - kept) * rho
+    most = math.floor(quantile(level / 2, r, p))
+    while most >= 0 and share_fit(most, r, p) >= level:
+        most -= 1
+    return float(betainc(most + 1, r - most, (1 - kept) * rho)) if most >= 0 else 1.0
+
+
+class Seen(NamedTuple):
+    """The reports of devices, each about one user type of the plan."""
+
+    places: np.ndarray
+    """Place in the plan's list of user types for each device (k,)."""
+    starts: Sequence[Sequence[Reports]]
+    """Reports of every start of every device."""
+
+    @property
+    def every(self) -> Reports:
+        """All reports together."""
+        return joined([one for device in self.starts for one in device])
+
+
+def ask(planned: DevicePlan, draw: Devices, rng: np.random.Generator) -> Seen:
+    """Ask new devices about their values, then about another value and their own again after a new start."""
+    types = planned.single.user_types
+    order = np.arange(planned.devices) + int(rng.integers(len(types)))
+    places = rng.permutation(order) % len(types)
+    rows = []
+    for place in places.tolist():
+        own, other = types[place], types[(place + 1) % len(types)]
+        rows.append([[own] * planned.reports] + [[other] + [own] * planned.reports] * (STARTS - 1))
+    return Seen(places, draw(rows))
+
+
+def device_checks(planned: DevicePlan, seen: Seen) -> tuple[list[Found], list[Found]]:
+    """Return the checks of all devices together, and of each by itself.
+
+    The p-values hold if the permanent reports were found, and are raised by the probability that they were not.
+    """
+    permanent, own, hits, shares = [], [], 0, []
+    for place, (first, *later) in zip(seen.places.tolist(), seen.starts, strict=True):
+        y = _permanent(planned, first)
+        permanent.append(y)
+        after = np.concatenate([_valid(one.outputs[1:]) for one in later])
+        rho = float(planned.redrawn.of(np.array([y]))[0])
+        p = share_fit(int((after == y).sum()), len(after), planned.kept + (1 - planned.kept) * rho)
+        own.append(("memo", planned.single.user_types[place], min(p + planned.error, 1.0)))
+        others = after[after != y]
+        favoured = planned.single.favoured[place]
+        hits += int(favoured.holds(others).sum()) if len(others) else 0
+        inside = rho * float(favoured.holds(np.array([y]))[0])
+        shares.append(
+            np.full(len(others), (planned.favoured[place] - inside) / (1 - rho) if rho < 1 else 0.0)
+        )
+    return list(_together(planned, seen, np.array(permanent), hits, np.concatenate(shares))), own
+
+
+def _together(
+    planned: DevicePlan, seen: Seen, permanent: np.ndarray, hits: int, shares: np.ndarray
+) -> Iterator[Found]:
+    """Yield the checks of first reports, of permanent reports, and of those that replaced them."""
+    starts = [device[0].at(np.arange(1)) for device in seen.starts]
+    whole = np.array([len(one.outputs) > 0 for one in starts])
+    yield from first_checks(planned.single, "new devices", Asked(seen.places[whole], joined(starts)))
+    error = planned.devices * planned.error
+    for name, u, p in first_checks(
+        planned.permanent, "permanent reports", Asked(seen.places, Reports(permanent))
+    ):
+        yield name, u, min(p + error, 1.0)
+    p = share_fit(hits, len(shares), float(np.clip(shares.mean(), 0, 1))) if len(shares) else 1.0
+    yield "replaced", None, min(p + error, 1.0)
+
+
+def _permanent(planned: DevicePlan, first: Reports) -> int:
+    """Return the output that exceeds its share among the reports of a first start by the most."""
+    outputs, counts = np.unique(_valid(first.outputs), return_counts=True)
+    if not len(outputs):
+        return 0
+    share = (1 - planned.kept) * planned.redrawn.of(outputs)
+    return int(outputs[(counts - counts.sum() * share).argmax()])
+
+
+def _valid(outputs: np.ndarray) -> np.ndarray:
+    return outputs[outputs >= 0]
