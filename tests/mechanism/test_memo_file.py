@@ -5,10 +5,13 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -187,16 +190,20 @@ def test_what_never_ends_is_no_memo(kind, bundle):
     ],
 )
 def test_a_memo_that_others_can_read_is_refused(file, folder, refused, bundle, capsys):
-    """Others reach a file where they may enter its folder and read the file itself."""
-    path, owner = bundle
+    """Others reach a file where they may enter all folders on the way and read the file itself."""
+    path, outer = bundle[0], Path(tempfile.mkdtemp())
+    owner = outer / "anna"
+    owner.mkdir(mode=0o755)
+    outer.chmod(folder)
+    bundle = path, owner
     memo_of(bundle).write_text("1 2 3 0\n")
     memo_of(bundle).chmod(file)
-    owner.chmod(folder)
     arguments = ("randomise", path, "--value", 1, "--memo", owner)
     if refused:
         assert_refused(capsys, arguments, "let its owner alone read it, as by chmod 600")
     else:
         assert run(capsys, *arguments)[0] == 0
+    shutil.rmtree(outer)
 
 
 @pytest.mark.parametrize("given", ["", "missing"])

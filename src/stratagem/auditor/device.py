@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -186,28 +186,32 @@ def device_checks(planned: DevicePlan, seen: Seen) -> tuple[list[Found], list[Fo
 
     The p-values hold if the permanent reports were found, and are raised by the probability that they were not.
     """
-    permanent, own, hits, shares = [], [], 0, []
+    permanent, own, kept, replaced = [], [], [], []
     for place, (first, *later) in zip(seen.places.tolist(), seen.starts, strict=True):
         y = _permanent(planned, first)
         permanent.append(y)
         after = np.concatenate([_valid(one.outputs[1:]) for one in later])
         rho = float(planned.redrawn.of(np.array([y]))[0])
-        p = share_fit(int((after == y).sum()), len(after), planned.kept + (1 - planned.kept) * rho)
-        own.append(("memo", planned.single.user_types[place], min(p + planned.error, 1.0)))
-        others = after[after != y]
-        favoured = planned.single.favoured[place]
-        hits += int(favoured.holds(others).sum()) if len(others) else 0
-        inside = rho * float(favoured.holds(np.array([y]))[0])
-        shares.append(
-            np.full(len(others), (planned.favoured[place] - inside) / (1 - rho) if rho < 1 else 0.0)
-        )
-    return list(_together(planned, seen, np.array(permanent), hits, np.concatenate(shares))), own
+        kept.append((int((after == y).sum()), len(after), planned.kept + (1 - planned.kept) * rho))
+        own.append(("memo", planned.single.user_types[place], min(share_fit(*kept[-1]) + planned.error, 1.0)))
+        others, favoured = after[after != y], planned.single.favoured[place]
+        inside = planned.favoured[place] - rho * float(favoured.holds(np.array([y]))[0])
+        share = inside / (1 - rho) if rho < 1 else 0.0
+        replaced.append((int(favoured.holds(others).sum()) if len(others) else 0, len(others), share))
+    together = _together(planned, seen, np.array(permanent), {"memo": kept, "replaced": replaced})
+    return list(together), own
 
 
 def _together(
-    planned: DevicePlan, seen: Seen, permanent: np.ndarray, hits: int, shares: np.ndarray
+    planned: DevicePlan,
+    seen: Seen,
+    permanent: np.ndarray,
+    counted: Mapping[str, Sequence[tuple[int, int, float]]],
 ) -> Iterator[Found]:
-    """Yield the checks of first reports, of permanent reports, and of those that replaced them."""
+    """Yield the checks of first reports, of permanent reports, and of hits, trials and probabilities of devices.
+
+    Hits of several probabilities vary less than those of their mean (Hoeffding 1956).
+    """
     starts = [device[0].at(np.arange(1)) for device in seen.starts]
     whole = np.array([len(one.outputs) > 0 for one in starts])
     yield from first_checks(planned.single, "new devices", Asked(seen.places[whole], joined(starts)))
@@ -216,8 +220,10 @@ def _together(
         planned.permanent, "permanent reports", Asked(seen.places, Reports(permanent))
     ):
         yield name, u, min(p + error, 1.0)
-    p = share_fit(hits, len(shares), float(np.clip(shares.mean(), 0, 1))) if len(shares) else 1.0
-    yield "replaced", None, min(p + error, 1.0)
+    for name, parts in counted.items():
+        hits, trials, probabilities = np.array(parts).T
+        mean = float(np.clip(trials @ probabilities / max(trials.sum(), 1), 0, 1))
+        yield name, None, min(share_fit(int(hits.sum()), int(trials.sum()), mean) + error, 1.0)
 
 
 def _permanent(planned: DevicePlan, first: Reports) -> int:

@@ -15,9 +15,11 @@ from stratagem.cli.output import fail, read_count, write, write_json, write_tabl
 from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
+    from stratagem.auditor.device import DevicePlan
     from stratagem.auditor.outcome import Audit, Evidence
-    from stratagem.auditor.runner import Draw
+    from stratagem.auditor.runner import Devices, Draw
     from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.mechanism.memo import Memo
 
 FAILED = 1
 CLIENTS = ("python", "node")
@@ -108,15 +110,21 @@ def _of_clients(
     from stratagem.auditor.audit import audit as run
 
     draws, found = _draws(file, mechanism, names), {}
-    for name, (draw, new_processes) in draws.items():
+    for name, (draw, new_processes, devices) in draws.items():
         with progress(f"auditing the {name} client"):
-            found[name] = run(mechanism, draw, new_processes, false_alarm=false_alarm / len(draws), **options)
+            options |= {"devices": devices, "false_alarm": false_alarm / len(draws)}
+            found[name] = run(mechanism, draw, new_processes, **options)
         options["seed"] = found[name].seed  # one seed repeats the audits of all
     return found
 
 
-def _draws(file: Path, mechanism: Mechanism, names: str | None) -> dict[str, tuple[Draw, Draw]]:
-    """Return the clients to test by name, in one process and in new ones; without names those that run here."""
+def _draws(
+    file: Path, mechanism: Mechanism, names: str | None
+) -> dict[str, tuple[Draw, Draw, Devices | None]]:
+    """Return the clients to test by name, those that run here without names.
+
+    Each runs in one process, in new ones, and where the mechanism has a memo on devices that keep it.
+    """
     import shutil
 
     from stratagem.auditor import runner
@@ -132,7 +140,9 @@ def _draws(file: Path, mechanism: Mechanism, names: str | None) -> dict[str, tup
         "python": lambda: (runner.python_client(mechanism), runner.python_processes(mechanism, file)),
         "node": lambda: (runner.web_client(mechanism, file), runner.web_processes(mechanism, file)),
     }
-    return {name: make[name]() for name in asked}
+    devices = {"python": runner.python_devices, "node": runner.web_devices}
+    keeps = mechanism.memo is not None
+    return {name: (*make[name](), devices[name](mechanism, file) if keeps else None) for name in asked}
 
 
 def _data(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) -> dict[str, Any]:
@@ -142,6 +152,7 @@ def _data(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) -> 
         "domain": str(mechanism.domain),
         "identifier": mechanism.identifier,
         "epsilon": float(mechanism.epsilon),
+        "permanent_epsilon": None if mechanism.memo is None else float(mechanism.memo.permanent),
         "passed": all(one.passed for one in found.values()),
         "false_alarm": false_alarm,
         "certificate": {
@@ -167,6 +178,7 @@ def _client_data(one: Audit) -> dict[str, Any]:
         "provable_epsilon": _finite(one.provable),
         "noticeable_epsilon": _finite(one.noticeable),
         "samples_to_prove_5_percent": one.samples_needed,
+        "memo": None if one.devices is None else _device_data(one.devices),
         "power": {
             "excess_of_5_percent_missed": one.power.excess_missed,
             "bad_type_from_raw_share": one.power.raw_reports,
@@ -192,6 +204,14 @@ def _client_data(one: Audit) -> dict[str, Any]:
     }
 
 
+def _device_data(devices: DevicePlan) -> dict[str, Any]:
+    return {
+        "devices": devices.devices,
+        "reports_of_each_start": devices.reports,
+        "drawn_anew_missed": devices.missed,
+    }
+
+
 def _event_data(found: Evidence) -> dict[str, Any]:
     return {
         "probabilities": [found.event.p, found.event.q],
@@ -210,8 +230,11 @@ def describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) 
     from stratagem.io.table import Table
 
     certificate, epsilon = next(iter(found.values())).certificate, float(mechanism.epsilon)
+    memo = mechanism.memo
+    every = "" if memo is None else f" a report and {float(memo.permanent):g} for all reports about one value"
     write(
-        f"{visible(mechanism.name)} over domain {mechanism.domain}, epsilon {epsilon:g}, {mechanism.outputs} outputs"
+        f"{visible(mechanism.name)} over domain {mechanism.domain}, epsilon {epsilon:g}{every}, "
+        f"{mechanism.outputs} outputs"
     )
     ratio = f"{certificate.high / certificate.low:.12g}" if certificate.low else "infinitely"
     write(
@@ -222,9 +245,12 @@ def describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) 
         write(f"\n{name} client: {'passed' if one.passed else 'FAILED'}\n")
         write_table(Table(("check", "tests", "failed", "smallest p-value", "fails below"), _rows(one)))
         write()
-        for line in (*_asked(one), *_proved(one, epsilon), *_power(one, epsilon)):
+        for line in (*_asked(one), *_proved(one, epsilon), *_power(one, epsilon), *_kept(one, memo)):
             write(line)
     write(f"\ncorrect clients fail an audit like this with probability {false_alarm:g} at most")
+    write(
+        "no test from outside sees a value that is hidden in the ids, or what a client does after more reports"
+    )
 
 
 def _rows(one: Audit) -> list[tuple[str, ...]]:
@@ -285,6 +311,20 @@ def _power(one: Audit, epsilon: float) -> Iterator[str]:
         if share is not None:
             found = f"found, in 99 of 100, if {100 * share:.3g} % or more make such a first report"
         yield f"{count:,} {name} were asked once: {found}"
+
+
+def _kept(one: Audit, memo: Memo | None) -> Iterator[str]:
+    """Say how memos were tested, and what is missed."""
+    if memo is None:
+        return
+    if one.devices is None:
+        yield "the memo was not tested: these reports do not say which of them come from one device"
+        return
+    found = one.devices
+    yield (
+        f"{found.devices:,} devices with a memo were started twice, for {found.reports:,} reports each time: a client "
+        f"that draws its permanent report anew is missed with probability {_chance(found.missed)}"
+    )
 
 
 def _chance(probability: float) -> str:

@@ -317,11 +317,9 @@ class _Memo:
     The file is the same whichever values the person has: it tells nothing without the reports.
     """
 
-    def __init__(
-        self, folder: FileName, bundle: Mapping[str, Any], cells: Callable[[], Iterable[Any]]
-    ) -> None:
+    def __init__(self, folder: FileName, bundle: Mapping[str, Any], user_type: Callable[[Any], Any]) -> None:
         table = bundle["table"]
-        self.path, self.cells, self.outputs = Path(folder), cells, table["outputs"]
+        self.path, self.user_type, self.outputs = Path(folder), user_type, table["outputs"]
         self.sizes = [attribute["size"] for attribute in bundle["domain"]]
         once, self.permanent = samplers(table, bundle["memo"]["low"])
         self.kept, self.reports, self.values = kept(once, self.permanent), array("Q"), math.prod(self.sizes)
@@ -349,13 +347,15 @@ class _Memo:
         """Return what the file holds; of two processes that draw at once, both use what the first one keeps."""
         try:
             if not self.path.exists():
-                self._keep(" ".join(str(self.permanent.draw(cell, source)) for cell in self.cells()) + END)
+                cells = map(self.user_type, product(*map(range, self.sizes)))
+                self._keep(" ".join(str(self.permanent.draw(cell, source)) for cell in cells) + END)
             for draft in self.path.parent.glob(f".{self.path.name}.*"):  # also of runs that were killed
                 with suppress(OSError):
                     draft.unlink()
-            most, mode = (DIGITS + 1) * self.values + 1, self.path.stat().st_mode
+            most, seen = (DIGITS + 1) * self.values + 1, self.path.stat().st_mode & 0o044
             text = _content(self.path, most, "put back a copy").decode("ascii", "replace")
-            seen = mode & self.path.parent.stat().st_mode << 2 & 0o044  # who may enter the folder may read it
+            for folder in self.path.resolve().parents:  # others reach the file if they may enter all of these
+                seen &= folder.stat().st_mode << 2
         except OSError as error:
             raise ValueError(f"{self.path} cannot be kept or read ({error}): mend that first") from None
         words = text.removesuffix(END).split(" ")
@@ -418,10 +418,7 @@ class Client:
         self._source = source
         self._readers = {attribute["name"]: reader(attribute) for attribute in self.attributes}
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
-        sizes = [range(attribute["size"]) for attribute in self.attributes]
-        self._memo = None
-        if memo is not None:
-            self._memo = _Memo(memo, bundle, lambda: map(self.user_type, product(*sizes)))
+        self._memo = None if memo is None else _Memo(memo, bundle, self.user_type)
 
     def randomise(self, value: Any) -> Any:
         """Return the report of a value: of one attribute as it is, of several as a mapping by name.

@@ -41,7 +41,8 @@ export class Client {
   constructor(bundle, source = secureBytes(), memo = null) {
     this.bundle = bundle;
     this.identifier = bundle.sha256;
-    this.epsilon = epsilonOf(bundle);
+    this.epsilon = epsilonOf(bundle); // of one report
+    this.permanent = bundle.memo ? Number(bundle.memo.epsilon.any) : null; // of all reports about one value, with a memo
     this.attributes = bundle.domain;
     this.sampler = new KINDS[bundle.table.kind](bundle.table);
     this.names = bundle.domain.map((attribute) => attribute.name);
@@ -119,7 +120,7 @@ function ownStorage() {
   try {
     storage = globalThis.localStorage;
   } catch {}
-  return storage ?? refuse("the bundle is made for repeated reports, but this page has no storage: give one as memo");
+  return storage ?? refuse("the bundle is made for repeated reports, but this page has no storage: let it store data, or give one as memo");
 }
 
 /** Return the bytes of a URL, no more of them than a bundle may have. */

@@ -1,6 +1,7 @@
 /* stratagem: the demo page. It asks one answer, randomises it, and shows the report; it sends nothing. */
 
 import { load } from "./client.js";
+import { HIGH } from "./search.js";
 import { edgeBounds, OTHER } from "./value.js";
 
 const BARS = 256; // answers that are drawn one by one
@@ -24,17 +25,22 @@ await open("bundle.ldp.json", () => new URL("bundle.ldp.json", document.baseURI)
 async function open(name, read) {
   for (const id of ["promise", "checked", "question", "result"]) $(id).hidden = true;
   try {
-    client = await load(await read(), { memo: null });
+    client = await load(await read());
   } catch (error) {
     say("status", error.message, true);
     return;
   }
   say("status", `${name} was read and checked.`);
-  const { exp_epsilon: bound } = client.bundle.certificate, epsilon = Number(client.epsilon.toPrecision(4));
-  const times = atMost(Number(bound) / 2 ** 64);
-  say("promise", `Any report is at most ${times} times as likely for one answer as for any other `
-    + `(epsilon = ${epsilon}).`);
+  const { exp_epsilon: bound } = client.bundle.certificate, epsilon = rounded(client.epsilon);
+  const times = atMost(Number(bound) / 2 ** 64), { memo } = client.bundle;
+  say("promise", memo
+    ? `All reports about one answer together are at most ${atMost(HIGH / memo.low)} times as likely for that answer as `
+      + `for any other (epsilon = ${rounded(client.permanent)}), however many you make; one report alone is at most `
+      + `${times} times as likely (epsilon = ${epsilon}).`
+    : `Any report is at most ${times} times as likely for one answer as for any other (epsilon = ${epsilon}).`);
   tell(epsilon);
+  $("once").hidden = Boolean(memo);
+  $("kept").hidden = !memo;
   questions = client.attributes.map(question);
   $("fields").replaceChildren(...questions.map(({ element }) => element));
   $("error").textContent = "";
@@ -43,7 +49,7 @@ async function open(name, read) {
 
 /** Show what the bundle holds. */
 function tell(epsilon) {
-  const { table, certificate, workload, sha256 } = client.bundle;
+  const { table, certificate, workload, sha256, memo } = client.bundle;
   const rows = {
     "Made for": workload?.name ?? "",
     "Bundle": `SHA-256 ${sha256}`,
@@ -51,6 +57,10 @@ function tell(epsilon) {
     "Certificate": `largest to smallest probability of a report, ${certificate.worst_high} : `
       + `${certificate.worst_low}, is within e to the power ${epsilon}`,
   };
+  if (memo) {
+    rows["Memo"] = `largest to smallest probability of a permanent report, ${HIGH} : ${memo.low}, is within e to the `
+      + `power ${rounded(client.permanent)}`;
+  }
   const lines = Object.entries(rows).flatMap(([term, text]) => [make("dt", term), make("dd", text)]);
   $("facts").replaceChildren(...lines);
 }
@@ -123,7 +133,16 @@ function answer() {
       return;
     }
   }
-  show(client.randomise(values), client.attributes.map(({ name }, k) => client.readers[k](values[name])));
+  let report = null;
+  try {
+    report = client.randomise(values);
+  } catch (error) { // a memo that cannot be kept or is damaged
+    $("error").textContent = error.message;
+    $("result").hidden = true;
+    return;
+  }
+  if (client.permanent !== null) navigator.storage?.persist?.().catch(() => {}); // browsers clear storage unasked
+  show(report, client.attributes.map(({ name }, k) => client.readers[k](values[name])));
 }
 
 /** Return the number of possible answers, rounded beyond 2^53. */
@@ -184,6 +203,10 @@ function make(tag, ...parts) {
     else Object.assign(element, part);
   }
   return element;
+}
+
+function rounded(epsilon) {
+  return Number(epsilon.toPrecision(4));
 }
 
 /** Return three digits of a number, rounded up. */

@@ -97,10 +97,12 @@ export class Memo {
         const drawn = numbers.map((number) => this.permanent.draw(this.cell(number), source));
         this.storage.setItem(this.name, drawn.join(" ") + END);
       }
-      text = String(this.storage.getItem(this.name) ?? "");
+      text = this.storage.getItem(this.name) ?? null;
+      if (text === null) throw new DOMException("", "nothing was stored");
     } catch (error) {
       refuse(`the memo cannot be kept (${short(error?.name)}): let this page store data, or give another storage`);
     }
+    text = String(text);
     const words = text.slice(0, -END.length).split(" "), reports = words.map(Number);
     const whole = text.endsWith(END) && words.length === this.values;
     const known = whole && words.every((word) => /^[0-9]{1,16}$/.test(word));
