@@ -17,8 +17,10 @@ from stratagem.auditor.goodness import share_fit
 from stratagem.auditor.plan import Plan
 from stratagem.auditor.planning import plan
 from stratagem.auditor.runner import Devices, Reports, joined
+from stratagem.mechanism.client import WEIGHT_BITS
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.strategies import TranslationStrategy, TwoLevelStrategy
+from stratagem.mechanism.table import TwoLevelTable
+from stratagem.mechanism.translation_table import TranslationTable
 
 DEVICES = (40, 200)
 """Least and most devices; within these limits as many as tell permanent reports that always favour their value, and
@@ -80,9 +82,10 @@ class DevicePlan:
 def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> DevicePlan:
     """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
     assert mechanism.memo is not None
+    assert isinstance(mechanism.table, TwoLevelTable | TranslationTable)
     table = replace(mechanism.table, low=mechanism.memo.low)
     permanent = plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
-    kept, law = mechanism.memo.kept, redrawn(table.strategy)
+    kept, law = mechanism.memo.kept, redrawn(table)
     same = float(np.mean([np.square(parts[0][1].probabilities).sum() for parts in permanent.partitions]))
     raw = float(np.mean([one.probability for one in permanent.favoured]))
     wanted = (
@@ -106,20 +109,13 @@ def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> Devi
     )
 
 
-def redrawn(strategy: TwoLevelStrategy | TranslationStrategy) -> Redrawn:
-    """Return the law rho of a strategy of two levels: the lower probabilities over their sum."""
-    if isinstance(strategy, TranslationStrategy):
-        low = [
-            weight / places * float(np.min(pattern.levels(strategy.ratio)))
-            for weight, places, pattern in zip(
-                strategy.weights, strategy.placements, strategy.patterns, strict=True
-            )
-        ]
-        outputs = np.diff(strategy.offsets)
-    else:
-        low, outputs = strategy.theta, np.ones(len(strategy.theta), dtype=np.int64)
-    rho = np.asarray(low) / float(np.dot(low, outputs))
-    return Redrawn(rho, np.cumsum(outputs))
+def redrawn(table: TwoLevelTable | TranslationTable) -> Redrawn:
+    """Return the law rho of a table: rows, or patterns whose outputs are equally likely, by their weights alone."""
+    weights = np.asarray(table.weights) / (1 << WEIGHT_BITS)
+    ends = np.arange(len(weights) + 1)
+    if isinstance(table, TranslationTable):
+        ends = np.array(table.strategy.offsets)
+    return Redrawn(weights / np.diff(ends), ends[1:])
 
 
 def _reports(kept: float, law: Redrawn, level: float) -> tuple[int, float, float]:

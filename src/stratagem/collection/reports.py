@@ -142,7 +142,7 @@ def batches(file: BinaryIO) -> Iterator[list[bytes]]:
         ValueError: for a line of more than 1 GiB.
     """
     mark, begun, size = codecs.BOM_UTF8, b"", 0
-    while chunk := file.read1(CHUNK):
+    while chunk := file.read(CHUNK):
         *whole, rest = chunk.split(b"\n")
         if whole:
             whole[0] = (begun + whole[0])[: LINE_LIMIT + 2].removeprefix(mark)

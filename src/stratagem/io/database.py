@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from ibis.backends.duckdb import Backend
 
-CLOSED = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+CLOSED: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """Settings by which a file that asks for an extension, which DuckDB would download and run, is refused."""
 DISTRUSTING = CLOSED | {"disabled_optimizers": "statistics_propagation"}
 """Settings by which the least and largest values that a Parquet file states are not taken for true: DuckDB 2.0.1
