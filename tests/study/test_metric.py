@@ -212,7 +212,7 @@ def test_a_design_says_what_it_protects_and_is_saved(tmp_path):
 @pytest.mark.parametrize(
     ("workload", "steps", "words"),
     [
-        (st.prefix(1), 0.1, "designed for 2 to 64"),
+        (st.prefix(1), 0.1, "single value"),
         (st.prefix(65), 0.1, "designed for 2 to 64"),
         (st.marginals("2^3", 2), 0.1, "the workload has 3 attributes"),
         (st.prefix(4), [0.1, 0.1], "2 steps were given, but 4 values have 3 pairs"),

@@ -23,6 +23,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_files, write_json, write_table
+from stratagem.io.numeral import parse_number
 from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:
     """Return the quantile that SHARE or ATTRIBUTE=SHARE asks for."""
     attribute, separator, share = text.rpartition("=")
     try:
-        number = float(share)
+        number = parse_number(share)
     except ValueError:
         raise ValueError(f"--quantile {text} is no share: write 0.5, or ATTRIBUTE=0.5") from None
     return found.quantile(number, attribute if separator else None, of_all=of_all)

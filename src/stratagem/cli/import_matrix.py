@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from stratagem.cli.layout import read_described
 from stratagem.cli.option import (
     DOMAIN,
     EDGES,
@@ -23,10 +24,8 @@ from stratagem.cli.option import (
     WIDTH,
     check_free,
     read_prior,
-    read_workload,
 )
 from stratagem.cli.output import write, write_json
-from stratagem.cli.source import read_values
 
 
 def conversion(path: Path) -> str:
@@ -77,7 +76,7 @@ def import_matrix(
     from stratagem.mechanism.matrix_input import read_probabilities
     from stratagem.mechanism.mechanism import SUFFIX
 
-    asked = read_workload(workload, domain, order, width)
+    asked, values = read_described(workload, domain, order, width, edges, labels, unit)
     check_target(out, (SUFFIX,))
     check_free(out, force=force)
     given, belief = read_probabilities(matrix, variable), read_prior(prior, asked)
@@ -90,7 +89,7 @@ def import_matrix(
             repair=repair,
             name=workload,
             prior=belief,
-            **read_values(asked.domain, edges, labels, unit),
+            **values,
         )
     mechanism = adopted.mechanism
     mechanism.save(out, overwrite=True)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.cli.source import Values, assigned, read_labels, read_units, refuse_both
+from stratagem.cli.option import about_numbers, read_workload
+from stratagem.cli.source import Values, assigned, read_labels, read_units, read_values, refuse_both
 
 if TYPE_CHECKING:
     from stratagem.collection.binning import Labels, Policy
     from stratagem.collection.edges import Edges
-    from stratagem.workloads import Domain
+    from stratagem.workloads import Domain, Workload
 
 ALONE = "value"
 """Name of an attribute that nobody names."""
@@ -26,6 +27,32 @@ class Layout:
     values: Values
     found: tuple[str, ...] = ()
     """The attributes whose values were read from the data, as nobody stated them."""
+
+
+def read_described(
+    workload: str,
+    domain: str | None,
+    order: int | None,
+    width: int | None,
+    edges: list[str] | None,
+    labels: list[str] | None,
+    unit: list[str] | None,
+    found: Layout | None = None,
+) -> tuple[Workload, Values]:
+    """Return the workload that the command line names and what its values are; edges or labels may give its domain.
+
+    `found` is a layout that a file of values gave.
+
+    Raises:
+        ValueError: as `load`, `derive` and `read_values`.
+    """
+    from stratagem.catalogue.catalogue import leaves_domain
+
+    if found is None and domain is None and leaves_domain(workload):
+        found = derive(edges, labels, None, None, unit)
+    asked = read_workload(workload, found.domain if found else domain, order, width)
+    values = found.values if found else read_values(asked.domain, edges, labels, unit)
+    return about_numbers(workload, asked, order, values["edges"]), values
 
 
 def derive(

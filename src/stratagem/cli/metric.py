@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.interruption import keeping, progress
+from stratagem.cli.layout import read_described
 from stratagem.cli.option import (
     DOMAIN,
     EDGES,
@@ -19,10 +20,9 @@ from stratagem.cli.option import (
     WIDTH,
     WORKLOAD,
     check_free,
-    read_workload,
 )
 from stratagem.cli.output import write, write_facts, write_files, write_json
-from stratagem.cli.source import read_values
+from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
     from stratagem.study.metric import MetricDesign
@@ -67,8 +67,8 @@ def metric(
     if out is not None:
         check_target(out, (SUFFIX, *WRITERS))
         check_free(out, force=force)
-    asked, steps = read_workload(workload, domain, None, width), _numbers(step)
-    values = read_values(asked.domain, edges, labels, unit)
+    steps = _numbers(step)
+    asked, values = read_described(workload, domain, None, width, edges, labels, unit)
     with progress("searching") as on_step:
         found = optimise_metric(asked, steps, on_step, seed=seed or 0)
     with keeping():
@@ -89,7 +89,7 @@ def _numbers(text: str) -> float | list[float]:
         ValueError: for anything else.
     """
     try:
-        steps = [float(part) for part in text.split(",")]
+        steps = [parse_number(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
             f"--step is {text!r}: give one number such as 0.1, or several, 0.1,0.1,0.5"

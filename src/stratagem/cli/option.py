@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
+
+from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,7 +128,32 @@ GROUPS = {
 
 
 class GroupedCommand(typer.core.TyperCommand):
-    """A command whose help lists its options in `GROUPS` and ends with its epilog, a command line to try."""
+    """A command whose help lists its options in `GROUPS` and ends with its epilog, a command line to try.
+
+    An option that takes one value is refused if it is given twice, a number if `parse_number` takes it for none.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line.
+
+        Raises:
+            ValueError: for an option of one value given twice, or what `parse_number` refuses.
+        """
+        from stratagem.io.toml import naming
+
+        given, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter, times in Counter(order).items():
+            if times > 1 and parameter.nargs == 1 and not (parameter.multiple or parameter.is_flag):
+                raise ValueError(
+                    f"{parameter.opts[-1]} was given {times} times, but takes one value: keep one of them"
+                )
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            text, value = given.get(parameter.name or ""), ctx.params.get(parameter.name)
+            if isinstance(text, str) and isinstance(value, int | float):
+                with naming(parameter.opts[-1]):
+                    parse_number(text)
+        return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and every group of options."""
@@ -179,7 +207,7 @@ def about_numbers(
         raise ValueError(
             f"{name} asks about numbers, but dates, times and the value other are none: give edges of numbers alone"
         )
-    middles = [(low + high) / 2 for low, high in pairwise(numbers)]
+    middles = [low / 2 + high / 2 for low, high in pairwise(numbers)]
     return load(name, domain=asked.domain, order=order, numbers=middles)
 
 

@@ -35,12 +35,12 @@ from stratagem.cli.option import (
     WORKLOAD,
     WORKLOAD_EPSILON,
     WORKLOAD_OR_FILE,
-    about_numbers,
     read_prior,
     read_workload,
 )
-from stratagem.cli.source import Values, read_policy, read_sources, read_values
+from stratagem.cli.source import Values, read_policy, read_sources
 from stratagem.io.literal import refuse_bare
+from stratagem.io.numeral import parse_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,7 +193,7 @@ def _request(
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
-    from stratagem.cli.layout import derive, named_columns
+    from stratagem.cli.layout import derive, named_columns, read_described
     from stratagem.collection.columns import read
     from stratagem.math.privacy import check
     from stratagem.problem import problem_of
@@ -210,9 +210,7 @@ def _request(
         if domain is None and leaves_domain(workload)
         else None
     )
-    asked = read_workload(workload, described.domain if described else domain, order, width)
-    values = described.values if described else read_values(asked.domain, edges, labels, unit)
-    asked = about_numbers(workload, asked, order, values["edges"])
+    asked, values = read_described(workload, domain, order, width, edges, labels, unit, described)
     chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
     belief = read_prior(prior, asked)
     problem_of(asked, epsilon, objective, belief)
@@ -275,6 +273,6 @@ def read_budgets(over: str) -> list[float]:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return parse_number(text)
     except ValueError:
         raise ValueError(f"--over names the epsilon {text!r}, which is no number: write 0.5") from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratagem.cli.interruption import keeping, progress
+from stratagem.cli.layout import read_described
 from stratagem.cli.option import (
     BUNDLE_OUT,
     DOMAIN,
@@ -22,11 +23,9 @@ from stratagem.cli.option import (
     WIDTH,
     WORKLOAD_OR_FILE,
     check_free,
-    read_workload,
 )
 from stratagem.cli.output import write, write_facts, write_files, write_json
 from stratagem.cli.request import saved_alone
-from stratagem.cli.source import read_values
 
 if TYPE_CHECKING:
     from stratagem.study.shuffling import ShuffledDesign
@@ -84,8 +83,7 @@ def shuffle(
         raise ValueError(
             f"{workload} was given without a central epsilon to reach: add one, for example --epsilon 0.1"
         )
-    asked = read_workload(workload, domain, order, width)
-    values = read_values(asked.domain, edges, labels, unit)
+    asked, values = read_described(workload, domain, order, width, edges, labels, unit)
     _design(asked, workload, values, out, (epsilon, users, delta), local, seed or 0, force=force, json=json)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from stratagem.cli.interruption import progress
+from stratagem.cli.layout import read_described
 from stratagem.cli.optimise import OUT, check_out, data, described, save
 from stratagem.cli.option import (
     DOMAIN,
@@ -22,10 +23,9 @@ from stratagem.cli.option import (
     WIDTH,
     WORKLOAD,
     read_prior,
-    read_workload,
 )
 from stratagem.cli.output import write, write_facts, write_json
-from stratagem.cli.source import check_values_kept, read_values
+from stratagem.cli.source import check_values_kept
 
 
 def tune(
@@ -48,10 +48,9 @@ def tune(
     from stratagem.study.headline import limit
     from stratagem.study.tuning import tune as run
 
-    asked = read_workload(workload, domain, order, width)
+    asked, values = read_described(workload, domain, order, width, edges, labels, unit)
     belief = read_prior(prior, asked)
     check_out(out, plain=belief is None and objective == "average", force=force)
-    values = read_values(asked.domain, edges, labels, unit)
     check_values_kept(out, values)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, objective=objective, prior=belief)

@@ -7,11 +7,12 @@ import io
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from stratagem.io.numeral import parse_number
 from stratagem.workloads.domain import OTHER
 
 FAIL, DROP = "fail", "drop"
@@ -210,11 +211,31 @@ def is_missing(value: str | None) -> bool:
     return value is None or value.strip().lower() in MISSING
 
 
+HUGE = 1e300
+"""Largest number that round steps can cover; what is larger stands for no value in all data that were seen."""
+
+
+def finite_numbers(texts: Iterable[str], column: str) -> dict[str, float]:
+    """Return the texts of a column that are finite numbers, with these.
+
+    Raises:
+        ValueError: for a number beyond 10^300.
+    """
+    found = {text: number for text in texts if math.isfinite(number := read_number(text))}
+    huge = next((text for text, number in found.items() if abs(number) > HUGE), None)
+    if huge is not None:
+        raise ValueError(
+            f"column {column!r} holds the number {huge[:40]}, but bins are found for numbers up to {HUGE:g}: if it "
+            f"stands for no value, say so with missing={huge!r}"
+        )
+    return found
+
+
 def read_number(value: str | None) -> float:
     """Return the number that a text stands for, NaN where it is missing or no number."""
     if value is None or is_missing(value):
         return math.nan
     try:
-        return float(value)
+        return parse_number(value)
     except ValueError:
         return math.nan

@@ -295,4 +295,6 @@ def _refusing(what: str, advice: str) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, UnicodeError) as error:
+        if "set lock on" in str(error):  # DuckDB lets one process at a time write a file
+            advice = "wait until the other command that uses it has ended"
         raise ValueError(f"{what} ({first_line(error)}): {advice}") from None

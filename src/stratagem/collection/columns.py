@@ -18,13 +18,13 @@ from stratagem.collection.binning import (
     Labels,
     Policy,
     examples,
+    finite_numbers,
     is_missing,
     listed,
-    read_number,
 )
 from stratagem.collection.edges import Edges, round_steps
 from stratagem.io.database import connect
-from stratagem.io.literal import compression, first_line, literal, open_regular
+from stratagem.io.literal import compression, first_line, line_ends, literal, open_regular
 from stratagem.io.toml import nearest
 from stratagem.math.number import entries
 from stratagem.workloads import Domain
@@ -246,13 +246,18 @@ def _batches(path: Path, columns: list[str], also: str = "", grouping: str = "")
                 while batch := rows.fetchmany(BATCH):
                     yield batch
             except duckdb.Error as error:
-                kind = scan.split("(")[0].removeprefix("read_").upper()
-                raise ValueError(
-                    f"{path} cannot be read as {kind} ({first_line(error, path)}): give a CSV file with a "
-                    "header, or Parquet"
-                ) from None
+                raise ValueError(_unreadable(path, scan, error)) from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
+
+
+def _unreadable(path: Path, scan: str, error: Exception) -> str:
+    """Return why DuckDB cannot read a file and what to do, in a sentence."""
+    kind = scan.split("(")[0].removeprefix("read_").upper()
+    plain = scan != PARQUET_SCAN and compression(path) == "none" and "on Line" not in str(error)
+    if plain and len(ends := line_ends(path)) > 1:
+        return f"{path} has line ends of several kinds ({listed(ends)}): write it with one kind"
+    return f"{path} cannot be read as {kind} ({first_line(error, path)}): give a CSV file with a header, or Parquet"
 
 
 def _scan(path: Path) -> str:
@@ -262,10 +267,12 @@ def _scan(path: Path) -> str:
     if head.startswith(PARQUET_MAGIC):
         return PARQUET_SCAN
     name = path.name.lower()
-    if not name.endswith(TEXT_SUFFIXES) or (b"\0" in head and not name.endswith(".gz")):
+    if not name.endswith(TEXT_SUFFIXES):
         raise ValueError(
             f"{path} is neither Parquet nor text named {', '.join(TEXT_SUFFIXES)}: convert it to one of these"
         )
+    if b"\0" in head and not name.endswith(".gz"):
+        raise ValueError(f"{path} has a NUL byte, which no text has in UTF-8: save it as CSV in UTF-8")
     return CSV_SCAN.format(compression(path))
 
 
@@ -308,11 +315,12 @@ def found_values(path: str | Path, column: str, policy: Policy = STRICT) -> Edge
     if not counts:
         raise ValueError(f"column {column!r} of {path} holds no values: name another column")
     extra = (OTHER,) if policy.invalid == OTHER else ()
-    numbers = [number for text in counts if math.isfinite(number := read_number(text))]
-    if not numbers:
+    by_text = finite_numbers(counts, column)
+    if not by_text:
         texts = _labels(sorted(set(counts) - set(extra)), column)
         return Labels((*texts, *extra), len(texts) + len(extra))
-    _check_unmixed(counts, column)
+    _check_unmixed(counts, by_text, column)
+    numbers = list(by_text.values())
     low, high = min(numbers), max(numbers)
     if all(number == math.floor(number) for number in numbers) and high - low < MOST:
         edges = tuple(low + k for k in range(int(high - low) + 2))
@@ -323,9 +331,9 @@ def found_values(path: str | Path, column: str, policy: Policy = STRICT) -> Edge
     )
 
 
-def _check_unmixed(counts: Counter[str], column: str) -> None:
+def _check_unmixed(counts: Counter[str], numbers: Mapping[str, float], column: str) -> None:
     """Refuse numbers with texts among them: as texts they would lose their order."""
-    texts = Counter({text: count for text, count in counts.items() if not math.isfinite(read_number(text))})
+    texts = Counter({text: count for text, count in counts.items() if text not in numbers})
     if texts:
         total, first = sum(texts.values()), texts.most_common(1)[0][0]
         raise ValueError(

@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from stratagem.collection.binning import Binning, Cells, is_missing, placed, read_number
+from stratagem.io.numeral import parse_number
 from stratagem.workloads.domain import OTHER
 
 CLOCK = "[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\\.[0-9]+)?)?"
@@ -216,7 +217,7 @@ def _read(text: str) -> tuple[float | str, ...]:
         return tuple(map(shortest, parts))
     spaced = text.split(":")
     try:
-        numbers = tuple(float(part) for part in (spaced if len(spaced) == 3 else parts))
+        numbers = tuple(parse_number(part) for part in (spaced if len(spaced) == 3 else parts))
     except ValueError:
         raise ValueError(
             f"the edges {text!r} are neither {FORMS}: write for example -60:260:5, or 2026-01-01:2027-01-01:1mo"
@@ -226,13 +227,13 @@ def _read(text: str) -> tuple[float | str, ...]:
 
 def _spaced(start: float, stop: float, step: float) -> tuple[float, ...]:
     """Return start, start + step, ..., stop."""
-    count = (stop - start) / step if step else math.nan
+    count = 2 * ((stop / 2 - start / 2) / step) if step else math.nan  # their difference may be no float64
     if not (0.5 < count < MAX_BINS and abs(count - round(count)) <= 1e-6):
         raise ValueError(
             f"the edges {start:g}:{stop:g}:{step:g} do not lead from START to STOP in whole steps: "
             "write for example -60:260:5, which has 64 bins"
         )
-    return tuple(start + k * step for k in range(round(count) + 1))
+    return tuple(2 * (start / 2 + k * (step / 2)) for k in range(round(count) + 1))
 
 
 def round_steps(low: float, high: float, most: float, least: float = 0.0) -> tuple[int, int, float]:

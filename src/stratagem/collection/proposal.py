@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from stratagem.collection.binning import Labels, is_missing, read_number
+from stratagem.collection.binning import Labels, finite_numbers, is_missing
 from stratagem.collection.edges import KINDS, Edges, round_steps
 from stratagem.workloads.domain import OTHER
 
@@ -100,7 +100,7 @@ def propose(counts: Mapping[str | None, int], column: str) -> Proposal:
     if not texts or len(labels) < 2:
         held = f"holds {next(iter(texts))!r} alone" if texts else "holds no values"
         raise ValueError(f"column {column!r} {held}, so that there is nothing to ask: name another column")
-    numbers = {text: number for text in texts if math.isfinite(number := read_number(text))}
+    numbers = finite_numbers(texts, column)
     if len(numbers) > 1 and _most(texts, numbers):
         return _of_numbers(_summed(texts, numbers))
     for kind in KINDS:

@@ -7,6 +7,7 @@ import glob
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,6 +74,18 @@ def descriptor(file: BinaryIO) -> str | None:
 def compression(path: str | os.PathLike[str]) -> str:
     """Return how DuckDB is to read text: `gzip` for names that end in .gz, else `none`."""
     return "gzip" if Path(path).name.lower().endswith(".gz") else "none"
+
+
+def line_ends(path: str | os.PathLike[str]) -> Counter[str]:
+    """Return how many line ends of each kind a text file has, those that it has not left out."""
+    with open_regular(path) as file:
+        found: Counter[str] = Counter()
+        while block := file.read(1 << 20):
+            while block.endswith(b"\r") and (more := file.read(1)):
+                block += more
+            both = block.count(b"\r\n")
+            found.update({"CR LF": both, "LF": block.count(b"\n") - both, "CR": block.count(b"\r") - both})
+    return +found
 
 
 def first_line(error: Exception, path: str | os.PathLike[str] = "the file") -> str:

@@ -79,6 +79,10 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
             partial.chmod(_permissions(path))
             partial.replace(path)
         _synchronise(path.parent)
+    except OSError as error:  # a full disk does not say of which file
+        if error.filename is None or Path(error.filename) in started:
+            error.filename = str(path)
+        raise
     finally:
         for partial in started:
             partial.unlink(missing_ok=True)

@@ -32,6 +32,19 @@ def check(epsilon: float) -> float:
     return value
 
 
+def check_several(values: int) -> int:
+    """Return the number of values that a person may have, where a report can tell something about them.
+
+    Raises:
+        ValueError: for a single value.
+    """
+    if values < 2:
+        raise ValueError(
+            "the domain has a single value, which everybody knows without a report: give one of at least 2 values"
+        )
+    return values
+
+
 def ratio(epsilon: float) -> float:
     """Return a ratio E just under exp(epsilon) that floating-point matrices may use.
 

@@ -18,7 +18,7 @@ from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import integer, real, upper, upper_percent, users_text
-from stratagem.math.privacy import best_guess, posterior
+from stratagem.math.privacy import best_guess, check_several, posterior
 from stratagem.problem import problem_of, relative_gap
 from stratagem.solvers import Auto, Callback
 from stratagem.solvers.capped import search_capped
@@ -241,7 +241,7 @@ def optimise_capped(
 
 
 def _checked(guess: float, workload: Workload) -> float:
-    cap, n = real(guess), workload.domain_size
+    cap, n = real(guess), check_several(workload.domain_size)
     if not n * cap - 1 > LEAST or cap > 1:
         raise ValueError(
             f"the cap on the best guess is {guess!r}, but must be above 1/{users_text(n)}, what a guess without any "

@@ -15,7 +15,7 @@ from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.math.number import numbers, upper_percent, users_text
-from stratagem.math.privacy import MAXIMUM
+from stratagem.math.privacy import MAXIMUM, check_several
 from stratagem.problem import relative_gap
 from stratagem.solvers import Callback
 from stratagem.solvers.metric import from_rays, geometric, published_at, search_metric
@@ -272,7 +272,7 @@ def _checked(given: np.ndarray, workload: Workload) -> np.ndarray:
             f"the workload has {attributes} attributes, but distances are those on one line: give queries about one "
             "attribute with its values in order"
         )
-    if not 2 <= n <= LARGEST:
+    if check_several(n) > LARGEST:
         raise ValueError(
             f"steps were given for {users_text(n)} values on a line, but are designed for 2 to {LARGEST}: use coarser "
             "values"

@@ -17,7 +17,7 @@ from stratagem.bounds.limited import limited_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.math.number import integer, real, upper_percent
-from stratagem.math.privacy import check, check_delta
+from stratagem.math.privacy import MINIMUM, check, check_delta, check_several
 from stratagem.math.shuffling import USERS, PrivacyBlanket, Shuffled
 from stratagem.problem import problem_of, relative_gap
 from stratagem.solvers import Auto, Callback
@@ -119,17 +119,18 @@ def optimise_shuffled(
         The central epsilon of the result is computed from its own probabilities and is at most `epsilon`.
 
     Raises:
-        ValueError: unless epsilon is positive and at most `local`, users a whole number from 1 to 10^15 and
-            0 < delta < 1; and as `optimise`.
+        ValueError: unless epsilon is from 10^-6 to `local`, users a whole number from 1 to 10^15 and 0 < delta < 1, for a
+            domain of one value, and as `optimise`.
     """
     began = time.perf_counter()
     workload = workload_of(workload, domain)
     users = integer(users, "the number of users", 1, USERS, "give the number of reports that are shuffled")
     check_delta(delta)
-    if not 0 < real(epsilon) <= check(local):
+    check_several(workload.domain_size)
+    if not MINIMUM <= real(epsilon) <= check(local):
         raise ValueError(
-            f"the central epsilon is {epsilon!r}, but must be positive and at most the local one, {local:g}: give for "
-            "example 0.1"
+            f"the central epsilon is {epsilon!r}, but must be at least {MINIMUM:g} and at most the local one, "
+            f"{local:g}: give for example 0.1"
         )
     target = Target(epsilon, delta, users)
     aim = Target(epsilon * (1 - ROUNDING), delta, users)
