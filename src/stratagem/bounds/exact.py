@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from stratagem.bounds.formulas import ULP, root_trace, safe, ulps
 from stratagem.bounds.proof import Proof, all_patterns
+from stratagem.math.computing import quiet_solver
 from stratagem.math.linalg import centred_factor, factor
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
@@ -296,7 +297,7 @@ def _relax(V: np.ndarray, E: float, h: np.ndarray, seconds: float) -> Relaxed | 
     scale = float(np.trace(V))
     cost = cp.matrix_frac(factor(V / scale + RELAXED_SLIVER / n * np.eye(n)), M)
     problem = cp.Problem(cp.Minimize(cost), [balance, *cuts, *whole])
-    with warnings.catch_warnings(), suppress(cp.SolverError):
+    with quiet_solver(), warnings.catch_warnings(), suppress(cp.SolverError):
         warnings.simplefilter("ignore")  # inaccurate solutions are fine here
         problem.solve(solver=cp.CLARABEL, time_limit=max(seconds, 1.0), **FINE)
     if M.value is None or balance.dual_value is None:

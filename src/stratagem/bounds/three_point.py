@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import block_diag, hadamard
 from scipy.sparse import csc_matrix
 
+from stratagem.math.computing import quiet_solver
 from stratagem.math.transform import krawtchouk
 from stratagem.workloads.spectrum import Spectrum
 
@@ -315,7 +316,8 @@ class Search:
         cost, settings = np.repeat([0.0, 1.0], [mixed.shape[1], len(asked)]), clarabel.DefaultSettings()
         settings.verbose = False
         none = csc_matrix((len(cost), len(cost)))
-        z = np.array(clarabel.DefaultSolver(none, cost, csc_matrix(A), b, cones, settings).solve().z)
+        with quiet_solver():
+            z = np.array(clarabel.DefaultSolver(none, cost, csc_matrix(A), b, cones, settings).solve().z)
         prices = np.zeros(self.triples.d)
         prices[asked] = np.maximum(z[-3 * len(asked) :].reshape(-1, 3)[:, :2].sum(axis=1), 0)
         return prices, z[: -3 * len(asked) - 1].reshape(len(sizes), -1) / weights[:, None]

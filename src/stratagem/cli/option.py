@@ -130,22 +130,22 @@ GROUPS = {
 class GroupedCommand(typer.core.TyperCommand):
     """A command whose help lists its options in `GROUPS` and ends with its epilog, a command line to try.
 
-    An option that takes one value is refused if it is given twice, a number if `parse_number` takes it for none.
+    An option that may be given once is refused if it is given twice, a number if `parse_number` takes it for none.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of a command line.
 
         Raises:
-            ValueError: for an option of one value given twice, or what `parse_number` refuses.
+            ValueError: for an option given too often, or what `parse_number` refuses.
         """
         from stratagem.io.toml import naming
 
         given, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for parameter, times in Counter(order).items():
-            if times > 1 and parameter.nargs == 1 and not (parameter.multiple or parameter.is_flag):
+            if times > 1 and not (parameter.multiple or parameter.is_flag):
                 raise ValueError(
-                    f"{parameter.opts[-1]} was given {times} times, but takes one value: keep one of them"
+                    f"{parameter.opts[-1]} was given {times} times, but may be given once: keep one of them"
                 )
         rest = super().parse_args(ctx, args)
         for parameter in self.params:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from numbers import Rational, Real
 
+from stratagem.io.numeral import plain_digits
 from stratagem.math.number import integer
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import SCALE, exp_below
@@ -41,7 +42,8 @@ def proper_fraction(value: object, name: str) -> Fraction:
     """
     try:
         floating = isinstance(value, Real) and not isinstance(value, Rational)
-        found = Fraction(repr(float(value)) if floating else value)  # type: ignore[arg-type]
+        written = plain_digits(value) if isinstance(value, str) else value
+        found = Fraction(repr(float(value)) if floating else written)  # type: ignore[arg-type]
     except (TypeError, ValueError, ArithmeticError):
         found = Fraction(0)
     if not LEAST <= found < 1:

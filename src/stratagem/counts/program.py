@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from stratagem.counts.closed import ExplicitFair, Uniform
 from stratagem.counts.loss import Aggregate, Loss, total_cost
 from stratagem.counts.property import Inequalities, Property, column_ratio, inequalities, joined, privacy
+from stratagem.math.computing import quiet_solver
 
 Engine = Literal["HIGHS", "CLARABEL"]
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -46,9 +46,7 @@ def run(problem: Any, engine: Engine) -> float:
     reason = "no attempt"
     for options in ATTEMPTS[engine]:
         try:
-            with warnings.catch_warnings():
-                # what an inaccurate solution costs is measured afterwards
-                warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            with quiet_solver():
                 value = problem.solve(solver=engine, **options)
         except (cp.SolverError, ValueError) as error:
             reason = type(error).__name__

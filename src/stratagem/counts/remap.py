@@ -12,6 +12,7 @@ from stratagem.counts.exact import Whole, reduced
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, weights_of
 from stratagem.counts.mechanism import CountMechanism
 from stratagem.counts.table import CountTable
+from stratagem.math.computing import quiet_solver
 
 TIE, TINY = 1e-9, 1e-290
 """Relative and absolute difference of two expected losses below which they are compared as exact fractions."""
@@ -123,15 +124,16 @@ def _randomised(P: np.ndarray, loss: Loss, weights: np.ndarray) -> tuple[np.ndar
     size, some = len(P), weights > 0
     costs = np.einsum("ij,yj->jiy", loss.cost, P).reshape(size, -1)[some]
     scale = max(float(loss.cost.max()), 1e-300)
-    found = linprog(
-        np.append(np.zeros(size * size), 1.0),
-        A_ub=np.column_stack([costs / scale, -np.ones(len(costs))]),
-        b_ub=np.zeros(len(costs)),
-        A_eq=np.column_stack([np.kron(np.ones(size), np.eye(size)), np.zeros(size)]),
-        b_eq=np.ones(size),
-        bounds=[(0, 1)] * (size * size) + [(None, None)],
-        method="highs",
-    )
+    with quiet_solver():
+        found = linprog(
+            np.append(np.zeros(size * size), 1.0),
+            A_ub=np.column_stack([costs / scale, -np.ones(len(costs))]),
+            b_ub=np.zeros(len(costs)),
+            A_eq=np.column_stack([np.kron(np.ones(size), np.eye(size)), np.zeros(size)]),
+            b_eq=np.ones(size),
+            bounds=[(0, 1)] * (size * size) + [(None, None)],
+            method="highs",
+        )
     if found.status != 0:
         raise RuntimeError(f"HiGHS found no post-processing ({found.message}): try a loss of smaller range")
     harshest = np.zeros(size)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import scipy.linalg  # noqa: F401  SciPy's own BLAS must be loaded before its threads are counted
@@ -31,6 +35,28 @@ def on_one_core(rows: int = 0) -> AbstractContextManager[object]:
     or another process takes a core, they wait for each other: factors of 30 in time were seen.
     """
     return _libraries().limit(limits=1, user_api="blas") if rows <= SMALL else nullcontext()
+
+
+STANDARD_OUTPUT = 1
+_one_solver = threading.RLock()
+
+
+@contextmanager
+def quiet_solver() -> Iterator[None]:
+    """Let what a solver prints itself go nowhere, and its warnings of inaccurate solutions, which callers measure.
+
+    HiGHS 1.16 prints its version wherever an instance is made, whatever its options say. One thread solves at a
+    time, so that each puts back what it found; what others print to standard output meanwhile is lost as well.
+    """
+    with _one_solver, warnings.catch_warnings(), ExitStack() as undone:
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        with suppress(OSError):  # a closed output needs no care
+            kept = os.dup(STANDARD_OUTPUT)
+            undone.callback(os.close, kept)
+            undone.callback(os.dup2, kept, STANDARD_OUTPUT)
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), STANDARD_OUTPUT)
+        yield
 
 
 @cache

@@ -119,8 +119,8 @@ def optimise_shuffled(
         The central epsilon of the result is computed from its own probabilities and is at most `epsilon`.
 
     Raises:
-        ValueError: unless epsilon is from 10^-6 to `local`, users a whole number from 1 to 10^15 and 0 < delta < 1, for a
-            domain of one value, and as `optimise`.
+        ValueError: unless epsilon is from 10^-6 to `local`, users a whole number from 1 to 10^15 and 0 < delta < 1;
+            for a domain of one value; and as `optimise`.
     """
     began = time.perf_counter()
     workload = workload_of(workload, domain)

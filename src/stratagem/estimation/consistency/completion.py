@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +12,7 @@ import numpy as np
 from stratagem.estimation.consistency.table import MarginalTable, named, shared_sizes
 from stratagem.estimation.postprocessing import largest_entropy
 from stratagem.estimation.working_set import sparse_minimum
+from stratagem.math.computing import quiet_solver
 from stratagem.math.number import entries
 
 Method = Literal["maximum-entropy", "least-squares", "linear-program"]
@@ -104,8 +104,7 @@ def _solve(goal: Any, z: Any, constraints: list[Any], solver: str) -> np.ndarray
     import cvxpy as cp
 
     problem = cp.Problem(goal, [*constraints, cp.NonNeg(z), cp.Zero(cp.sum(z) - 1)])
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+    with quiet_solver():
         problem.solve(solver=solver)
     if z.value is None:
         raise RuntimeError(f"{solver} found no table ({problem.status}): try method maximum-entropy")
