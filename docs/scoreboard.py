@@ -382,7 +382,7 @@ this page again.
   those that can be computed for so many cells.
 * **Post-processing** follows every mechanism: each method of the package that fits the queries. The word in brackets is
   the one with the least error on these very data, which favours every mechanism alike. Where a mechanism has no
-  client for so many cells, exact errors without post-processing are compared.
+  client for so many cells, all errors of that row are the exact ones without post-processing.
 * **Bound**: no unbiased mechanism with one report per person has a smaller error on these data. Post-processed
   estimates are biased and may lie below it. For the nine attributes it is the bound for people spread evenly.
 * **Ours / best**: our error over the error of the best published mechanism; less than 1 is better for us. A win
@@ -447,11 +447,11 @@ def points(share: float) -> str:
     return f"{100 * share:.3f}"
 
 
-def error_cell(row: Row, named: bool = True) -> str:
+def error_cell(row: Row, named: bool = True, exact: bool = False) -> str:
     """Return the cell of a mechanism: its error, its name and its post-processing."""
     name = f" `{row.mechanism}`" if named else ""
-    if not row.repetitions:
-        return f"{points(row.exact)}{name} (exact, no client)"
+    if exact or not row.repetitions:
+        return f"{points(row.exact)}{name} (exact)"
     return f"{points(row.error)} ± {points(row.standard_error)}{name} ({row.postprocessing})"
 
 
@@ -461,18 +461,29 @@ def verdict(row: Row) -> str:
 
 
 def table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a table of a page."""
+    """Return a table of a page.
+
+    Raises:
+        ValueError: for a row that has more or fewer cells than there are columns.
+    """
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"the row {row} has {len(row)} cells for {len(columns)} columns: give one each")
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [columns, ("---",) * len(columns), *rows])
 
 
 def board(group: list[Row]) -> tuple[str, ...]:
-    """Return the cells of one case at one budget."""
+    """Return the cells of one case at one budget, all of measured errors or all of exact ones."""
     ours, *published = group
+    exact = not all(row.repetitions for row in group)
+    if exact:
+        published.sort(key=lambda row: row.exact)
     best = published[0]
-    shown = [error_cell(row) for row in (*published[:3], published[-1])]
+    shown = [error_cell(row, exact=exact) for row in (*published[:3], published[-1])]
+    shown[-1:-1] = ["none"] * (4 - len(shown))
     compared = f"{best.ratio:.3f} ± {best.ratio_error:.3f}"
     numbers = (str(len(published)), points(ours.bound), compared, verdict(best))
-    return ours.case, f"{ours.epsilon:g}", error_cell(ours, named=False), *shown, *numbers
+    return ours.case, f"{ours.epsilon:g}", error_cell(ours, named=False, exact=exact), *shown, *numbers
 
 
 def summary(groups: list[list[Row]]) -> str:

@@ -44,7 +44,7 @@ def delays(tmp_path):
 def test_the_matrix_of_a_bundle_goes_out_and_comes_back(capsys, tmp_path, bundle, suffix):
     out, back = tmp_path / f"m{suffix}", tmp_path / "back.ldp.json"
     made = st.load_mechanism(bundle)
-    assert f"{made.outputs} reports x 6 user types" in run_well(capsys, "export", bundle, "-o", out)
+    assert f"{made.outputs} possible reports x 6 user types" in run_well(capsys, "export", bundle, "-o", out)
     assert (read_probabilities(out) == made.strategy.dense().matrix).all()
     asked = ("--workload", "prefix", "--domain", N, "--epsilon", 1, "-o", back, "--json")
     data = json.loads(run_well(capsys, "import", out, *asked))

@@ -142,8 +142,7 @@ def test_a_state_in_use_is_waited_for(capsys, folder, tmp_path):
     state, reports = tmp_path / "s.reports.duckdb", tmp_path / "r.jsonl"
     reports.write_text("")
     holder = (
-        "import duckdb, sys\n"
-        "held = duckdb.connect(sys.argv[1])\nprint('held', flush=True)\nsys.stdin.read()"
+        "import duckdb, sys\nheld = duckdb.connect(sys.argv[1])\nprint('held', flush=True)\nsys.stdin.read()"
     )
     command = [sys.executable, "-c", holder, str(state)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

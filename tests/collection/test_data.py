@@ -138,7 +138,7 @@ def test_an_attribute_without_a_column_is_refused(people):
     [
         ("absent.csv", None, "cannot be read"),
         ("picture.png", b"\x89PNG", "neither Parquet nor text"),
-        ("binary.csv", bytes(range(256)) * 20, "neither Parquet nor text"),
+        ("binary.csv", bytes(range(256)) * 20, "has a NUL byte"),
         ("broken.parquet", b"PAR1 and then nothing", "cannot be read as PARQUET"),
         ("empty.csv", b"", "no column"),
         ("header.csv", b"age\n", "it has no rows"),

@@ -10,7 +10,6 @@ from stratagem.accuracy.accuracy import (
     Users,
     both_needed,
     evaluate,
-    goal,
     objective,
     users_needed,
 )
@@ -18,6 +17,7 @@ from stratagem.accuracy.dense import per_query_variance, quadratic_forms, spread
 from stratagem.accuracy.largest import largest_variance, largest_variances
 from stratagem.accuracy.query import query_variances
 from stratagem.accuracy.support import check_domain, check_seen, check_support
+from stratagem.accuracy.units import comparable, goal, mean_variance
 
 __all__ = [
     "ERROR",
@@ -28,10 +28,12 @@ __all__ = [
     "check_domain",
     "check_seen",
     "check_support",
+    "comparable",
     "evaluate",
     "goal",
     "largest_variance",
     "largest_variances",
+    "mean_variance",
     "objective",
     "per_query_variance",
     "quadratic_forms",

@@ -13,7 +13,6 @@ from stratagem.io.screen import brief
 from stratagem.math.number import real, users_text
 from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import counts_users
 
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""
@@ -48,16 +47,6 @@ class Users(NamedTuple):
             f"{mean} {are} enough for {goal}, root mean square over the queries{rest}, even if everybody had the "
             "least favourable type"
         )
-
-
-def goal(workload: Workload) -> str:
-    """Return the standard error for which users are counted, in words: 1 % of all users.
-
-    Where answers are sums of numbers and not of users, it is 0.01 a user in the units of the queries.
-    """
-    if counts_users(workload):
-        return ONE_PERCENT
-    return f"a standard error of {ERROR:g} a user, in the units of the queries"
 
 
 def users_needed(variance: float, error: float = ERROR) -> int:

@@ -72,6 +72,6 @@ def export(
     assert out is not None
     write_saved(out, saved)
     write(
-        f"{out} holds the strategy of {saved.strategy.outputs} reports x "
+        f"{out} holds the strategy of {saved.strategy.outputs} possible reports x "
         f"{count_text(saved.strategy.domain_size)} user types"
     )

@@ -110,7 +110,7 @@ def import_matrix(
         )
         return
     write(
-        f"{out} holds the strategy of {mechanism.outputs} reports x {asked.domain_size} user types, in whole "
+        f"{out} holds the strategy of {mechanism.outputs} possible reports x {asked.domain_size} user types, in whole "
         f"numbers that hold epsilon {epsilon:g} exactly"
     )
     if adopted.moved:

@@ -72,13 +72,18 @@ def metric(
     with progress("searching") as on_step:
         found = optimise_metric(asked, steps, on_step, seed=seed or 0)
     with keeping():
-        if out is not None:
-            found.save(out, name=workload, overwrite=True, **values)
+        reports = found.strategy.outputs
+        if out is not None and out.name.lower().endswith(SUFFIX):
+            made = found.mechanism(name=workload, **values)
+            made.save(out, overwrite=True)
+            reports = made.outputs
+        elif out is not None:
+            found.save(out, name=workload, overwrite=True)
         if json:
-            write_json(_data(found, workload, out))
+            write_json(_data(found, workload, out, reports))
             return
         write(f"{found}\n")
-        write_facts({"found": f"{found.strategy.outputs:,} reports"})
+        write_facts({"found": f"{reports:,} possible reports"})
         write_files(saved=out)
 
 
@@ -97,7 +102,7 @@ def _numbers(text: str) -> float | list[float]:
     return steps[0] if len(steps) == 1 else steps
 
 
-def _data(found: MetricDesign, name: str, out: Path | None) -> dict[str, object]:
+def _data(found: MetricDesign, name: str, out: Path | None, reports: int) -> dict[str, object]:
     return {
         "workload": name,
         "domain": str(found.workload.domain),
@@ -109,6 +114,6 @@ def _data(found: MetricDesign, name: str, out: Path | None) -> dict[str, object]
         "geometric_objective": found.published,
         "published_objective": found.published,
         "users_for_one_percent": found.users_for()._asdict(),
-        "reports": found.strategy.outputs,
+        "reports": reports,
         "file": None if out is None else str(out),
     }

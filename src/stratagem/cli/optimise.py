@@ -56,11 +56,11 @@ def optimise(
         solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
     with keeping():
         solution = marked(solution)
-        save(solution, request.name, out, request.values)
+        reports = save(solution, request.name, out, request.values)
         if json:
-            write_json(data(solution, request.name, request.prior_file, out))
+            write_json(data(solution, request.name, request.prior_file, out, reports))
         else:
-            _describe(solution, request, out, show_all=show_all)
+            _describe(solution, request, out, reports, show_all=show_all)
 
 
 def marked(solution: Solution) -> Solution:
@@ -83,20 +83,28 @@ def check_out(out: Path | None, *, plain: bool, force: bool) -> None:
             check_prior_kept(out)
 
 
-def save(solution: Solution, name: str, out: Path | None, values: Values) -> None:
-    """Write a solution to the file asked for, if any."""
+def save(solution: Solution, name: str, out: Path | None, values: Values) -> int:
+    """Write a solution to the file asked for, if any, and return the number of possible reports.
+
+    The whole numbers of a bundle leave out reports that are too rare, and may need others to hold epsilon.
+    """
     from stratagem.mechanism.export.strategy_file import holds_interruption
     from stratagem.mechanism.mechanism import SUFFIX
 
-    if out is None:
-        return
-    bundled = out.name.lower().endswith(SUFFIX)
-    solution.save(out, name=name, overwrite=True, **(values if bundled else {}))
-    if solution.interrupted and not (bundled or holds_interruption(out)):
+    if out is not None and out.name.lower().endswith(SUFFIX):
+        made = solution.mechanism(name=name, **values)
+        made.save(out, overwrite=True)
+        return made.outputs
+    if out is not None:
+        solution.save(out, name=name, overwrite=True)
+    if out is not None and solution.interrupted and not holds_interruption(out):
         note(f"the search was interrupted, which {out} cannot say: *{SUFFIX}, .npz and .mat can")
+    return solution.strategy.outputs
 
 
-def data(solution: Solution, name: str, prior: Path | None, out: Path | None) -> dict[str, object]:
+def data(
+    solution: Solution, name: str, prior: Path | None, out: Path | None, reports: int
+) -> dict[str, object]:
     """Return the solution as named values."""
     from stratagem.study.comparison import ALPHA
 
@@ -105,7 +113,7 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
         "domain": str(solution.workload.domain),
         "epsilon": solution.epsilon,
         "epsilon_realised": solution.strategy.epsilon,
-        "outputs": solution.strategy.outputs,
+        "outputs": reports,
         "objective_kind": solution.objective_kind,
         "prior": None if prior is None else str(prior),
         "objective": solution.objective,
@@ -125,21 +133,26 @@ def data(solution: Solution, name: str, prior: Path | None, out: Path | None) ->
     return found | {"per_type": True} if solution.per_type else found
 
 
-def _describe(solution: Solution, request: Request, out: Path | None, *, show_all: bool) -> None:
+def _describe(
+    solution: Solution, request: Request, out: Path | None, reports: int, *, show_all: bool
+) -> None:
     """Say what was found, how good it is and what to type next."""
     from stratagem.solvers import Auto
     from stratagem.study.comparison import Comparison
+    from stratagem.study.least_favourable import fewer_users
     from stratagem.study.optimisation import choose
 
     write_comparison(Comparison.of(solution), show_all=show_all)
     write()
-    facts = described(solution, request.name, out)
+    facts = described(solution, request.name, out, reports)
     if isinstance(request.solver, Auto) and solution.reason == choose(None, solution.problem).reason:
         facts["solver"] = f"{dashed(solution.solver)} (the default for domains of this size)"
+    if not solution.interrupted and (fewer := fewer_users(solution)):
+        facts["fewer"] = f"{fewer}: --objective worst-case"
     write_facts(facts | {"next": _next(solution, request.name, out, request.values)})
 
 
-def described(solution: Solution, name: str, out: Path | None) -> dict[str, object]:
+def described(solution: Solution, name: str, out: Path | None, reports: int) -> dict[str, object]:
     """Return what was asked for, what was found, how and where it is saved, each by a short name."""
     from stratagem.math.number import number_text, upper_percent
 
@@ -148,7 +161,7 @@ def described(solution: Solution, name: str, out: Path | None) -> dict[str, obje
         "asked": f"{name} over domain {workload.domain}: {workload.queries:,} queries, "
         f"{read_count(workload.domain_size)} user types, epsilon {solution.epsilon:g}, "
         f"objective {solution.objective_kind}{' per user type' if solution.per_type else ''}",
-        "found": f"{read_count(solution.strategy.outputs)} reports, measured epsilon {solution.strategy.epsilon:.10g}, "
+        "found": f"{read_count(reports)} possible reports, measured epsilon {solution.strategy.epsilon:.10g}, "
         f"in {solution.seconds:.1f} s",
         "gap": f"objective {number_text(solution.objective)}, at most {upper_percent(solution.gap)} above the best "
         f"possible unbiased strategy (lower bound {number_text(solution.lower_bound)})",

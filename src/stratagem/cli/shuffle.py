@@ -121,13 +121,16 @@ def _design(
         limits = {"local": LOCAL if local is None else local, "seed": seed}
         found = optimise_shuffled(asked, *target, on_step, **limits)
     with keeping():
+        reports = found.strategy.outputs
         if out is not None:
-            found.mechanism(name=name, **values).save(out, overwrite=True)
+            made = found.mechanism(name=name, **values)
+            made.save(out, overwrite=True)
+            reports = made.outputs
         if json:
             write_json(_data(found, name, out))
             return
         write(f"{found}\n")
-        write_facts({"found": f"{found.strategy.outputs:,} reports, local epsilon {found.central.local:.4g}"})
+        write_facts({"found": f"{reports:,} possible reports, local epsilon {found.central.local:.4g}"})
         write_files(saved=out)
 
 

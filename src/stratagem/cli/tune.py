@@ -54,9 +54,9 @@ def tune(
     check_values_kept(out, values)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, objective=objective, prior=belief)
-    save(solution, workload, out, values)
+    reports = save(solution, workload, out, values)
     if json:
-        write_json(data(solution, workload, prior, out))
+        write_json(data(solution, workload, prior, out, reports))
         return
     write(f"{solution.users_sentence()}.\n{limit(solution, mechanism)}\n")
-    write_facts(described(solution, workload, out))
+    write_facts(described(solution, workload, out, reports))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.math import privacy
-from stratagem.math.number import count_text, real
+from stratagem.math.number import count_text, real, upper
 
 MINIMUM, MAXIMUM = 1e-6, 300.0
 """Smallest and largest epsilon. Below the smallest, rounding outweighs exp(epsilon) - 1; above the largest,
@@ -76,6 +76,17 @@ def posterior(prior: float, epsilon: float) -> float:
     0.7311
     """
     return prior / (prior + (1 - prior) * math.exp(-epsilon))
+
+
+def surest(epsilon: float) -> str:
+    """Return how sure of an event of probability 1/2 one report can make, at most e^epsilon/(1 + e^epsilon), in words.
+
+    Three significant digits, rounded up so that it remains an upper limit.
+
+    >>> surest(1.0)
+    'at most 73.2 %'
+    """
+    return f"at most {upper(100 * posterior(0.5, epsilon))} %"
 
 
 def best_guess(Q: np.ndarray) -> float:

@@ -41,8 +41,10 @@ def _picture(subject: ReportContent) -> Picture:
     mean = math.sqrt(solution.accuracy.average_variance / workload.queries)
     words = (
         f"One user of random type adds {mean:.3g} to the standard deviation of an answer (root mean square over "
-        f"the queries), N users √N times as much. No ε-LDP mechanism with {SCOPE} gets below {least:.3g}."
+        "the queries), N users √N times as much."
     )
+    if least > 0:
+        words += f" No ε-LDP mechanism with {SCOPE} gets below {least:.3g}."
     if left_out:
         words += " Answers without any error, such as the number of all users, are not drawn."
     return Picture.of(drawn, f"Standard deviation of every answer. {words}", words)

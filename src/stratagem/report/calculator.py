@@ -28,6 +28,7 @@ def numbers(subject: ReportContent) -> dict[str, object]:
     return {
         "budgets": line.places,
         "asked": line.places.index(subject.solution.epsilon),
+        "stops": _stops(subject),
         "error": ERROR,
         "lines": [
             {"name": name, "kind": kind, "mean": mean[key], "single": single[key]}
@@ -38,18 +39,25 @@ def numbers(subject: ReportContent) -> dict[str, object]:
 
 def calculator(subject: ReportContent) -> dict[str, object]:
     """Return the first values of the controls, the caption of the chart, and everything it shows as tables."""
-    places, epsilon, users = subject.line.sweep.places, subject.solution.epsilon, subject.cover.users
+    epsilon, users = subject.solution.epsilon, subject.cover.users
+    stops = _stops(subject)
     return {
         "modes": MODES,
         "mode": "users" if users is None else "error",
         "epsilon": f"{epsilon:g}",
-        "place": places.index(epsilon),
-        "last": len(places) - 1,
+        "place": stops.index(subject.line.sweep.places.index(epsilon)),
+        "last": len(stops) - 1,
         "users": 100_000 if users is None else users,
         "error": f"{100 * ERROR:g}",
         "caption": "".join(_caption(subject)),
         "tables": [_table(subject), _table(subject, least_accurate=True)],
     }
+
+
+def _stops(subject: ReportContent) -> list[int]:
+    """Return the places of the budgets at which this mechanism was computed: those that a reader can choose."""
+    ours = subject.line.sweep.variances()[OPTIMISED]
+    return [k for k, variance in enumerate(ours) if variance is not None]
 
 
 def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:

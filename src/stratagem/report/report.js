@@ -3,9 +3,9 @@
 
 (() => {
   const $ = (id) => document.getElementById(id);
-  const { budgets, asked, lines } = JSON.parse($("numbers").textContent);
+  const { budgets, asked, stops, lines } = JSON.parse($("numbers").textContent);
   const SVG = "http://www.w3.org/2000/svg", HEIGHT = 320, LETTER = 12, SHOWN = 8;
-  const MEAN = "root mean square over the queries";
+  const MEAN = "root mean square over the queries", SILENT = "The lower bound says nothing here";
   const inputs = { budget: $("budget"), users: $("users"), error: $("error") };
   const many = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -35,7 +35,7 @@
   /** What the controls say; null where one of them holds no positive number. */
   function choice() {
     const find = document.querySelector("input[name=find]:checked").value;
-    const read = { place: Number(inputs.budget.value) };
+    const read = { place: stops[Number(inputs.budget.value)] };
     for (const [name, unit] of [["users", 1], ["error", 100]]) {
       const value = inputs[name].valueAsNumber / unit, fits = value > 0 && inputs[name].checkValidity();
       inputs[name].setAttribute("aria-invalid", String(name !== find && !fits));
@@ -72,19 +72,21 @@
     if (find === "users") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
         : `${ours.text} users are needed for ${goal()} ${at}, ${MEAN}; ${ours.every} for every single answer.`;
-      return `${first} No mechanism with unbiased answers manages with fewer than ${bound.text}${other && `${other}needs ${best.text}`}.`;
+      const limit = bound.x > 1 ? `No mechanism with unbiased answers manages with fewer than ${bound.text}` : SILENT;
+      return `${first} ${limit}${other && `${other}needs ${best.text}`}.`;
     }
     if (find === "error") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
         : `With ${asUsers(users)} users the standard error of an answer is ${ours.text} of all users ${at}, ${MEAN}; `
           + `${ours.every} for the least accurate answer.`;
-      return `${first} No mechanism with unbiased answers gets below ${bound.text}${other && `${other}reaches ${best.text}`}.`;
+      const limit = bound.x > 0 ? `No mechanism with unbiased answers gets below ${bound.text}` : SILENT;
+      return `${first} ${limit}${other && `${other}reaches ${best.text}`}.`;
     }
     const first = ours.x === null
       ? `No computed ε up to ${budgets[budgets.length - 1]} is enough for ${goal()} with ${asUsers(users)} users.`
       : `${goal().replace("a", "A")} with ${asUsers(users)} users needs ε = ${ours.text}, the least that was computed, `
         + `${MEAN}; for every single answer: ${ours.every}.`;
-    return first + (bound.x === null ? "" : ` Below ε = ${bound.text} no mechanism computed here can do it with unbiased answers.`);
+    return first + (bound.x === null || bound.x === budgets[0] ? "" : ` Below ε = ${bound.text} no mechanism computed here can do it with unbiased answers.`);
   }
 
   function make(name, attributes = {}, ...parts) {
@@ -240,7 +242,7 @@
   for (const id of ["choice", "answer", "over-budgets", "found"]) $(id).hidden = false;
   $("choice").addEventListener("input", show);
   $("choice").addEventListener("submit", (event) => event.preventDefault());
-  inputs.budget.value = asked;
+  inputs.budget.value = stops.indexOf(asked);
   let width = 0;
   new ResizeObserver(([{ contentRect }]) => {
     if (contentRect.width !== width) { width = contentRect.width; show(); }

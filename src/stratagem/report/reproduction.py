@@ -12,10 +12,10 @@ from stratagem.auditor.independent_check import recheck
 from stratagem.baselines import BASELINES
 from stratagem.catalogue.bibliography import publications, readable
 from stratagem.io.table import Table
-from stratagem.math.privacy import posterior
+from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
-from stratagem.report.wording import above, below, odds, percent
+from stratagem.report.wording import above, below, odds, percent, unbroken
 from stratagem.strategies import Strategy
 from stratagem.workloads.serial import to_data
 
@@ -29,7 +29,7 @@ def privacy_section(subject: ReportContent) -> dict[str, object]:
     text = (
         "Whoever sees your report, knowing everything else there is to know, can change the odds between any two "
         f"of your possible answers by a factor of at most e^ε = {odds(epsilon)}. Who thought a fact about your answer "
-        f"as likely as not (1/2) can become at most {above(posterior(0.5, epsilon))} sure of it, or of its opposite."
+        f"as likely as not (1/2) can become {unbroken(surest(epsilon))} sure of it, or of its opposite."
     )
     rows = [
         (percent(prior), below(posterior(prior, -epsilon)), above(posterior(prior, epsilon)))

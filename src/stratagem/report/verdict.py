@@ -7,10 +7,10 @@ import math
 from stratagem.accuracy import users_needed
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
 from stratagem.math.number import number_text, ratio, upper, users_text
-from stratagem.math.privacy import posterior
+from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
-from stratagem.report.wording import BEST, above, at_most, count, counted, percent
+from stratagem.report.wording import BEST, above, at_most, count, counted, percent, unbroken
 from stratagem.solvers import Status
 from stratagem.study.attack import attack
 from stratagem.study.comparison import OPTIMISED
@@ -82,7 +82,7 @@ def _privacy(subject: ReportContent) -> str:
     epsilon = subject.solution.epsilon
     return (
         f"ε = {epsilon:g} means: whoever thinks a fact about one person's answer as likely as not before seeing that "
-        f"person's report is at most {above(posterior(0.5, epsilon))} sure of it afterwards, whatever else they know."
+        f"person's report is {unbroken(surest(epsilon))} sure of it afterwards, whatever else they know."
     )
 
 
@@ -90,10 +90,7 @@ def _accuracy(subject: ReportContent) -> str:
     solution, users = subject.solution, subject.cover.users
     if users is None:
         return f"{solution.users_sentence()}."
-    mean, single = (
-        solution.accuracy.worst_case_variance / solution.workload.queries,
-        solution.largest_variance,
-    )
+    mean, single = solution.mean_variance, solution.largest_variance
     every = "" if single is None else f", and {standard_error(subject, single)} for the least accurate one"
     unit = "of all users" if counts_users(solution.workload) else "in the units of the queries"
     return (
@@ -121,6 +118,8 @@ def _distance(subject: ReportContent) -> str:
     nobody, asked = f"no ε-LDP mechanism with {SCOPE}", subject.cover.users is not None
     words = standard_error if asked else _needed
     limit = f"{nobody} {'gets below' if asked else 'manages with fewer than'} {words(subject, least)}"
+    if least <= 0 if asked else users_needed(least) <= 1:
+        limit = f"the lower bound says nothing at ε = {subject.solution.epsilon:g}"
     if not published:
         return f"Published mechanisms were not set up on a domain of this size; {limit}."
     name = min(published, key=published.__getitem__)
@@ -132,7 +131,7 @@ def _distance(subject: ReportContent) -> str:
 
 
 def _needed(_: ReportContent, variance: float) -> str:
-    return f"{users_text(users_needed(variance))} users"
+    return counted(users_needed(variance), "user")
 
 
 def _more(theirs: float, ours: float) -> str:
@@ -148,7 +147,9 @@ def _guess(subject: ReportContent) -> str:
     if strategy.delta > 0 or not math.isfinite(strategy.epsilon):
         return ""
     found = attack(strategy)
-    return f"{above(found.guess)} with the report, {percent(found.blind)} without"
+    return unbroken(
+        f"at most {upper(100 * found.guess)} % with the report, {100 * found.blind:.3g} % without"
+    )
 
 
 def _shuffled(subject: ReportContent) -> str:

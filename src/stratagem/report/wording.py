@@ -50,6 +50,11 @@ def below(share: float) -> str:
     return percent(share, ROUND_FLOOR)
 
 
+def unbroken(text: str) -> str:
+    """Write a text so that no line ends between a number and its per cent sign."""
+    return text.replace(" %", "\u00a0%")
+
+
 def factor(ratio: float) -> str:
     """Write a factor with three significant digits."""
     return f"{ratio:.3g}" if ratio < 1e6 else f"{ratio:.2e}"

@@ -18,7 +18,7 @@ from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import integer, real, upper, upper_percent, users_text
-from stratagem.math.privacy import best_guess, check_several, posterior
+from stratagem.math.privacy import best_guess, check_several, posterior, surest
 from stratagem.problem import problem_of, relative_gap
 from stratagem.solvers import Auto, Callback
 from stratagem.solvers.capped import search_capped
@@ -88,16 +88,23 @@ class Attack:
         a = self.advantage / (E - 1) if E > 1 else 0.0
         return (0.0, 0.0), (a, E * a), (1 - E * a, 1 - a), (1.0, 1.0)
 
+    @property
+    def guesses(self) -> str:
+        """How often the best guess is right, with the report and without, in a sentence."""
+        return (
+            f"Whoever guesses one of {users_text(self.values)} equally likely answers is right with probability "
+            f"at most {upper(100 * self.guess)} % with the report and the best attack on it, {_percent(self.blind)} "
+            "without."
+        )
+
     def __str__(self) -> str:
         """Return what it means for one person in three sentences."""
         return (
-            f"Whoever guesses one of {users_text(self.values)} equally likely answers is right with probability "
-            f"at most {_percent(self.guess)} with the report and the best attack on it, {_percent(self.blind)} "
-            "without.\n"
+            f"{self.guesses}\n"
             "A test of one given answer against another, by one report, raises a true alarm at most "
             f"{upper(100 * self.advantage)} percentage points more often than a false one.\n"
-            f"Whoever thinks an answer as likely as not before the report is at most {_percent(self.believed)} sure of "
-            "it after the report."
+            f"Whoever thinks an answer as likely as not before the report is {surest(self.epsilon)} sure of it after "
+            "the report."
         )
 
 
@@ -361,4 +368,4 @@ def guess_frontier(
 
 
 def _percent(share: float) -> str:
-    return f"{upper(100 * share)} %"
+    return f"{100 * share:.3g} %"

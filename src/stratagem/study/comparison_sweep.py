@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.accuracy import Users, users_needed
+from stratagem.accuracy import Users, comparable, users_needed
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table, save_records
 from stratagem.math.number import ratio, users_text
@@ -102,7 +102,7 @@ class Sweep:
         """
         if least_accurate:
             return self._lines(lambda one, row: one.compared[row.mechanism].largest_variance, _least)
-        return self._lines(lambda one, row: row.worst_case_variance / one.workload.queries, _least)
+        return self._lines(lambda one, row: one.compared[row.mechanism].mean_variance, _least)
 
     def sample_complexity(self) -> dict[str, list[float | None]]:
         """Return the users for worst-case normalised variance 0.01, in the order of `users_needed`.
@@ -187,8 +187,12 @@ class Sweep:
 
 
 def _least(comparison: Comparison) -> float:
-    """Return the lower bound on the mean variance of an answer per user; the least accurate answer has no less."""
-    return comparison.fewest_users * ALPHA
+    """Return the lower bound on the mean variance of an answer per user; the least accurate answer has no less.
+
+    Zero where only some queries are `comparable`: the bound is on all of them.
+    """
+    whole = comparable(comparison.workload) is comparison.workload
+    return comparison.fewest_users * ALPHA if whole else 0.0
 
 
 def sweep(

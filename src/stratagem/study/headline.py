@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from stratagem.accuracy import goal, users_needed
+from stratagem.accuracy import comparable, goal, users_needed
 from stratagem.math.number import number_text, users_text
 from stratagem.problem import Problem, WorstQuery
 from stratagem.workloads.explicit import counts_users
@@ -36,16 +36,27 @@ def headline(solution: Solution) -> list[str]:
 
 def limit(solution: Solution, name: str = "ours") -> str:
     """Return the sentence on the users that any mechanism needs, and how near the solution of this name comes."""
+    if comparable(solution.workload) is not solution.workload:
+        near = _near(solution.objective, solution.lower_bound)
+        return f"{bound_sentence(solution.problem, solution.bounds)}; {name} {near}."
     least = fewest_users(solution.problem, solution.bounds)
-    return f"{bound_sentence(solution.problem, solution.bounds)}; {name} {_near(_needed(solution), least)}."
+    near = f"; {name} {_near(_needed(solution), least)}" if least > 1 else ""
+    return f"{bound_sentence(solution.problem, solution.bounds)}{near}."
 
 
 def bound_sentence(problem: Problem, bounds: Bounds) -> str:
     """Return what lower bounds on the objective say of the users that any mechanism needs, without a full stop."""
+    if comparable(problem.workload) is not problem.workload:
+        return (
+            f"At epsilon {problem.epsilon:g} no unbiased mechanism with one report per user has an objective below "
+            f"{number_text(bounds.best)}, over all queries, whose units differ"
+        )
     least = fewest_users(problem, bounds)
+    if least <= 1:
+        return f"At epsilon {problem.epsilon:g} the lower bound is too small to say how many users are needed"
     return (
         f"At epsilon {problem.epsilon:g} no unbiased mechanism with one report per user can need fewer than "
-        f"{users_text(least)} user{'s' if least > 1 else ''} for {goal(problem.workload)}, {_which(problem)}"
+        f"{users_text(least)} users for {goal(problem.workload)}, {_which(problem)}"
     )
 
 
@@ -99,7 +110,8 @@ def _published(solution: Solution) -> str:
     users = _needed(best)
     less = _less(_needed(solution), users, COUNTS)
     which = "the least accurate answer" if isinstance(solution.problem, WorstQuery) else "that"
-    return f"The best published mechanism, {best}, needs {users_text(users)} users for {which}: ours needs {less}."
+    theirs = f"{users_text(users)} user{'s' * (users > 1)}"
+    return f"The best published mechanism, {best}, needs {theirs} for {which}: ours needs {less}."
 
 
 def _best(published: Iterable[Solution | Contender]) -> Solution | Contender | None:

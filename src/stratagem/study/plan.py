@@ -20,11 +20,11 @@ from stratagem.collection.edges import Edges
 from stratagem.collection.proposal import Proposal, propose, stated
 from stratagem.io.screen import brief
 from stratagem.math.number import real, upper_percent, users_text
-from stratagem.math.privacy import check, posterior
+from stratagem.math.privacy import check, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import problem_of
 from stratagem.solvers import Auto, Callback
-from stratagem.study.attack import attack
+from stratagem.study.attack import Attack, attack
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
@@ -101,7 +101,7 @@ class Plan:
     def _errors(self, found: Solution | Contender) -> Errors:
         """Return (t/(p N))^(1/2) for the largest total variance t of a user over p queries, and the largest one's."""
         mean, single = (
-            found.accuracy.worst_case_variance / self.solution.workload.queries,
+            found.mean_variance,
             found.largest_variance,
         )
         return Errors(self._share(mean), None if single is None else self._share(single))
@@ -125,9 +125,14 @@ class Plan:
         return posterior(0.5, self.epsilon)
 
     @cached_property
+    def attack(self) -> Attack:
+        """What the best attacks on one report reach."""
+        return attack(self.solution.strategy)
+
+    @property
     def best_guess(self) -> float:
         """Probability that the best guess from one report is the person's value, all values equally likely before."""
-        return attack(self.solution.strategy).guess
+        return self.attack.guess
 
     def answer(self) -> tuple[str, ...]:
         """Return what to expect in three sentences: ours, the best published mechanism, and the bound.
@@ -163,24 +168,21 @@ class Plan:
         return f"The best published mechanism, {name}, has {_percent(theirs)}: {needs}."
 
     def _limit(self) -> str:
+        least = f"No unbiased mechanism with one report per person has less than {_percent(self.least_error)}"
+        if self.solution.least_variance <= 0:
+            least = f"At epsilon {self.epsilon:g} the lower bound on the error says nothing"
         return (
-            f"No unbiased mechanism with one report per person has less than {_percent(self.least_error)}; the total "
-            f"variance of this one is proven to be at most {upper_percent(self.solution.gap)} above the least possible."
+            f"{least}; the total variance of this one is proven to be at most {upper_percent(self.solution.gap)} above "
+            "the least possible."
         )
 
     def meaning(self) -> tuple[str, ...]:
         """Return what the budget means for one person, in two sentences."""
-        n = len(self.x)
-        sure, right = math.ceil(100 * self.believed), 100 * self.best_guess
         believed = (
-            f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is at most "
-            f"{sure} % sure of it after the report."
+            f"Epsilon {self.epsilon:g} means: whoever thinks an answer as likely as not before the report is "
+            f"{surest(self.epsilon)} sure of it after the report."
         )
-        guessed = (
-            f"Whoever guesses one of {n} equally likely answers is right with probability {right:.1f} % "
-            f"with the report and the best attack on it, {100 / n:.1f} % without."
-        )
-        return believed, guessed
+        return believed, self.attack.guesses
 
     def values(self) -> tuple[str, ...]:
         """Return which values people choose from, and which rows of the data are in none of the others."""

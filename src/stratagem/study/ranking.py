@@ -17,7 +17,9 @@ from stratagem.accuracy import (
     Users,
     both_needed,
     evaluate,
+    comparable,
     largest_variance,
+    mean_variance,
 )
 from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
@@ -54,16 +56,20 @@ class Contender:
         return evaluate(self.problem.workload, self.strategy, self.problem.prior)
 
     @cached_property
+    def mean_variance(self) -> float:
+        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
+        return mean_variance(self.problem.workload, self.strategy, self.problem.prior, self.accuracy)
+
+    @cached_property
     def largest_variance(self) -> float | None:
-        """The largest variance that one user of any type adds to any answer; None where it is not computed."""
+        """The largest variance that one user adds to any of the `comparable` answers; None where not computed."""
         if isinstance(self.strategy, TableSampling):
             return None
-        return largest_variance(self.problem.workload, self.strategy, self.problem.prior)
+        return largest_variance(comparable(self.problem.workload), self.strategy, self.problem.prior)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as `Solution.users_for`."""
-        mean = self.accuracy.worst_case_variance / self.problem.workload.queries
-        return both_needed(mean, self.largest_variance, error)
+        return both_needed(self.mean_variance, self.largest_variance, error)
 
     def __str__(self) -> str:
         """Name the mechanism with its parameters."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, goal, largest_variance
+from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, comparable, goal, largest_variance, mean_variance
 from stratagem.bounds import Bounds
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
@@ -129,9 +129,14 @@ class Solution:
         return self.accuracy.samples_for(alpha)
 
     @cached_property
+    def mean_variance(self) -> float:
+        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
+        return mean_variance(self.workload, self.strategy, self.prior, self.accuracy)
+
+    @cached_property
     def largest_variance(self) -> float | None:
-        """The largest variance that one user of any type adds to any answer; None for too many queries."""
-        return largest_variance(self.workload, self.strategy, self.prior)
+        """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
+        return largest_variance(comparable(self.workload), self.strategy, self.prior)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as a share of the users, if all had the worst type.
@@ -147,8 +152,7 @@ class Solution:
             >>> st.optimise(st.histogram(8), epsilon=1.0).users_for(0.01)
             Users(root_mean_square=27171, least_accurate=37595)
         """
-        mean = self.accuracy.worst_case_variance / self.workload.queries
-        return both_needed(mean, self.largest_variance, error)
+        return both_needed(self.mean_variance, self.largest_variance, error)
 
     def users_sentence(self) -> str:
         """Return `users_for` as a sentence on a standard error of 1 % of the users (see `goal`)."""
@@ -327,11 +331,15 @@ class Design:
         return relative_gap(self.objective, self.lower_bound)
 
     @cached_property
+    def mean_variance(self) -> float:
+        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
+        return mean_variance(self.workload, self.strategy, None, self.accuracy)
+
+    @cached_property
     def largest_variance(self) -> float | None:
-        """The largest variance that one user of any type adds to any answer; None for too many queries."""
-        return largest_variance(self.workload, self.strategy)
+        """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
+        return largest_variance(comparable(self.workload), self.strategy)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error as a share of the users, as `Solution.users_for`."""
-        mean = self.accuracy.worst_case_variance / self.workload.queries
-        return both_needed(mean, self.largest_variance, error)
+        return both_needed(self.mean_variance, self.largest_variance, error)

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from stratagem.io.screen import brief
 from stratagem.math.number import array, integer
+from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.domain import Domain
+from stratagem.workloads.product import Product
 from stratagem.workloads.query import Query, Row
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Workload
@@ -121,8 +123,18 @@ class Explicit(Workload):
 
 
 def counts_users(workload: Workload) -> bool:
-    """Return whether answers are numbers of users, which rows of a matrix with numbers other than 0 and 1 are not."""
-    return not isinstance(workload, Explicit) or bool(np.isin(workload.rows, (0.0, 1.0)).all())
+    """Return whether answers are numbers of users, which rows of a matrix with numbers other than 0 and 1 are not.
+
+    A weight says how important a count is, and leaves it one.
+    """
+    match workload:
+        case Explicit():
+            return bool(np.isin(workload.rows, (0.0, 1.0)).all())
+        case Weighted():
+            return counts_users(workload.workload)
+        case Stack(parts=parts) | Product(factors=parts):
+            return all(map(counts_users, parts))
+    return True
 
 
 def _checked(rows: object) -> Array:

@@ -1,0 +1,62 @@
+"""The queries whose errors can be set beside each other: those that count users, where others have units of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratagem.accuracy.accuracy import ERROR, ONE_PERCENT, Accuracy, evaluate
+from stratagem.strategies import Randomiser
+from stratagem.workloads import Workload
+from stratagem.workloads.combined import Stack
+from stratagem.workloads.explicit import Explicit, counts_users
+from stratagem.workloads.identity import Total
+
+
+def comparable(workload: Workload) -> Workload:
+    """Return the queries that count users, if others are beside them; else the workload itself.
+
+    A mean error over counts and over sums of hours has no unit. The number of all users, which every strategy knows,
+    is not among them.
+    """
+    counting = None if counts_users(workload) else _counting(workload)
+    return workload if counting is None else counting
+
+
+def _counting(workload: Workload) -> Workload | None:
+    match workload:
+        case Total():
+            return None
+        case Stack():
+            parts = tuple(found for part in workload.parts if (found := _counting(part)) is not None)
+            return Stack(parts) if parts else None
+        case Explicit():
+            rows = workload.rows
+            chosen = np.isin(rows, (0.0, 1.0)).all(axis=1) & (np.ptp(rows, axis=1) > 0)
+            return Explicit(rows[chosen], workload.domain) if chosen.any() else None
+    return workload if counts_users(workload) else None
+
+
+def mean_variance(
+    workload: Workload, strategy: Randomiser, prior: np.ndarray | None, accuracy: Accuracy
+) -> float:
+    """Return max_u t_u/p, what a user of the worst type adds to the variance of an answer, over `comparable` queries.
+
+    `accuracy` is that of the strategy on all queries.
+    """
+    chosen = comparable(workload)
+    found = accuracy if chosen is workload else evaluate(chosen, strategy, prior)
+    return found.worst_case_variance / chosen.queries
+
+
+def goal(workload: Workload) -> str:
+    """Return the standard error for which users are counted, in words: 1 % of all users.
+
+    Where answers are sums of numbers and not of users, it is 0.01 a user in the units of the queries; where there are
+    both, it is that of those that count users.
+    """
+    chosen = comparable(workload)
+    if chosen is not workload:
+        return f"{ONE_PERCENT} in the {chosen.queries:,} of {workload.queries:,} queries that count users"
+    if counts_users(workload):
+        return ONE_PERCENT
+    return f"a standard error of {ERROR:g} a user, in the units of the queries"

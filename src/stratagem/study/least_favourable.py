@@ -1,0 +1,43 @@
+"""How many fewer users a search for the worst case may need, beside a solution of the average case."""
+
+from __future__ import annotations
+
+from stratagem.accuracy import comparable
+from stratagem.math.number import users_text
+from stratagem.problem import WorstCase
+from stratagem.solvers import Auto
+from stratagem.study.optimisation import optimise
+from stratagem.study.solution import Solution
+
+SEARCHED = 16
+"""Largest number of user types for which the worst case is searched for at once: some seconds."""
+SECONDS = 10.0
+WORTH = 0.05
+"""Share of the users that must be in question for anything to be said."""
+GAP = 0.02
+"""Gap to the bound of the worst case at which its search may end."""
+
+
+def fewer_users(solution: Solution) -> str | None:
+    """Return how many fewer users the worst case as objective needs, or may need; None where it cannot help much.
+
+    Users needed are stated for the least favourable type. No mechanism has a worst type below the least average, so
+    that nothing is said where the worst type of the solution is near the lower bound on the average; nor for another
+    objective, a prior, or queries of different units.
+    """
+    whole = comparable(solution.workload) is solution.workload
+    if not (solution.problem.plain and whole):
+        return None
+    most = 1 - solution.least_variance / (solution.accuracy.worst_case_variance or 1.0)
+    if most < WORTH:
+        return None
+    if solution.workload.domain_size > SEARCHED:
+        return f"the worst case as objective may need up to {100 * most:.1f} % fewer users"
+    now = solution.users_for().root_mean_square
+    found = optimise(
+        solution.workload, solution.epsilon, Auto(gap=GAP, max_seconds=SECONDS), objective=WorstCase.kind
+    )
+    then = found.users_for().root_mean_square
+    if then > (1 - WORTH) * now:
+        return None
+    return f"the worst case as objective needs {users_text(then)} users, {100 * (1 - then / now):.1f} % fewer"
