@@ -1,15 +1,26 @@
 """Users needed: exact at every user type for every query, and one user fewer is not enough."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from test_junta_accuracy import INVARIANT
 
 import stratagem as st
-from stratagem.accuracy import Users, largest_variance, largest_variances, users_needed
+from stratagem.accuracy import (
+    Users,
+    comparable,
+    goal,
+    largest_variance,
+    largest_variances,
+    mean_variance,
+    users_needed,
+)
 from stratagem.accuracy.largest import largest_by_table
 from stratagem.baselines import BASELINES
+from stratagem.study.headline import headline
+from stratagem.study.least_favourable import fewer_users
 from tables import WORKLOADS, random_ldp_matrix, setting
 
 
@@ -147,3 +158,73 @@ def test_where_single_answers_are_too_many_it_is_said():
     assert str(Users(1, 1)).startswith("1 user is enough")
     with pytest.raises(st.UnsupportedWorkloadError):
         largest_variance(st.histogram(3), st.MatrixStrategy(np.full((2, 3), 0.5)))
+
+
+HOURS = [[0.0, 20.0, 38.0, 40.0, 45.0, 60.0]]
+MIXED = {
+    "a stack": lambda: st.stack([st.histogram(6), st.explicit(HOURS)]),
+    "a stack with the total": lambda: st.stack([st.total(6), st.histogram(6), st.explicit(HOURS)]),
+    "rows": lambda: st.explicit(np.vstack([np.eye(6), HOURS])),
+    "rows with the total": lambda: st.explicit(np.vstack([np.ones((1, 6)), np.eye(6), HOURS])),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_of_queries_in_several_units_those_that_count_users_need_users(name):
+    """A mean error over counts and hours was called a share of all users."""
+    W, strategy = MIXED[name](), st.randomised_response(6, 1.0)
+    counts = st.histogram(6)
+    assert comparable(W).matrix().tolist() == np.eye(6).tolist()
+    accuracy = st.evaluate(W, strategy)
+    mean = mean_variance(W, strategy, None, accuracy)
+    assert mean == pytest.approx(st.evaluate(counts, strategy).worst_case_variance / 6, rel=1e-9)
+    assert mean < 0.01 * accuracy.worst_case_variance / W.queries
+    assert goal(W) == f"a standard error of 1 % of all users in the 6 of {W.queries} queries that count users"
+    solution = st.optimise(W, 1.0, seconds=0.5)
+    most = largest_variance(counts, solution.strategy, solution.prior)
+    assert solution.users_for().least_accurate == users_needed(most)
+    assert "% of all users in the 6 of" in headline(solution)[0]
+    assert "users" not in headline(solution)[2].split("objective")[1]
+
+
+@pytest.mark.parametrize(
+    ("workload", "counts"),
+    [
+        (st.prefix(4), True),
+        (st.weighted(st.prefix(4), 3.0), True),
+        (st.kron([st.prefix(2), st.histogram(2)]), True),
+        (st.explicit(HOURS), False),
+        (st.weighted(st.explicit(HOURS), 3.0), False),
+        (st.kron([st.explicit(HOURS), st.total(2)]), False),
+        (st.stack([st.explicit(HOURS), st.total(6)]), False),
+    ],
+)
+def test_queries_of_one_unit_are_all_comparable(workload, counts):
+    assert comparable(workload) is workload
+    assert goal(workload).endswith("1 % of all users" if counts else "in the units of the queries")
+
+
+def test_the_worst_case_as_objective_is_advised_where_it_needs_fewer_users():
+    """The average of prefix(16) at epsilon 4 needs more than hierarchical does, the worst case a quarter fewer."""
+    solution = st.optimise(st.prefix(16), 4.0, "quick")
+    said = fewer_users(solution)
+    assert said.startswith("with the objective worst-case 1,0")
+    worst = st.optimise(st.prefix(16), 4.0, objective="worst-case", gap=0.02)
+    users = solution.users_for().root_mean_square, worst.users_for().root_mean_square
+    assert users[1] < 0.8 * users[0]
+    assert float(said.split()[-3]) == pytest.approx(100 * (1 - users[1] / users[0]), abs=2)
+
+
+@pytest.mark.parametrize(
+    ("workload", "epsilon", "options", "words"),
+    [
+        (st.prefix(8), 1.0, {}, None),
+        (st.histogram(8), 4.0, {}, None),
+        (st.prefix(6), 4.0, {"prior": [1, 2, 3, 4, 5, 6]}, None),
+        (st.prefix(6), 4.0, {"objective": "worst-case"}, None),
+        (st.prefix(20), 5.0, {"seconds": 0.5}, r"up to [\d.]+ % fewer users may be enough$"),
+    ],
+)
+def test_it_is_not_advised_where_it_cannot_help(workload, epsilon, options, words):
+    said = fewer_users(st.optimise(workload, epsilon, **options))
+    assert said is None if words is None else re.search(words, said)

@@ -21,7 +21,13 @@ def test_a_newcomer_walks_from_a_file_to_answers(capsys):
     status, out, err = run(capsys, "plan", "people.csv", "--column", "age of person", "--unit", "years")
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 100
-    for words in ("best published mechanism", "73.2 %", "0:100:5,other", "missing 20", "open it in a browser"):
+    for words in (
+        "best published mechanism",
+        "73.2 %",
+        "0:100:5,other",
+        "missing 20",
+        "open it in a browser",
+    ):
         assert words in " ".join(out.split())
     assert Path("people-age-of-person.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     commands = out.replace("\\\n", " ").split("devices:\n")[1].splitlines()

@@ -33,7 +33,7 @@ WORKLOADS = [
 ]
 SAVED = ["two-level.ldp.json", "labels.ldp.json", "edges.ldp.json", "several-attributes.ldp.json", "s.npz"]
 SAVED += ["hostile.ldp.json", "lies.npz"]
-TABLES = ["people.csv", "dirty.csv", "people.parquet"]
+TABLES = ["people.csv", "dirty.csv", "people.parquet", "nul.csv", "ends.csv", "huge.csv"]
 BROKEN = ["noise", "empty", "cut", "folder", "absent"]
 SUFFIXES = [
     ".npz",
@@ -93,10 +93,12 @@ EDGES = [
     "0,1,1",
     "0,0.5,2",
     "0:1e9:1e-9",
+    "-1e308:1e308:1e307",
+    "0:1_0:1",
 ]
 LABELS = ["f,m", "sex=f,m", "f,f", "f", "age=0,1,2,3,4", ",,", "a,b,c"]
 POOLS: dict[str, list[str]] = {
-    "epsilon": ["1", "0.5", "2", "0.1", "8", "300", "1e-9"],
+    "epsilon": ["1", "0.5", "2", "0.1", "8", "300", "1e-9", "1e-300", "1_0"],
     "domain": [
         "4",
         "5",
@@ -279,6 +281,9 @@ def make_folder(folder: Path, noise: random.Random) -> None:
     (folder / "own.toml").write_text('title = "own"\nfamily = "prefix"\n')
     (folder / "people.csv").write_text(PEOPLE)
     (folder / "dirty.csv").write_text(PEOPLE + DIRTY)
+    (folder / "nul.csv").write_text(PEOPLE + "q\0,1,f,2\n")
+    (folder / "ends.csv").write_bytes(PEOPLE.replace("1\n", "1\r\n").encode())
+    (folder / "huge.csv").write_text(PEOPLE + "q,1,f,1e308\nr,2,m,-1e308\n")
     duckdb.sql(f"COPY (FROM read_csv('{folder}/people.csv')) TO '{folder}/people.parquet' (FORMAT parquet)")
     _reports(folder)
     _hostile(folder)
@@ -350,6 +355,8 @@ def _words(command: Any, draw: random.Random) -> list[str]:
         options.append(f"{known[name]}={LIMITS[name]}")
     if draw.random() < 0.02:
         options.append(draw.choice(("--nothing", "-q", "extra")))
+    if draw.random() < 0.03:
+        options *= 2
     return [*arguments, *options] if draw.random() < 0.5 else [*options, *arguments]
 
 

@@ -1,4 +1,4 @@
-"""The queries whose errors can be set beside each other: those that count users, where others have units of their own."""
+"""The queries whose errors can be set beside each other: those that count users, where others have own units."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _describe(
     if isinstance(request.solver, Auto) and solution.reason == choose(None, solution.problem).reason:
         facts["solver"] = f"{dashed(solution.solver)} (the default for domains of this size)"
     if not solution.interrupted and (fewer := fewer_users(solution)):
-        facts["fewer"] = f"{fewer}: --objective worst-case"
+        facts["fewer"] = fewer.replace("the objective", "--objective")
     write_facts(facts | {"next": _next(solution, request.name, out, request.values)})
 
 

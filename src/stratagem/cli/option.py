@@ -143,7 +143,7 @@ class GroupedCommand(typer.core.TyperCommand):
 
         given, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for parameter, times in Counter(order).items():
-            if times > 1 and not (parameter.multiple or parameter.is_flag):
+            if times > 1 and not (parameter.multiple or getattr(parameter, "is_flag", False)):
                 raise ValueError(
                     f"{parameter.opts[-1]} was given {times} times, but may be given once: keep one of them"
                 )

@@ -32,7 +32,7 @@ def fewer_users(solution: Solution) -> str | None:
     if most < WORTH:
         return None
     if solution.workload.domain_size > SEARCHED:
-        return f"the worst case as objective may need up to {100 * most:.1f} % fewer users"
+        return f"with the objective worst-case up to {100 * most:.1f} % fewer users may be enough"
     now = solution.users_for().root_mean_square
     found = optimise(
         solution.workload, solution.epsilon, Auto(gap=GAP, max_seconds=SECONDS), objective=WorstCase.kind
@@ -40,4 +40,4 @@ def fewer_users(solution: Solution) -> str | None:
     then = found.users_for().root_mean_square
     if then > (1 - WORTH) * now:
         return None
-    return f"the worst case as objective needs {users_text(then)} users, {100 * (1 - then / now):.1f} % fewer"
+    return f"with the objective worst-case {users_text(then)} users are enough, {100 * (1 - then / now):.1f} % fewer"

@@ -16,8 +16,8 @@ from stratagem.accuracy import (
     UnsupportedWorkloadError,
     Users,
     both_needed,
-    evaluate,
     comparable,
+    evaluate,
     largest_variance,
     mean_variance,
 )

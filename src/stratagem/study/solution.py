@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratagem.accuracy import ERROR, Accuracy, Users, both_needed, comparable, goal, largest_variance, mean_variance
+from stratagem.accuracy import (
+    ERROR,
+    Accuracy,
+    Users,
+    both_needed,
+    comparable,
+    goal,
+    largest_variance,
+    mean_variance,
+)
 from stratagem.bounds import Bounds
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
