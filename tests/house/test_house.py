@@ -104,25 +104,6 @@ def test_a_notebook_has_one_title(path):
     assert not titles[0].startswith("# #")
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_notebooks_run(path):
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "--nbmake",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "default",
-        str(path),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:]
-
-
 def messages(tree):
     """Yield the text of every message that is raised, braces for what is filled in."""
     for node in ast.walk(tree):

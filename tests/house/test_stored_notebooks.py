@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pages import alike
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 LARGEST = 300_000
 """Bytes of a file, pictures included: what a browser shows at once and a diff can carry."""
@@ -101,3 +103,87 @@ def test_what_is_wrong_is_found(fault):
     notebook = json.loads(path.read_text(encoding="utf-8"))
     SPOILED[fault](notebook)
     assert fault in faults(notebook)
+
+
+DRAWN = re.compile(r"\.randomise\(|^randomise |\.audit\(|perf_counter|\bseconds\b", re.MULTILINE)
+"""Code whose numbers come from the randomness of the system or from a clock, there and in all that follows."""
+CODE = re.compile(r"[0-9a-f]{16,}")
+"""What names a mechanism or a report."""
+
+
+def told(cells: list[dict]) -> list[tuple[list[str], bool]]:
+    """Return the words that every code cell printed, and whether its numbers vary from run to run."""
+    found, varying = [], False
+    for cell in cells:
+        varying = varying or bool(DRAWN.search(text(cell["source"])))
+        words = [
+            word for one in shown(cell) for word in re.sub(r"<[^>]+>", " ", CODE.sub("...", one)).split()
+        ]
+        found.append(([word for word in words if set(word) - set("─-")], varying))
+    return found
+
+
+def stale(stored: list[dict], now: list[dict]) -> list[str]:
+    """Return how the text outputs of code cells differ from those of now, but for numbers that vary."""
+    faults = []
+    for k, ((before, varying), (after, _)) in enumerate(zip(told(stored), told(now), strict=True)):
+        places = zip(before, after, strict=False)
+        different = [f"{a} is now {b}" for a, b in places if not same(a, b, varying)]
+        if different or len(before) != len(after):
+            faults.append(f"code cell {k + 1}: {'; '.join(different[:3]) or 'more or fewer words'}")
+    return faults
+
+
+def same(stored: str, now: str, varying: bool) -> bool:
+    """Return whether two words are alike; where numbers vary, all that have digits in the same places of a word."""
+    if varying:
+        stored, now = (re.sub(r"[-+]?[\d,.]*\d", "0", word) for word in (stored, now))
+    return alike(stored, now)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_runs_and_shows_what_is_stored(path):
+    import nbclient
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)
+    stored = [json.loads(json.dumps(cell)) for cell in notebook.cells if cell.cell_type == "code"]
+    client = nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(FOLDER)}})
+    client.execute()
+    now = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert stale(stored, now) == [], "run .ci/notebooks"
+
+
+def cell(source: str, *printed: str) -> dict:
+    return {"source": source, "outputs": [stream(one) for one in printed]}
+
+
+STALE = {
+    "another word": ([cell("print(x)", "1 of 680")], [cell("print(x)", "1 in 680")], True),
+    "another number": ([cell("print(x)", "1 of 680")], [cell("print(x)", "1 of 720")], True),
+    "a number that another processor rounds": ([cell("x", "0.9512 s")], [cell("x", "0.9514 s")], False),
+    "a drawn number": (
+        [cell("c.randomise(1)", "{'output': 17}")],
+        [cell("c.randomise(1)", "{'output': 8}")],
+        False,
+    ),
+    "a number after it": (
+        [cell("c.randomise(1)"), cell("x", "4 people")],
+        [cell("c.randomise(1)"), cell("x", "5 people")],
+        False,
+    ),
+    "a word after it": (
+        [cell("c.randomise(1)"), cell("x", "4 people")],
+        [cell("c.randomise(1)"), cell("x", "4 users")],
+        True,
+    ),
+    "a line more": ([cell("x", "a")], [cell("x", "a", "b")], True),
+    "another report": ([cell("x", "id " + "ab" * 16)], [cell("x", "id " + "cd" * 16)], False),
+}
+
+
+@pytest.mark.parametrize("name", STALE)
+def test_what_is_stale_is_found(name):
+    stored, now, found = STALE[name]
+    assert bool(stale(stored, now)) == found
