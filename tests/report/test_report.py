@@ -32,6 +32,32 @@ def solution():
     return st.optimise(st.prefix(6), 1.0, FEW)
 
 
+SILENT = re.compile(r"below 0(\.0*)?(?![.\d])|fewer than 1 user|\b1 users")
+"""What a bound of nothing was made to say."""
+
+
+@pytest.mark.parametrize("users", [None, 5000])
+@pytest.mark.parametrize(("workload", "epsilon"), [(st.total(4), 1.0), (st.prefix(6), 12.0)])
+def test_a_bound_that_says_nothing_is_called_so(tmp_path, workload, epsilon, users):
+    page = read(st.optimise(workload, epsilon, "quick").report(tmp_path / "report.html", users=users))
+    assert not SILENT.search(page.text)
+    if users is None or workload.queries == 1:
+        assert f"the lower bound says nothing at ε = {epsilon:g}" in page.text
+    assert all(map(SILENT.search, ("gets below 0 %", "below 0.", "fewer than 1 users", "needs 1 users")))
+    assert not any(map(SILENT.search, ("gets below 0.0035 %", "fewer than 12 users", "needs 11 users")))
+
+
+def test_the_slider_stops_where_the_mechanism_was_computed(tmp_path):
+    """A mechanism that was read from a file has one budget: at the others the answer was that it is not known."""
+    saved = read(report_saved(tmp_path / "saved.html", mechanism("labels"), budgets=[1.0, 2.0]))
+    found = numbers(saved)
+    ours = next(line["mean"] for line in found["lines"] if line["kind"] == "ours")
+    assert (
+        found["stops"] == [k for k, variance in enumerate(ours) if variance is not None] == [found["asked"]]
+    )
+    assert len(found["budgets"]) > 1
+
+
 def read(path):
     return Page(path.read_text(encoding="utf-8"))
 

@@ -15,7 +15,7 @@ from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.plots.figure import page
 from stratagem.report.plots.query_error import NAMES, draw_errors, exact, upright
 from stratagem.report.verdict import standard_error
-from stratagem.report.wording import count
+from stratagem.report.wording import count, counted
 
 HEIGHT = 3.0
 """Height of the picture in inches."""
@@ -68,7 +68,7 @@ def _table(subject: ReportContent) -> Table:
     worst = int(np.argmax(variances))
     caption = (
         f"{len(rows)} of {count(len(variances))} queries, evenly spread, for users of the type that is worst for each; "
-        f"the least accurate, {subject.naming.label(worst)}, needs {users_text(users_needed(variances[worst]))} users"
+        f"the least accurate, {subject.naming.label(worst)}, needs {counted(users_needed(variances[worst]), 'user')}"
     )
     second = "largest deviation per user" if users is None else f"error with {users_text(users)} users"
     return Table(("query", second, "users for 1\u00a0%"), rows, caption=caption)

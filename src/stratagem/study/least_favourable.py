@@ -21,8 +21,8 @@ GAP = 0.02
 def fewer_users(solution: Solution) -> str | None:
     """Return how many fewer users the worst case as objective needs, or may need; None where it cannot help much.
 
-    Users needed are stated for the least favourable type. No mechanism has a worst type below the least average, so
-    that nothing is said where the worst type of the solution is near the lower bound on the average; nor for another
+    Users needed are stated for the least favourable type. The worst type of any unbiased mechanism is at least the
+    lower bound on the average, so that nothing is said where that of the solution is near it; nor for another
     objective, a prior, or queries of different units.
     """
     whole = comparable(solution.workload) is solution.workload
