@@ -59,7 +59,7 @@ def test_three_sentences_hold_the_numbers_of_the_solution(solution):
 
 
 def test_users_of_the_bound_bound_every_mechanism(solution):
-    least = fewest_users(solution.problem, solution.lower_bound)
+    least = fewest_users(solution.problem, solution.bounds)
     assert all(one.users_for().root_mean_square >= least for one in (solution, *solution.baselines))
 
 
@@ -91,7 +91,7 @@ def test_a_bound_of_nothing_says_so():
 
 def test_answers_in_other_units_are_no_share_of_users():
     problem = problem_of(st.mean([0.5, 3.0, 7.0]), 1.0)
-    said = bound_sentence(problem, problem.lower_bound)
+    said = bound_sentence(problem, problem.bounds)
     assert "a standard error of 0.01 a user, in the units of the queries" in said
     assert "%" not in said
 

@@ -89,13 +89,19 @@ def data_headline(comparison: Comparison) -> list[str]:
 
 def sweep_headline(sweep: Sweep) -> str:
     """Return how many users fewer than published mechanisms the strategies need along the axis, and than the bound."""
-    shares, far = [], 0.0
+    shares, far, what = (
+        [],
+        0.0,
+        "the fewest users that any unbiased mechanism with one report per user may need",
+    )
     for one in sweep.comparisons:
         found = [one.compared[row.mechanism] for row in sorted(one.rows, key=lambda row: not row.optimised)]
         ours, least = _needed(found[0]), fewest_users(found[0].problem, one.bounds)
+        if comparable(one.workload) is not one.workload:  # the bound is on queries of all units
+            ours, least, what = found[0].objective, one.bounds.best, "the lower bound on the objective"
         far = max(far, ours / least)
-        shares += [ours / _needed(best) for best in (_best(found[1:]),) if best is not None]
-    near = f"ours {_near(far, 1, 'the fewest users that any unbiased mechanism with one report per user may need')}"
+        shares += [_needed(found[0]) / _needed(best) for best in (_best(found[1:]),) if best is not None]
+    near = f"ours {_near(far, 1, what)}"
     if not shares:
         return f"Along the {sweep.axis} {near}."
     least, most = (_less(share, 1, COUNTS) for share in (max(shares), min(shares)))
