@@ -87,7 +87,9 @@ def _(strategy: TranslationStrategy, workload: Workload, prior: np.ndarray | Non
     if prior is not None or _written_out(workload, strategy):
         try:
             return _largest_of(strategy.dense(), workload, prior)
-        except UnsupportedWorkloadError:  # a matrix loses what its characters hold of queries that others outweigh
+        except (
+            UnsupportedWorkloadError
+        ):  # a matrix loses what its characters hold of queries that others outweigh
             if prior is not None or strategy.window:
                 raise
     if not strategy.window:

@@ -253,7 +253,7 @@ class FewQueries(Solver):
 
     def finish(self, problem: Problem, state: Randomised) -> Strategy:
         """Return the strategy of the state, with a share for queries that the few outweigh."""
-        return answering(problem, state.strategy)
+        return answering(problem, [state.strategy])
 
 
 def _strategy(found: LinearDual, E: float) -> tuple[MatrixStrategy, np.ndarray]:

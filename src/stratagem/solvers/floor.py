@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,19 +19,20 @@ SHARES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """Shares of randomised response that are tried; L of the other queries pays as much at most."""
 
 
-def answering(problem: Problem, strategy: Strategy, most: int | None = None) -> Strategy:
-    """Return the strategy, mixed with randomised response where the sizes of queries differ widely and that lowers L.
+def answering(problem: Problem, found: Sequence[Strategy], most: int | None = None) -> Strategy:
+    """Return the best of some strategies, mixed with randomised response where queries differ widely and that helps.
 
     With information matrices M and M_0 the mixture has (1 - s) M + s M_0, so that for queries V = V_1 + V_2
     L <= L_1(M)/(1 - s) + L_2(M_0)/s: where V_2 is outweighed, a small share answers its queries, whatever M does.
     The mixture has at most `most` rows.
     """
     lengths = np.linalg.norm(problem.factor, axis=0)
-    if not lengths.any() or lengths.max() <= UNEVEN * lengths[lengths > 0].min():
-        return strategy
-    tried = [strategy, *(_mixed(strategy, ratio(problem.epsilon), share) for share in SHARES)]
-    fitting = [one for one in tried if most is None or one.outputs <= most]
-    return min(fitting or [strategy], key=lambda one: _value(problem, one))
+    tried = list(found)
+    if lengths.any() and lengths.max() > UNEVEN * lengths[lengths > 0].min():
+        E = ratio(problem.epsilon)
+        tried += [_mixed(one, E, share) for one in found for share in SHARES]
+    fitting = [one for one in tried if most is None or one.outputs <= most] or tried[:1]
+    return fitting[0] if len(fitting) == 1 else min(fitting, key=lambda one: _value(problem, one))
 
 
 def _mixed(strategy: Strategy, E: float, share: float) -> Strategy:

@@ -142,8 +142,11 @@ class Certified(Solver):
         if self.resume is None:
             patterns = self._first(problem, fresh.tools)
             optimum = problem.duals.exact
-            p = np.ones(len(patterns)) if optimum is None else optimum.probabilities
-            p = np.ones(len(patterns)) if p is None else p
+            if optimum is None or optimum.probabilities is None:
+                p = np.ones(len(patterns))
+            else:
+                p = optimum.probabilities
+                fresh = replace(fresh, listed=Design(patterns, p, 1.0, np.zeros(n), math.nan))
         else:
             patterns, p = unpack(self.resume.patterns, n), self.resume.row_sums
         first = self._next(problem, fresh, patterns, p)
@@ -210,8 +213,10 @@ class Certified(Solver):
             return reached(problem, state)
         if state.design is None:
             return TwoLevelStrategy(np.zeros((1, -(-n // 8)), dtype=np.uint8), np.ones(1), n, 1.0)
-        strategy = project_to_feasible(state.design, ratio(problem.epsilon), problem.shares, self.outputs)
-        return answering(problem, strategy, self.outputs)
+        E = ratio(problem.epsilon)
+        designs = [state.design, *([] if state.listed is None else [state.listed])]
+        found = [project_to_feasible(one, E, problem.shares, self.outputs) for one in designs]
+        return answering(problem, found, self.outputs)
 
     def _next(
         self, problem: Problem, state: ColumnGenerationState, patterns: np.ndarray, p: np.ndarray

@@ -184,6 +184,8 @@ class ColumnGenerationState:
 
     It is later than `tools.deadline` if the rows are polished after column generation.
     """
+    listed: Design | None = None
+    """The optimum over all patterns as the exact bound found it, where they can be listed."""
     trace: tuple[float, ...] = ()
     """Value of the design after each round so far."""
     closed: bool = False
