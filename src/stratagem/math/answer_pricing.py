@@ -34,7 +34,9 @@ def peaks(prices: np.ndarray, weights: np.ndarray, E: float) -> Peaks:
     order = np.argsort(changes, kind="stable")
     jumps = (E - 1) * np.concatenate([coefficients, -coefficients])[order]
     sums = coefficients.sum(axis=0) + np.cumsum(np.vstack([np.zeros(3), jumps]), axis=0)
-    left, right = np.append(-np.inf, changes[order]), np.append(changes[order], np.inf)
+    reach = _reach(prices, weights, E) or 1.0  # no maximum is farther out
+    ends = np.clip(np.concatenate([[-np.inf], changes[order], [np.inf]]), -reach, reach)
+    left, right = ends[:-1], ends[1:]
     proper = left < right
     constant, linear, square = sums[proper].T
     t = np.clip(linear / (2 * square), left[proper], right[proper])
@@ -51,9 +53,11 @@ def rounding(prices: np.ndarray, weights: np.ndarray, E: float, reach: np.ndarra
 def _positive(constant: np.ndarray, linear: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of where constant + linear t - square t^2 is positive, equal ones where it never is."""
     discriminant = linear**2 + 4 * square * constant
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(discriminant)
-        first, last = (linear - root) / (2 * square), (linear + root) / (2 * square)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # the larger root first, the other from their product: where squares are tiny, a difference has no digits
+        larger = (linear + np.copysign(np.sqrt(discriminant), linear)) / 2
+        roots = np.stack([larger / square, -constant / larger])
+        first, last = roots.min(axis=0), roots.max(axis=0)
         zero = -constant / linear
     flat = square == 0
     first = np.where(flat, np.where(linear > 0, zero, -np.inf), first)
