@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from stratagem.solvers import (
     Status,
     search,
 )
+from stratagem.solvers.certified.joint import UNKNOWNS, SaddlePoint, SaddlePointState, unknowns
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
@@ -201,7 +203,9 @@ def choose(solver: Solver | Auto | None, problem: Problem) -> Choice:
     else:
         choice = Choice(solver, "asked for")
     if isinstance(problem, Minimax) and isinstance(choice.solver, Certified):
-        return Choice(Saddle(problem, replace(choice.solver, polish=False)), choice.reason)
+        inner, rows = replace(choice.solver, polish=False), 2.0**problem.workload.domain_size
+        joint = (inner.outputs or math.inf) >= rows and not problem.free and unknowns(problem) <= UNKNOWNS
+        return Choice((SaddlePoint if joint else Saddle)(problem, inner), choice.reason)
     return choice
 
 
@@ -287,7 +291,9 @@ def _searched(problem: Problem, solver: Solver, found: Search) -> _Best | None:
     """Return the strategy found by the search; None if there is none or it cannot be evaluated on the workload."""
     if found.best is None:
         return None
-    prior = found.best.found.prior if isinstance(found.best, SaddleState) else problem.prior
+    prior = (
+        found.best.found.prior if isinstance(found.best, SaddleState | SaddlePointState) else problem.prior
+    )
     try:
         strategy = solver.finish(problem, found.best)
         accuracy = evaluate(problem.workload, strategy, prior)
@@ -299,6 +305,8 @@ def _searched(problem: Problem, solver: Solver, found: Search) -> _Best | None:
 
 def _mixture(found: Search) -> np.ndarray | None:
     """Return the adversary's best weights, or uniform ones before its first step; None without an adversary."""
+    if isinstance(found.best, SaddlePointState):
+        return found.best.mixture
     if not isinstance(found.best, SaddleState):
         return None
     return found.best.best.mixture if found.best.best else uniform(len(found.best.found.variances))

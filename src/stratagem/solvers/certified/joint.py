@@ -1,0 +1,208 @@
+"""The solver for worst-case objectives of few unknowns: weights and mixture in one convex programme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stratagem.accuracy import UnsupportedWorkloadError
+from stratagem.bounds.proof import all_patterns
+from stratagem.math.answer_pricing import climbed, peaks
+from stratagem.math.linalg import squared_distances
+from stratagem.math.privacy import ratio
+from stratagem.math.saddle_point import Equilibrium, Game, lightened, play
+from stratagem.problem import Minimax, Problem, WorstCase
+from stratagem.solvers.certified.certified import Certified
+from stratagem.solvers.certified.patterns import EXHAUSTIVE, distinct
+from stratagem.solvers.certified.saddle import Answer
+from stratagem.solvers.solver import Limits, Solver
+from stratagem.strategies import Strategy, TwoLevelStrategy
+from stratagem.strategies.two_level import pack
+from stratagem.workloads.centring import root
+
+UNKNOWNS, KEPT = 800, 2
+"""Most unknowns of a Newton step, about a second each, and how many patterns for each of them stay, the heaviest."""
+GAP = 1e-6
+"""Relative gap of weights and mixture over the given patterns."""
+EVERYWHERE = 1e-5
+"""Share of the uniform mixture that is mixed in, which costs a bound no more than this share: a prior that hardly
+knows some type has an ill-conditioned M."""
+LIGHTEST = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+"""Shares of probability at or below which rows are left out, the first that costs no more than `DEARER`."""
+DEARER = 1e-4
+"""Relative rise of the largest variance that fewer rows may cost."""
+FIRST, STARTS, ADDED = 1024, 2048, 192
+"""Random patterns to begin with, patterns near which undervalued ones are looked for, and those that join."""
+FARTHEST = 3.0
+"""Standard deviation of the logarithm of the distance of balls from the middle: from far away they are half-spaces."""
+CLOSE = 3e-4
+"""Share of the largest variance below which the excess over the prices ends the search."""
+STEP = 0.3
+"""Share of the way to the latest prices that the mean of all prices goes: the latest alone swing."""
+
+
+def balls(queries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return patterns (count x n): for a random point in the space of queries W (r x n), the types nearest to it."""
+    columns = np.linalg.svd(queries - queries.mean(axis=1, keepdims=True), full_matrices=False)[2]
+    columns = columns[: np.linalg.matrix_rank(queries)].T * np.sqrt(queries.shape[1])
+    centres = rng.standard_normal((count, columns.shape[1])) * np.exp(
+        FARTHEST * rng.standard_normal((count, 1))
+    )
+    ranks = squared_distances(centres, columns).argsort(axis=1).argsort(axis=1)
+    return ranks < np.exp(np.log(queries.shape[1]) * rng.random((count, 1)))
+
+
+def queries_of(minimax: Minimax) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return queries W (r x n) without the total, and the prior (n,) where the variances are those of queries."""
+    if isinstance(minimax, WorstCase):
+        return root(minimax.rest).T, None
+    rows = minimax.rest.matrix()
+    return rows - (rows @ minimax.shares)[:, None], minimax.shares
+
+
+def unknowns(minimax: Minimax) -> int:
+    """Return the number of unknowns of a Newton step for the weights and the mixture together."""
+    n = minimax.workload.domain_size
+    least = 2 * n + minimax.size
+    if minimax.free or least > UNKNOWNS:
+        return least
+    return n * int(np.linalg.matrix_rank(queries_of(minimax)[0])) + n + minimax.size
+
+
+@dataclass(frozen=True)
+class SaddlePoint(Solver):
+    """Minimisation of the largest of k variances over the weights of patterns, with the mixture as the other player.
+
+    Where many strategies are optimal for the worst mixture, only certain mixtures of them have equal variances: one
+    programme for the weights and the mixture finds these (module `math.saddle_point`). Up to 12 user types all
+    patterns are listed and one programme is the whole search. Beyond, patterns that its prices undervalue join, and
+    it is solved again (theory.md, section 7).
+    """
+
+    reference: ClassVar[str] = "@stratagem, saddle point of weights and mixture by interior points"
+
+    minimax: Minimax
+    inner: Certified
+    """The limits of the search and its seed."""
+    tolerance: float = 1e-4
+    """Relative gain of the largest variance that `patience` rounds must make."""
+    patience: int = 3
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of steps, time and gap."""
+        inner = self.inner
+        return Limits(inner.max_steps, 1, self.tolerance, self.patience, inner.max_seconds, inner.gap)
+
+    def begin(self, problem: Problem, start: int, best: Any) -> SaddlePointState:
+        """Return the saddle point over all patterns, or over single user types, all but one, and random balls."""
+        n, rng = problem.workload.domain_size, np.random.default_rng(self.inner.seed)
+        if n <= EXHAUSTIVE:
+            return self._state(problem, all_patterns(n)[1:-1], None)
+        single, drawn = np.eye(n, dtype=bool), balls(queries_of(self.minimax)[0], FIRST, rng)
+        return self._state(problem, distinct(np.concatenate([single, ~single, drawn])), None)
+
+    def advance(self, problem: Problem, state: SaddlePointState) -> SaddlePointState:
+        """Return the state with the patterns that the last prices undervalue most, and without unused ones."""
+        rng = np.random.default_rng([self.inner.seed, len(state.patterns)])
+        n, kept, E = problem.workload.domain_size, state.patterns, ratio(problem.epsilon)
+        masses = state.point.theta * (1 + (E - 1) * kept.mean(axis=1))
+        drawn = kept[rng.choice(len(kept), STARTS, p=masses / masses.sum())]
+        starts = np.concatenate([kept, drawn ^ (rng.random(drawn.shape) < 2 / n)])
+        middle = (state.prices + state.centre) / 2
+        (new, excess), *others = (undervalued(one, E, starts) for one in (state.prices, state.centre, middle))
+        if excess <= CLOSE * state.point.value:
+            return replace(state, stuck=True)
+        new = distinct(np.concatenate([new[:ADDED], *(more[:ADDED] for more, _ in others)]), kept)
+        heavy = np.sort(np.argsort(-masses, kind="stable")[: KEPT * unknowns(self.minimax)])
+        return self._state(problem, np.concatenate([kept[heavy], new]), state)
+
+    def finish(self, problem: Problem, state: SaddlePointState) -> Strategy:
+        """Return the strategy with the least largest variance so far."""
+        return state.found.strategy
+
+    def _state(
+        self, problem: Problem, patterns: np.ndarray, last: SaddlePointState | None
+    ) -> SaddlePointState:
+        """Return the state with the saddle point over some patterns."""
+        W, prior = queries_of(self.minimax)
+        rows = 1 + (ratio(problem.epsilon) - 1) * patterns.astype(float)
+        game = Game(rows, W, prior)
+        point = play(game, GAP)
+        mixture = (1 - EVERYWHERE) * point.mixture + EVERYWHERE / len(point.mixture)
+        given = self._answer(game, patterns, point.theta, self.minimax.mixed(mixture).prior)
+        found = given.unless(last and last.found)
+        prices = game.prices(point)
+        centre = prices if last is None else last.centre + STEP * (prices - last.centre)
+        return SaddlePointState(
+            point, patterns, mixture, prices, centre, found, len(patterns[0]) <= EXHAUSTIVE
+        )
+
+    def _answer(
+        self, game: Game, patterns: np.ndarray, theta: np.ndarray, prior: np.ndarray | None
+    ) -> Answer:
+        """Return the strategy with the fewest rows whose largest variance is within `DEARER` of the least.
+
+        Raises:
+            LinAlgError: if none has column sums of one and the queries.
+        """
+        answers, n, E = [], game.rows.shape[1], float(game.rows.max())
+        for share in LIGHTEST:
+            weights = lightened(game.rows, theta, share)
+            if weights is None:
+                continue
+            strategy = TwoLevelStrategy(pack(patterns[weights > 0]), weights[weights > 0], n, E)
+            try:
+                variances = self.minimax.variances(strategy, prior)
+            except UnsupportedWorkloadError:  # rows that were left out answered something
+                continue
+            answers.append(Answer(strategy, prior, variances, self.minimax.largest(variances)))
+        if not answers:
+            raise np.linalg.LinAlgError("no weights with column sums of one")
+        least = min(one.value for one in answers)
+        return next(one for one in answers if one.value <= (1 + DEARER) * least)
+
+
+def undervalued(prices: np.ndarray, E: float, starts: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return patterns (k x n) that gain more than prices (n x (2 + r)), most first, and what the first gains more.
+
+    See `Game.prices`. As p^T s is at least 1, an excess is at most what the mean variance can still fall.
+
+    For one query these are all that a change of the answer makes the best; for more, ascents start near the patterns
+    `starts` (k x n).
+    """
+    p, prices = prices[:, 0], prices[:, 1:]
+    if prices.shape[1] == 2:
+        t, gains = peaks(prices, p, E)
+        t = t[:, None]
+    else:
+        rows = 1 + (E - 1) * starts
+        t, gains = climbed(prices, p, E, rows @ prices[:, 1:] / (2 * rows @ p)[:, None])
+    t = t[np.argsort(-gains)][: int((gains > 0).sum())]
+    patterns = prices[:, 0] + t @ prices[:, 1:].T > np.outer(np.square(t).sum(axis=1), p)
+    return patterns, float(gains.max())
+
+
+@dataclass(frozen=True, eq=False)
+class SaddlePointState:
+    """The state of the search: the saddle point over some patterns."""
+
+    point: Equilibrium
+    patterns: np.ndarray
+    """The patterns (m x n), boolean."""
+    mixture: np.ndarray
+    """The mixture (k,), positive everywhere."""
+    prices: np.ndarray
+    """Prices of the saddle point (n x (2 + r))."""
+    centre: np.ndarray
+    """Mean of the prices of all rounds, the latest first."""
+    found: Answer
+    """The strategy with the smallest largest variance so far."""
+    stuck: bool
+
+    @property
+    def objective(self) -> float:
+        """The smallest value of the largest variance so far."""
+        return self.found.value
