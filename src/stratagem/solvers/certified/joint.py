@@ -29,8 +29,9 @@ GAP = 1e-6
 EVERYWHERE = 1e-5
 """Share of the uniform mixture that is mixed in, which costs a bound no more than this share: a prior that hardly
 knows some type has an ill-conditioned M."""
-LIGHTEST = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
-"""Shares of probability at or below which rows are left out, the first that costs no more than `DEARER`."""
+LIGHTEST = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-12, 0.0)
+"""Shares of probability at or below which rows are left out, the first that costs no more than `DEARER`. Small queries
+beside large ones may need rows of tiny weight."""
 DEARER = 1e-4
 """Relative rise of the largest variance that fewer rows may cost."""
 FIRST, STARTS, ADDED = 1024, 2048, 192
