@@ -201,6 +201,8 @@ class Certified(Solver):
             return descended(problem, state)
         if state.design is None or state.tools is None:
             return state
+        if state.listed is not None and not np.isfinite(state.design.p).all():
+            return replace(state, design=state.listed, closed=True)
         design, new = state.design, self._undervalued(state.tools, state.design)
         share = SEED / max(1, len(new))
         p = np.concatenate([design.p * (1 - share * len(new)), np.full(len(new), share)])
