@@ -5,8 +5,9 @@ and z_y = q_y/d_y - 1/n the information matrix is M = 11^T/n + Z, Z = sum_y d_y 
 its mean w^T h/n is w_c, its estimate from report y has the variable part w_c^T Z^+ z_y, and
 tr(M^+ V) = n sum_i (p^T w_i)^2 + sum_i w_ci^T Z^+ w_ci: the total, which is known, and the rest.
 
-Rounding of Q leaves directions in which user types differ by 10^-17. Nobody can use them, so Z^+ is that of as many
-eigenvectors, largest eigenvalue first, as all queries need for 10^-9 of their own norms.
+Rounding of Q leaves directions in which user types differ by 10^-17. Nobody can use them, so Z^+ is that of the
+eigenvectors whose eigenvalue is above 10^-18 of the largest, and of as many more, largest eigenvalue first, as all
+queries need for 10^-9 of their own norms.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from optimum import DIGITS, decimals, optimum
 
 SUPPORT = Decimal("1e-9")
 """Share of a query's own norm, its mean removed, that may be missing."""
+KNOWN = Decimal("1e-18")
+"""Share of the largest eigenvalue of Z above which one is no rounding of doubles."""
 SWEEPS, NOTHING = 60, Decimal("1e-70")
 """Sweeps of Jacobi's method at most, and the size of an angle that is rounding."""
 
@@ -74,7 +77,7 @@ def judged(rows, Q, prior=None, shares=None):
         centred = differences - (differences @ h / n)[:, None]
         values, vectors = eigen((z * d[:, None]).T @ z)
         parts = centred @ vectors
-        kept, missing = supporting(parts, values)
+        kept, missing = supporting(parts, values, int((values > KNOWN * values.max(initial=0)).sum()))
         scores = (parts[:, :kept] / values[:kept]) @ (z @ vectors[:, :kept]).T
         expected = parts[:, :kept] @ vectors[:, :kept].T  # of the scores, by user type
         variances = np.square(scores) @ Q - np.square(expected)
@@ -213,13 +216,13 @@ def decimal_of(value):
     return Decimal(float(value)) if np.isfinite(value) else Decimal("1e999")
 
 
-def supporting(parts, values):
-    """How many directions the queries need, given by their parts (p x n), and the shares then missing (p,)."""
+def supporting(parts, values, known):
+    """How many directions are `known` or needed by queries of these parts (p x n), and the shares then missing (p,)."""
     squares = np.square(parts)
     norms = squares.sum(axis=1)
     norms[norms == 0] = 1
     rank = sum(value > 0 for value in values)
-    for kept in range(rank + 1):
+    for kept in range(min(known, rank), rank + 1):
         missing = np.array(
             [(x / norm).sqrt() for x, norm in zip(squares[:, kept:].sum(axis=1), norms, strict=True)]
         )
