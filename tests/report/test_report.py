@@ -80,7 +80,7 @@ def test_the_numbers_are_those_of_the_solutions(tmp_path):
     for one in solutions[1].baselines:
         name = f"{one.mechanism} (δ = {one.strategy.delta:g})" if one.strategy.delta else one.mechanism
         assert lines[name][1] == one.accuracy.samples_for(1)
-        assert single[name][1] == one.largest_variance
+        assert single[name][1] == one.largest_comparable
     users = solutions[1].users_for()
     assert (
         f"{users.root_mean_square:,} users are enough for a standard error of 1 % of all users" in page.text

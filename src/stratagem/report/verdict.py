@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stratagem.accuracy import users_needed
+from stratagem.accuracy import comparable, users_needed
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
 from stratagem.math.number import number_text, ratio, upper, users_text
 from stratagem.math.privacy import surest
@@ -90,9 +90,11 @@ def _accuracy(subject: ReportContent) -> str:
     solution, users = subject.solution, subject.cover.users
     if users is None:
         return f"{solution.users_sentence()}."
-    mean, single = solution.mean_variance, solution.largest_variance
+    mean, single, chosen = solution.mean_variance, solution.largest_comparable, comparable(solution.workload)
     every = "" if single is None else f", and {standard_error(subject, single)} for the least accurate one"
-    unit = "of all users" if counts_users(solution.workload) else "in the units of the queries"
+    unit = "of all users" if counts_users(chosen) else "in the units of the queries"
+    if chosen is not solution.workload:
+        unit += f" in the {chosen.queries:,} of {solution.workload.queries:,} queries that count users"
     return (
         f"With {users_text(users)} users, an answer has a standard error of {standard_error(subject, mean)} {unit}, "
         f"root mean square over the queries{every}, even if everybody had the least favourable type."

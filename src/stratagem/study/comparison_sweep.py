@@ -101,7 +101,7 @@ class Sweep:
         In the mean over the queries, or for the least accurate answer: the bound is the same for both.
         """
         if least_accurate:
-            return self._lines(lambda one, row: one.compared[row.mechanism].largest_variance, _least)
+            return self._lines(lambda one, row: one.compared[row.mechanism].largest_comparable, _least)
         return self._lines(lambda one, row: one.compared[row.mechanism].mean_variance, _least)
 
     def sample_complexity(self) -> dict[str, list[float | None]]:

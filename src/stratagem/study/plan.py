@@ -100,10 +100,7 @@ class Plan:
 
     def _errors(self, found: Solution | Contender) -> Errors:
         """Return (t/(p N))^(1/2) for the largest total variance t of a user over p queries, and the largest one's."""
-        mean, single = (
-            found.mean_variance,
-            found.largest_variance,
-        )
+        mean, single = found.mean_variance, found.largest_comparable
         return Errors(self._share(mean), None if single is None else self._share(single))
 
     def _share(self, variance: float) -> float:

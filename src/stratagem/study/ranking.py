@@ -29,6 +29,7 @@ from stratagem.problem import Problem
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.strategies import JuntaStrategy, Runnable, TableSampling
+from stratagem.workloads.centring import levelled
 
 OPTIMISED = "optimised"
 """Name of the strategy found by the search in a list of mechanisms; no baseline may have it."""
@@ -61,7 +62,7 @@ class Contender:
         return mean_variance(self.problem.workload, self.strategy, self.problem.prior, self.accuracy)
 
     @cached_property
-    def largest_variance(self) -> float | None:
+    def largest_comparable(self) -> float | None:
         """The largest variance that one user adds to any of the `comparable` answers; None where not computed."""
         if isinstance(self.strategy, TableSampling):
             return None
@@ -69,7 +70,7 @@ class Contender:
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as `Solution.users_for`."""
-        return both_needed(self.mean_variance, self.largest_variance, error)
+        return both_needed(self.mean_variance, self.largest_comparable, error)
 
     def __str__(self) -> str:
         """Name the mechanism with its parameters."""
@@ -217,5 +218,8 @@ def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender |
 
 
 def setting_of(problem: Problem) -> Setting:
-    """Return what published mechanisms are tuned to: the sizes of the attributes and the Gram matrix."""
-    return Setting(problem.workload.domain.sizes, problem.gram)
+    """Return what published mechanisms are tuned to: the sizes of the attributes and the Gram matrix.
+
+    Queries count less their means, whose squares would take the digits of the rest.
+    """
+    return Setting(problem.workload.domain.sizes, levelled(problem.workload, problem.prior).gram())

@@ -144,8 +144,15 @@ class Solution:
 
     @cached_property
     def largest_variance(self) -> float | None:
+        """The largest variance that one user of any type adds to any answer; None for too many queries."""
+        return largest_variance(self.workload, self.strategy, self.prior)
+
+    @property
+    def largest_comparable(self) -> float | None:
         """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
-        return largest_variance(comparable(self.workload), self.strategy, self.prior)
+        chosen = comparable(self.workload)
+        known = chosen is self.workload
+        return self.largest_variance if known else largest_variance(chosen, self.strategy, self.prior)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as a share of the users, if all had the worst type.
@@ -161,7 +168,7 @@ class Solution:
             >>> st.optimise(st.histogram(8), epsilon=1.0).users_for(0.01)
             Users(root_mean_square=27171, least_accurate=37595)
         """
-        return both_needed(self.mean_variance, self.largest_variance, error)
+        return both_needed(self.mean_variance, self.largest_comparable, error)
 
     def users_sentence(self) -> str:
         """Return `users_for` as a sentence on a standard error of 1 % of the users (see `goal`)."""
@@ -345,10 +352,10 @@ class Design:
         return mean_variance(self.workload, self.strategy, None, self.accuracy)
 
     @cached_property
-    def largest_variance(self) -> float | None:
+    def largest_comparable(self) -> float | None:
         """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
         return largest_variance(comparable(self.workload), self.strategy)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error as a share of the users, as `Solution.users_for`."""
-        return both_needed(self.mean_variance, self.largest_variance, error)
+        return both_needed(self.mean_variance, self.largest_comparable, error)
