@@ -30,12 +30,12 @@ def answering(problem: Problem, found: Sequence[Strategy], most: int | None = No
     tried = list(found)
     if lengths.any() and lengths.max() > UNEVEN * lengths[lengths > 0].min():
         E = ratio(problem.epsilon)
-        tried += [_mixed(one, E, share) for one in found for share in SHARES]
+        tried += [mixed(one, E, share) for one in found for share in SHARES]
     fitting = [one for one in tried if most is None or one.outputs <= most] or tried[:1]
     return fitting[0] if len(fitting) == 1 else min(fitting, key=lambda one: _value(problem, one))
 
 
-def _mixed(strategy: Strategy, E: float, share: float) -> Strategy:
+def mixed(strategy: Strategy, E: float, share: float) -> Strategy:
     """Return randomised response with probability `share`, else the strategy."""
     n = strategy.domain_size
     everyone = TwoLevelStrategy(pack(np.eye(n, dtype=bool)), np.full(n, 1 / (E + n - 1)), n, E)

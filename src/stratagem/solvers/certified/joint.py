@@ -15,8 +15,10 @@ from stratagem.math.privacy import ratio
 from stratagem.math.saddle_point import Equilibrium, Game, lightened, play
 from stratagem.problem import Minimax, Problem, WorstCase
 from stratagem.solvers.certified.certified import Certified
+from stratagem.solvers.certified.design import Design, masses, project_to_feasible
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, distinct
 from stratagem.solvers.certified.saddle import Answer
+from stratagem.solvers.floor import SHARES, mixed
 from stratagem.solvers.solver import Limits, Solver
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack
@@ -26,9 +28,9 @@ UNKNOWNS, KEPT = 800, 2
 """Most unknowns of a Newton step, about a second each, and how many patterns for each of them stay, the heaviest."""
 GAP = 1e-6
 """Relative gap of weights and mixture over the given patterns."""
-EVERYWHERE = 1e-5
-"""Share of the uniform mixture that is mixed in, which costs a bound no more than this share: a prior that hardly
-knows some type has an ill-conditioned M."""
+EVERYWHERE = (1e-5, 1e-7, 1e-9)
+"""Shares of the uniform mixture that are mixed in, which cost a bound no more than such a share: a prior that hardly
+knows some type has an ill-conditioned M. At large epsilon the first may cost a strategy a per cent."""
 LIGHTEST = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-12, 0.0)
 """Shares of probability at or below which rows are left out, the first that costs no more than `DEARER`. Small queries
 beside large ones may need rows of tiny weight."""
@@ -132,38 +134,53 @@ class SaddlePoint(Solver):
         rows = 1 + (ratio(problem.epsilon) - 1) * patterns.astype(float)
         game = Game(rows, W, prior)
         point = play(game, GAP)
-        mixture = (1 - EVERYWHERE) * point.mixture + EVERYWHERE / len(point.mixture)
-        given = self._answer(game, patterns, point.theta, self.minimax.mixed(mixture).prior)
+        mixtures = [(1 - share) * point.mixture + share / len(point.mixture) for share in EVERYWHERE]
+        priors = [self.minimax.mixed(mixture).prior for mixture in mixtures]
+        given = self._answer(problem, patterns, point.theta, priors if prior is None else priors[:1])
         found = given.unless(last and last.found)
         prices = game.prices(point)
         centre = prices if last is None else last.centre + STEP * (prices - last.centre)
         return SaddlePointState(
-            point, patterns, mixture, prices, centre, found, len(patterns[0]) <= EXHAUSTIVE
+            point, patterns, mixtures[0], prices, centre, found, len(patterns[0]) <= EXHAUSTIVE
         )
 
     def _answer(
-        self, game: Game, patterns: np.ndarray, theta: np.ndarray, prior: np.ndarray | None
+        self, problem: Problem, patterns: np.ndarray, theta: np.ndarray, priors: list[np.ndarray | None]
     ) -> Answer:
         """Return the strategy with the fewest rows whose largest variance is within `DEARER` of the least.
 
         Raises:
-            LinAlgError: if none has column sums of one and the queries.
+            LinAlgError: if none answers the queries.
         """
-        answers, n, E = [], game.rows.shape[1], float(game.rows.max())
-        for share in LIGHTEST:
-            weights = lightened(game.rows, theta, share)
-            if weights is None:
-                continue
-            strategy = TwoLevelStrategy(pack(patterns[weights > 0]), weights[weights > 0], n, E)
-            try:
-                variances = self.minimax.variances(strategy, prior)
-            except UnsupportedWorkloadError:  # rows that were left out answered something
-                continue
-            answers.append(Answer(strategy, prior, variances, self.minimax.largest(variances)))
+        E, answers = ratio(problem.epsilon), list[Answer]()
+        rows = 1 + (E - 1) * patterns.astype(float)
+        few = (lightened(rows, theta, share) for share in LIGHTEST)
+        for weights in (one for one in few if one is not None):
+            kept = weights > 0
+            strategy = TwoLevelStrategy(pack(patterns[kept]), weights[kept], patterns.shape[1], E)
+            answers += self._answers(strategy, priors)
+        if not answers:  # queries that others outweigh need rows that double precision hardly balances
+            chances = theta * (1 + (E - 1) * masses(patterns, problem.shares))
+            design = Design(patterns, chances / chances.sum(), 1.0, np.zeros(patterns.shape[1]), 0.0)
+            whole = project_to_feasible(design, E, problem.shares)
+            for strategy in (whole, *(mixed(whole, E, share) for share in SHARES)):
+                answers += self._answers(strategy, priors)
         if not answers:
-            raise np.linalg.LinAlgError("no weights with column sums of one")
+            raise np.linalg.LinAlgError("no weights with column sums of one answer the queries")
         least = min(one.value for one in answers)
         return next(one for one in answers if one.value <= (1 + DEARER) * least)
+
+    def _answers(self, strategy: Strategy, priors: list[np.ndarray | None]) -> list[Answer]:
+        """Return the strategy with its best reconstruction among those of some priors; empty if it answers not all."""
+        try:
+            variances = [self.minimax.variances(strategy, prior) for prior in priors]
+        except UnsupportedWorkloadError:
+            return []
+        given = [
+            Answer(strategy, prior, own, self.minimax.largest(own))
+            for prior, own in zip(priors, variances, strict=True)
+        ]
+        return [min(given, key=lambda one: one.value)]
 
 
 def undervalued(prices: np.ndarray, E: float, starts: np.ndarray) -> tuple[np.ndarray, float]:
