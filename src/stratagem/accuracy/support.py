@@ -62,6 +62,6 @@ def _refusal(
     name = Naming.of(workload).label(query)
     return UnsupportedWorkloadError(
         f"the strategy cannot answer query {query} of {workload.queries}, {name!r}: it depends on a difference, "
-        f"largest between the user types {plus} and {minus}, that changes the probability of no report: use a "
+        f"largest between the user types {plus} and {minus}, that no report depends on: use a "
         "strategy made for these queries, or leave this query out"
     )

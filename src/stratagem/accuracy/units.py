@@ -7,25 +7,37 @@ import numpy as np
 from stratagem.accuracy.accuracy import ERROR, ONE_PERCENT, Accuracy, evaluate
 from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
-from stratagem.workloads.combined import Stack
+from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import Explicit, counts_users
 from stratagem.workloads.identity import Total
 
 
 def comparable(workload: Workload) -> Workload:
-    """Return the queries that count users, if others are beside them; else the workload itself.
+    """Return the queries that count users, without weights, if there are any; else the workload itself.
 
-    A mean error over counts and over sums of hours has no unit. The number of all users, which every strategy knows,
-    is not among them.
+    A mean error over counts and over sums of hours has no unit, and a weighted count has another one than users. The
+    number of all users, which every strategy knows, is not among them where others are.
     """
-    counting = None if counts_users(workload) else _counting(workload)
-    return workload if counting is None else counting
+    chosen = _counting(workload)
+    return workload if chosen is None or _plain(workload) else chosen
+
+
+def _plain(workload: Workload) -> bool:
+    """Return whether all queries count users, without weights."""
+    match workload:
+        case Weighted():
+            return False
+        case Stack():
+            return all(map(_plain, workload.parts))
+    return counts_users(workload)
 
 
 def _counting(workload: Workload) -> Workload | None:
     match workload:
         case Total():
             return None
+        case Weighted():
+            return _counting(workload.workload)
         case Stack():
             parts = tuple(found for part in workload.parts if (found := _counting(part)) is not None)
             return Stack(parts) if parts else None
@@ -55,8 +67,8 @@ def goal(workload: Workload) -> str:
     both, it is that of those that count users.
     """
     chosen = comparable(workload)
-    if chosen is not workload:
+    if chosen.queries < workload.queries:
         return f"{ONE_PERCENT} in the {chosen.queries:,} of {workload.queries:,} queries that count users"
-    if counts_users(workload):
+    if counts_users(chosen):
         return ONE_PERCENT
     return f"a standard error of {ERROR:g} a user, in the units of the queries"

@@ -75,7 +75,8 @@ class Bounds:
     """The nonnegative bound; None, like `sdp` and `exact`, where it was not computed."""
     sdp: float | None = None
     exact: float | None = None
-    """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros."""
+    """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros. In a worst case the optimum for one
+    mixture of the variances, which may be less."""
     pairwise: float | None = None
     """The bound on a largest variance from two user types alone; None for the average case."""
     delsarte: float | None = None

@@ -38,7 +38,7 @@ def problem_of(
         raise ValueError(f"the objective is {objective!r}, but must be one of {', '.join(KINDS)}: choose one")
     if prior is not None and objective == WorstCase.kind:
         raise ValueError(
-            "a prior was given for the objective worst-case, which holds for every prior: leave the prior out"
+            "a prior was given for the objective worst-case, whose value holds for every prior: leave the prior out"
         )
     checked = None if prior is None else check_prior(prior, workload.domain_size)
     return KINDS[objective](workload=workload, epsilon=epsilon, prior=checked)

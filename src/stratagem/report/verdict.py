@@ -93,7 +93,7 @@ def _accuracy(subject: ReportContent) -> str:
     mean, single, chosen = solution.mean_variance, solution.largest_comparable, comparable(solution.workload)
     every = "" if single is None else f", and {standard_error(subject, single)} for the least accurate one"
     unit = "of all users" if counts_users(chosen) else "in the units of the queries"
-    if chosen is not solution.workload:
+    if chosen.queries < solution.workload.queries:
         unit += f" in the {chosen.queries:,} of {solution.workload.queries:,} queries that count users"
     return (
         f"With {users_text(users)} users, an answer has a standard error of {standard_error(subject, mean)} {unit}, "

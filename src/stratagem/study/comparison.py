@@ -87,8 +87,8 @@ DETAILED = 4096
 """Largest number of user types for which the bound for given data is computed, which takes a minute."""
 USERS = ("users needed", "least accurate")
 NEEDED = (
-    "users needed: for a standard error of 1 % of the users, root mean square over the queries;\n"
-    "least accurate: for every single answer; both if everybody had the least favourable type"
+    "users needed: for a standard error of 1 % of the users, root mean square over the queries that\n"
+    "count users, if any do; least accurate: for every single one; both for the least favourable type"
 )
 
 

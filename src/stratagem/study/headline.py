@@ -49,7 +49,7 @@ def bound_sentence(problem: Problem, bounds: Bounds) -> str:
     if comparable(problem.workload) is not problem.workload:
         return (
             f"At epsilon {problem.epsilon:g} no unbiased mechanism with one report per user has an objective below "
-            f"{number_text(bounds.best)}, over all queries, whose units differ"
+            f"{number_text(bounds.best)}, over all queries, which differ in units or weights"
         )
     least = fewest_users(problem, bounds)
     if least <= 1:

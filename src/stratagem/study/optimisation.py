@@ -125,7 +125,8 @@ def optimise(
             (chosen, reason), found, best = again, second, other
     dense = best.strategy if isinstance(best.strategy, Strategy) else None
     if best.status not in FINAL and (dense is not None or line(workload) is not None):
-        wanted = chosen.limits.gap or CERTIFIED
+        listed = problem.workload.domain_size <= EXHAUSTIVE
+        wanted = chosen.limits.gap or (SHORT if listed else CERTIFIED)
         allowed = min(
             chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
         )
@@ -256,10 +257,15 @@ def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search
 
 
 def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
-    """Return whether a linear programme ended so far above the bound that the search for patterns is worth a try."""
-    far = SHORT if problem.workload.domain_size <= EXHAUSTIVE else CERTIFIED
-    gap = relative_gap(best.objective, problem.lower_bound)
-    return isinstance(solver, FewQueries) and best.status not in FINAL and gap > far
+    """Return whether a linear programme ended so far above the bound that the search for patterns is worth a try.
+
+    Where all patterns can be listed that is judged by the variance, which at large epsilon is a small part of L.
+    """
+    if not isinstance(solver, FewQueries) or best.status in FINAL:
+        return False
+    if problem.workload.domain_size <= EXHAUSTIVE:
+        return relative_gap(problem.added(best.objective), problem.least(problem.bounds)) > SHORT
+    return relative_gap(best.objective, problem.lower_bound) > CERTIFIED
 
 
 def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:

@@ -43,6 +43,8 @@ LIMITED = (Status.CONVERGED, Status.BASELINE)
 """Statuses of a search that ended by itself, so that either it or the bound limits what is proven."""
 NEAR = 1e-3
 """Gap up to which nothing is said of what limits it."""
+NOTABLE, NOTABLY = 0.01, 3.0
+"""Gap of the variance alone, and its ratio to that of the objective, above which it is stated too."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,14 +117,34 @@ class Solution:
     def verdict(self) -> str:
         """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
         if self.status not in LIMITED:
-            return str(self.status)
+            return f"{self.status}{self._beside()}"
         above = f"at most {upper_percent(self.gap)} above the best possible unbiased strategy"
         proven = f"{self.status} It is proven to be {above}."
         if self.gap <= NEAR:
-            return proven
-        if self.bounds.name in ("exact", "linear") and self.problem.kind == Average.kind:
+            return f"{proven}{self._beside()}"
+        if self.problem.kind != Average.kind:
+            return f"{proven} The bound, which is one for a mixture of variances, may limit this more than the search."
+        if self.bounds.name in ("exact", "linear"):
             return f"{proven} The bound is the optimum, so that the search limits: try more outputs or another seed."
         return f"{proven} The bound, not the search, is thought to limit: more time may prove a better one."
+
+    def _beside(self) -> str:
+        """Return what is proven of the variance, where it is a small part of the objective, as at large epsilon."""
+        if (
+            self.problem.kind != Average.kind
+            or self.prior is not None
+            or self.status in (Status.TUNED, Status.SAVED)
+        ):
+            return ""
+        gap = relative_gap(self.accuracy.average_variance, self.least_variance)
+        if gap <= max(NOTABLE, NOTABLY * self.gap):
+            return ""
+        if not math.isfinite(gap):
+            return " The objective is nearly all known; nothing is proven of the least variance."
+        return (
+            f" The variance, a small part of the objective, is proven to be at most {upper_percent(gap)} above the "
+            "least of unbiased strategies."
+        )
 
     @property
     def least_variance(self) -> float:

@@ -62,7 +62,7 @@ def differences(workload: Workload, prior: Array | None = None) -> Workload | No
             same = len(parts) == len(workload.parts) and all(map(operator.is_, parts, workload.parts))
             return workload if same else Stack(parts) if parts else None
         case Explicit():
-            return _explicit(_centred(workload.rows, prior), workload)
+            return _explicit(centred_rows(workload.rows, prior), workload)
     return workload if workload.domain_size > 1 else None
 
 
@@ -80,7 +80,7 @@ def levelled(workload: Workload, prior: Array | None = None) -> Workload:
             found = tuple(levelled(part, prior) for part in workload.parts)
             return workload if all(map(operator.is_, found, workload.parts)) else Stack(found)
         case Explicit():
-            rows = _centred(workload.rows, prior)
+            rows = centred_rows(workload.rows, prior)
             largest = np.abs(rows).max()
             return replace(workload, rows=rows) if SMALLEST <= largest <= LARGEST else workload
     return workload
@@ -190,10 +190,10 @@ def _magnitude(size: Any) -> Any:
 def _rows(part: Workload, prior: Array | None) -> Array:
     """Return the queries of a part (p x n), or as many of the same V, less their means."""
     if isinstance(part, Explicit):
-        return _centred(part.rows, prior)
+        return centred_rows(part.rows, prior)
     assert isinstance(part, Product)
     rows = reduce(np.kron, [_fewer(_columns(one)) for one in part.factors]).T
-    return _centred(np.asarray(rows, dtype=float), prior)
+    return centred_rows(np.asarray(rows, dtype=float), prior)
 
 
 def _columns(workload: Workload) -> Array:
@@ -233,8 +233,8 @@ def _explicit(rows: Array, workload: Explicit) -> Workload | None:
     return Explicit(rows, workload.domain)
 
 
-def _centred(rows: Array, prior: Array | None) -> Array:
-    """Return rows less their means; rows of entries that are equal but for rounding become exactly zero."""
+def centred_rows(rows: Array, prior: Array | None) -> Array:
+    """Return rows (p, n) less their means; rows of entries that are equal but for rounding become exactly zero."""
     rest = rows - rows[:, :1]
     rest = rest - (rest @ (uniform(rows.shape[1]) if prior is None else prior))[:, None]
     rounded = np.abs(rest).max(axis=1) <= ROUNDED * np.abs(rows).max(axis=1)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stratagem.math.privacy import uniform
-from stratagem.workloads.centring import by_rows, levelled, parts, unmerged
+from stratagem.workloads.centring import by_rows, centred_rows, levelled, parts, unmerged
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.workload import Array, Workload
 
@@ -37,11 +37,14 @@ def first_dependent(workload: Workload, null: Array, prior: Array | None = None)
     """
     shares, first = uniform(workload.domain_size) if prior is None else prior, 0
     for _, part in parts(levelled(unmerged(workload), prior)) if null.shape[1] else ():
-        few = part.queries * part.domain_size <= LISTED
-        rows = levelled(Explicit(part.matrix(), part.domain), prior) if few and by_rows(part) else part
-        lost = _lengths(rows, _probes(null, part.queries), shares)
-        own = _lengths(rows, None, shares) if few else SHORTEST
-        missing = lost > UNSEEN * own + (0.0 if by_rows(part) else ROUNDED * math.sqrt(part.domain_size))
+        few, probes = part.queries * part.domain_size <= LISTED, _probes(null, part.queries)
+        if few and by_rows(part):
+            rows = centred_rows(part.matrix(), prior)
+            lost, own = np.linalg.norm(rows @ probes, axis=1), np.linalg.norm(rows, axis=1)
+        else:
+            own = _lengths(part, None, shares) if few else SHORTEST
+            lost = _lengths(part, probes, shares) - ROUNDED * math.sqrt(part.domain_size)
+        missing = lost > UNSEEN * own
         if missing.any():
             return first + int(missing.argmax())
         first += part.queries
