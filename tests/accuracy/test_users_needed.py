@@ -187,11 +187,18 @@ def test_of_queries_in_several_units_those_that_count_users_need_users(name):
     assert "users" not in headline(solution)[2].split("objective")[1]
 
 
+@pytest.mark.parametrize("weight", [1e-3, 3.0, 1e3])
+def test_a_weight_does_not_change_the_users_that_a_count_needs(weight):
+    workload = st.stack([st.weighted(st.histogram(4), weight), st.total(4)])
+    assert comparable(workload).queries == 4
+    plain = st.optimise(st.histogram(4), 1.0).users_for()
+    assert st.optimise(st.weighted(st.histogram(4), weight), 1.0).users_for() == plain
+
+
 @pytest.mark.parametrize(
     ("workload", "counts"),
     [
         (st.prefix(4), True),
-        (st.weighted(st.prefix(4), 3.0), True),
         (st.kron([st.prefix(2), st.histogram(2)]), True),
         (st.explicit(HOURS), False),
         (st.weighted(st.explicit(HOURS), 3.0), False),

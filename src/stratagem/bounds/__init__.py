@@ -121,6 +121,12 @@ class Bounds:
         known = self.known().items()
         return [(name, f"{value:.6g}{' (best)' if name == self.name else ''}") for name, value in known]
 
+    def above(self, known: float, *, far: bool) -> Bounds:
+        """Return bounds on an L(Q) that is `known` more for every strategy; beside the bounds where that is `far`."""
+        if far:
+            return replace(self, offset=known)
+        return replace(self, **{name: value + known for name, value in self.apart().items()})
+
     @property
     def best(self) -> float:
         """The largest bound."""
@@ -168,7 +174,7 @@ def lower_bounds(
     p = None if prior is None else check_prior(prior, n)
     apart = outweighed(workload, p)
     with on_one_core(n):
-        if apart is not None:
+        if apart is not None and apart.far:
             return replace(_quick_bounds(apart.rest, epsilon, p, None), offset=apart.known)
         return _quick_bounds(workload, epsilon, p, duals)
 
@@ -286,7 +292,7 @@ def tighten(
     """
     p = None if prior is None else check_prior(prior, workload.domain.size)
     apart = outweighed(workload, p)
-    if apart is not None:
+    if apart is not None and apart.far:
         inner = replace(bounds, offset=0.0), apart.rest, epsilon, objective - apart.known
         return replace(tighten(*inner, gap, seconds, patterns, p), offset=apart.known)
     search = _Tightening(bounds, workload, check(epsilon), p, objective, gap, time.monotonic() + seconds)

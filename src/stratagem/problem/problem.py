@@ -108,15 +108,15 @@ class Problem(ABC):
     @final
     def least(self, bounds: Bounds) -> float:
         """Return what one user adds to the variance of the answers at least, by bounds on the objective."""
-        return self.levelled.added(bounds.best_apart)
+        return self.levelled.added(bounds.best_apart) if bounds.offset else self.added(bounds.best)
 
     @final
     def gap(self, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:
         """Return how far the objective of a strategy is above the best of the bounds, as a share of that bound.
 
-        Means that outweigh all else count in neither: L is then what the variances of the `accuracy` add up to.
+        Means far above all else count in neither: L is then what the variances of the `accuracy` add up to.
         """
-        if self.apart is None:
+        if not bounds.offset:
             return relative_gap(objective, bounds.best)
         types, rest = accuracy.per_type, self.levelled.workload
         mean = float(types.mean() if self.prior is None else self.prior @ types)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
 from stratagem.io.table import Table
 from stratagem.math.number import number_text, users_text
-from stratagem.problem import relative_gap
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.wording import BEST, at_most, factor, percent
@@ -69,8 +68,8 @@ def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
         row.mechanism,
         row.parameters,
         row.report,
-        number_text(row.objective),
-        percent(relative_gap(row.objective, comparison.bounds.best)),
+        number_text(comparison.stated(row)),
+        percent(comparison.over(row)),
         *map(users_text, comparison.users_for(row.mechanism)),
     )
 

@@ -212,7 +212,7 @@ class Comparison:
                 row.mechanism,
                 row.parameters,
                 *self._value(row),
-                f"{100 * self._over(row):+.1f} %",
+                f"{100 * self.over(row):+.1f} %",
                 *map(users_text, self.users_for(row.mechanism)),
                 row.report,
             )
@@ -225,7 +225,11 @@ class Comparison:
         """Return the table without the columns that leave no room for the others in 80 characters."""
         return self.table().without("parameters", "report", *([] if self.users is None else USERS[1:]))
 
-    def _over(self, row: Row) -> float:
+    def stated(self, row: Row) -> float:
+        """Return the objective of a row as it stands in tables, without `Bounds.offset`, the same for every row."""
+        return row.objective if not self.bounds.offset else (1 + self.over(row)) * self.bounds.best_apart
+
+    def over(self, row: Row) -> float:
         """Return how far a row is above the best lower bound, as a share of it."""
         if self.least_error is not None:
             return relative_gap(row.value, self.least)
@@ -234,7 +238,7 @@ class Comparison:
 
     def _value(self, row: Row) -> tuple[str, ...]:
         if row.error is None or self.users is None:
-            return (number_text(row.objective),)
+            return (number_text(self.stated(row)),)
         return number_text(row.error), f"{100 * row.error / self.users:.3g} %"
 
     def footer(self) -> str:
@@ -244,13 +248,15 @@ class Comparison:
                 f"lower bound: no unbiased {self.epsilon:g}-LDP mechanism has an expected error below "
                 f"{number_text(self.least_error)} users on these data"
             )
-        known = self.bounds.known().items()
         bounds = ", ".join(
             f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
-            for name, value in known
+            for name, value in self.bounds.apart().items()
         )
         left = f"; left out, as double precision does not hold their numbers: {', '.join(self.failed)}"
-        return f"lower bounds on {SCOPE}: {bounds}{left if self.failed else ''}"
+        known = number_text(self.bounds.offset)
+        means = f"; objectives and bounds stand without {known}, which the means of the queries add"
+        means = means if self.bounds.offset else ""
+        return f"lower bounds on {SCOPE}: {bounds}{means}{left if self.failed else ''}"
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""

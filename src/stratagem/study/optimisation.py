@@ -161,7 +161,7 @@ def _of_queries(solution: Solution, asked: Problem) -> Solution:
         problem=asked,
         accuracy=replace(solution.accuracy, objective=solution.accuracy.objective + known),
         objective=solution.objective + known,
-        bounds=replace(solution.bounds, offset=known),
+        bounds=solution.bounds.above(known, far=asked.apart.far),
         baselines=Ranking(published, solution.baselines.failed),
     )
 

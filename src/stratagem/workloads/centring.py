@@ -27,8 +27,8 @@ WIDE = 2
 """Columns of a factor of V for each user type above which they are made fewer."""
 ANSWERED = 1 << 22
 """Most queries whose means are computed one by one."""
-OUTWEIGHS = 1.0
-"""Ratio of the total to all else in L(Q) of exact answers above which the two are computed apart."""
+OUTWEIGHS, FAR = 1.0, 100.0
+"""Ratios of the total to all else in L(Q) of exact answers above which the two are computed and stated apart."""
 DECADES = 4
 """Powers of ten between sizes of queries whose V is formed together: their squares keep eight digits."""
 
@@ -93,22 +93,21 @@ class Outweighed(NamedTuple):
     """The queries less their means."""
     known: float
     """What the means add to L(Q) of every strategy."""
+    far: bool
+    """Whether that is so much that L(Q) and its bounds hold few digits of the rest, so that they are stated apart."""
 
 
 def outweighed(workload: Workload, prior: Array | None = None) -> Outweighed | None:
-    """Return queries of which the total is most, as of dates counted in seconds, taken apart; None for others.
-
-    L(Q) and its bounds would hold few digits of what depends on the strategy.
-    """
+    """Return queries of which the total is most, as of years or of dates in seconds, taken apart; None for others."""
     rest = levelled(workload, prior)
     if rest is workload:
         return None
     n, total = workload.domain_size, total_term(workload, prior)
     own = np.square(root(workload, prior)).sum(axis=1)
     seen = n * float((uniform(n) if prior is None else prior) @ own)
-    return (
-        Outweighed(rest, total - total_term(rest, prior)) if own.any() and total > OUTWEIGHS * seen else None
-    )
+    if not own.any() or total <= OUTWEIGHS * seen:
+        return None
+    return Outweighed(rest, total - total_term(rest, prior), total > FAR * seen)
 
 
 def centred(workload: Workload, prior: Array | None = None) -> Centred:
