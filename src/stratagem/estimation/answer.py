@@ -139,7 +139,7 @@ class Quantile:
         low, high = self.low_bin, self.high_bin
         span = self.attribute.values_text(low, high)
         return (
-            f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:g} % sure: "
+            f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:.10g} % sure: "
             f"{'' if low == high and not self.attribute.edges else 'from '}{span}"
             f"{'' if self.answered is None else f'; {answered_words(self.answered)}'}"
         )

@@ -131,7 +131,8 @@ class Estimate:
             ends = extremes(self.workload)
             found = about_population(centre, variances, *rare, ends, self.users, each_side)
         else:
-            found = around(centre, variances, each_side)
+            least, most = limits(self.workload)
+            found = around(centre, variances, each_side, steps=most - least)
         if self.processed is None:
             return found
         least, most = (self.users * end for end in limits(self.workload))
@@ -142,7 +143,7 @@ class Estimate:
     def intervals(self) -> str:
         """The confidence of the intervals, and whether it holds for all together or for each, in words."""
         held = "all together" if self.simultaneous else "each on its own"
-        return f"{100 * self.confidence:g} % intervals, {held}"
+        return f"{100 * self.confidence:.10g} % intervals, {held}"
 
     @cached_property
     def naming(self) -> Naming:

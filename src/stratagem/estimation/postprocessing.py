@@ -316,7 +316,7 @@ METHODS = {
             "wnnls",
             False,
             "biased: answers move to the nearest ones of a data vector; never farther from the truth than the "
-            "unbiased ones, summed over all queries",
+            "unbiased ones, summed over the queries that they were made for",
             "@mckenna2020workload, section 6.6 and appendix A",
             _wnnls,
         ),

@@ -164,10 +164,11 @@ def combine(
         inexact = int((~asked.exact).sum())
     options |= {"base": second.workload, "attributes": second.attributes}
     found = answered(source, asked, method=method, **options)
-    bias = FIXED if pooled and found.unbiased else found.bias
+    bias = found.bias if not pooled else FIXED if found.unbiased else f"{FIXED}; {found.bias}"
     if inexact:
         within = (
-            f"{inexact:,} of {asked.queries:,} queries end within merged bins, whose people count as even"
+            f"{inexact:,} of {asked.queries:,} queries end within merged bins, whose people count as even, which their "
+            "intervals leave out"
         )
         bias = f"{bias}; {within}" if bias.startswith("biased") else f"biased: {within}"
     unbiased = found.unbiased and not pooled and not inexact
