@@ -7,6 +7,7 @@ import pytest
 
 import stratagem as st
 from stratagem.bounds import lower_bounds, tighten
+from stratagem.bounds.exact import ExactDual
 from stratagem.bounds.generation import Generation
 
 FAILURES = {
@@ -15,7 +16,7 @@ FAILURES = {
     "overflow": FloatingPointError("overflow encountered"),
 }
 QUICK = {
-    "exact": (st.prefix(4), 1.0, "stratagem.bounds.exact"),
+    "exact": (st.prefix(4), 1.0, "stratagem.bounds.duals.exact_dual"),
     "nonnegative": (st.prefix(16), 3.0, "stratagem.bounds.Generation.of"),
     "weighted": (st.prefix(16), 1.0, "stratagem.bounds.duals.weighted_dual"),
     "linear": (st.explicit([np.linspace(0, 1, 16)]), 1.0, "stratagem.bounds.duals.linear_dual"),
@@ -65,7 +66,7 @@ def test_a_tight_bound_that_fails_is_left_out(monkeypatch, name):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_bound_that_is_no_number_is_left_out(monkeypatch, value):
-    monkeypatch.setattr("stratagem.bounds.exact", lambda *given, **more: value)
+    monkeypatch.setattr("stratagem.bounds.duals.exact_dual", lambda *given, **more: ExactDual(value, None))
     bounds = lower_bounds(st.prefix(4), 1.0)
     assert bounds.exact is None
     assert math.isfinite(bounds.best)

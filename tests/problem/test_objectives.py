@@ -310,8 +310,7 @@ def test_no_baseline_within_the_outputs_asked_for_is_better(outputs):
     within = [one for one in solution.baselines if (one.strategy.outputs or math.inf) <= outputs]
     assert solution.strategy.outputs <= outputs
     assert solution.objective <= min(one.objective for one in within)
-    # 8 rows, hardly optimised, are beaten by a baseline of 8; from 14 rows on no baseline at all is better
-    assert (solution.solver == "randomised-response") == (outputs == 8)
+    # from 14 rows on no baseline at all is better
     assert outputs == 8 or solution.objective <= min(one.objective for one in solution.baselines)
 
 

@@ -305,7 +305,8 @@ class Duals:
         """The optimum over all patterns; None where they are too many to list."""
         if self.workload.domain_size > EXACT_LIMIT:
             return None
-        return attempted(lambda: exact_dual(self.workload, self.epsilon, prior=self.prior))
+        found = attempted(lambda: exact_dual(self.workload, self.epsilon, prior=self.prior))
+        return found if found is not None and math.isfinite(found.value) else None
 
     @cached_property
     def linear(self) -> LinearDual | None:
