@@ -76,7 +76,7 @@ def test_any_command_line_ends_in_a_result_or_one_sentence(
 def test_they_reach_both_results_and_refusals(capsys, monkeypatch, whole, tmp_path):
     """What only ever refuses, or never does, would test nothing."""
     ends = set()
-    for words in command_lines(SEED, "export", 40):
+    for words in command_lines(SEED, "export", 120):
         monkeypatch.chdir(copied(whole, tmp_path / "here"))
         ends.add(run(capsys, *words)[0])
     assert ends == {0, 2}
