@@ -15,12 +15,14 @@ from stratagem.strategies.two_level import mixture, pack
 
 UNEVEN = 1e3
 """Ratio of the lengths of queries from which on some may be left out: their share of L is the square of it."""
+BETTER = 1e-3
+"""Share of its variance by which a strategy must be better than the one before it: more rows are longer reports."""
 SHARES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """Shares of randomised response that are tried; L of the other queries pays as much at most."""
 
 
 def answering(problem: Problem, found: Sequence[Strategy], most: int | None = None) -> Strategy:
-    """Return the best of some strategies, mixed with randomised response where queries differ widely and that helps.
+    """Return the first of some strategies, or another, or a mixture with randomised response, that is much better.
 
     With information matrices M and M_0 the mixture has (1 - s) M + s M_0, so that for queries V = V_1 + V_2
     L <= L_1(M)/(1 - s) + L_2(M_0)/s: where V_2 is outweighed, a small share answers its queries, whatever M does.
@@ -32,7 +34,10 @@ def answering(problem: Problem, found: Sequence[Strategy], most: int | None = No
         E = ratio(problem.epsilon)
         tried += [mixed(one, E, share) for one in found for share in SHARES]
     fitting = [one for one in tried if most is None or one.outputs <= most] or tried[:1]
-    return fitting[0] if len(fitting) == 1 else min(fitting, key=lambda one: _value(problem, one))
+    if len(fitting) == 1:
+        return fitting[0]
+    values = [problem.added(_value(problem, one)) for one in fitting]
+    return next(one for one, value in zip(fitting, values, strict=True) if value <= (1 + BETTER) * min(values))
 
 
 def mixed(strategy: Strategy, E: float, share: float) -> Strategy:

@@ -141,12 +141,10 @@ class Certified(Solver):
             return fresh
         if self.resume is None:
             patterns = self._first(problem, fresh.tools)
-            optimum = problem.duals.exact
-            if optimum is None or optimum.probabilities is None:
-                p = np.ones(len(patterns))
-            else:
-                p = optimum.probabilities
-                fresh = replace(fresh, listed=Design(patterns, p, 1.0, np.zeros(n), math.nan))
+            p, optimum = np.ones(len(patterns)), problem.duals.exact
+            if optimum is not None and optimum.probabilities is not None:
+                listed = Design(patterns, optimum.probabilities, 1.0, np.zeros(n), math.nan)
+                fresh = replace(fresh, listed=listed)
         else:
             patterns, p = unpack(self.resume.patterns, n), self.resume.row_sums
         first = self._next(problem, fresh, patterns, p)
