@@ -1,11 +1,14 @@
 """A plan's numbers are those of its solution; budgets that are sought reach their error, and smaller ones do not."""
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.bounds import Bounds
 from stratagem.study.plan import CLOSE
 
 AGES = [20, 20, 25, 30, 30, 35, 40, 45, 45, None] * 20
@@ -28,6 +31,32 @@ def test_its_numbers_are_those_of_the_solution(values, name, n):
     assert plan.published_errors.root_mean_square >= plan.errors.root_mean_square * (1 - 0.05)
     assert plan.least_error <= plan.errors.root_mean_square
     assert solution.gap <= CLOSE
+
+
+@pytest.mark.parametrize(("values", "epsilon"), [(AGES, 1.0), (CITIES, 12.0)])
+def test_the_share_above_the_least_variance_is_of_variances(values, epsilon):
+    """The gap of the objective is smaller, as the objective holds ||W||_F^2 besides."""
+    plan = st.plan(values, users=5000, epsilon=epsilon)
+    solution = plan.solution
+    above = solution.accuracy.average_variance / solution.least_variance - 1
+    said = float(re.search(r"at most ([\d.]+) % above the least possible", plan.answer()[-1])[1])
+    assert 0 <= said / 100 - above < 1.01e-4
+    assert said / 100 > solution.gap
+
+
+def test_where_the_bound_says_nothing_nothing_is_proven():
+    plan = st.plan(CITIES, users=5000)
+    silent = replace(plan.solution, bounds=Bounds(svd=None, closed=0.0, integer=None))
+    (said,) = replace(plan, solution=silent).answer()[-1:]
+    assert said.endswith("nothing is proven of how near this one is to the least possible.")
+    assert "%" not in said
+
+
+@pytest.mark.parametrize(("values", "of_all"), [(AGES, True), (CITIES, True), ([1, 2, 3] * 9, False)])
+def test_shares_are_of_all_people_where_some_did_not_answer(values, of_all):
+    found = st.plan(values, users=5000).answer()[0]
+    assert ("an estimated share of all people has" in found) == of_all
+    assert ("shares of those who answered are usually less exact" in found) == of_all
 
 
 def test_what_it_says_of_an_attack_is_what_the_best_attack_does():

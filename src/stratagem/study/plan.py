@@ -149,11 +149,14 @@ class Plan:
     def _found(self) -> str:
         mean, single = self.errors
         every = "" if single is None else f", {_percent(single)} for the least accurate one"
+        gaps = self.others.get("missing", 0)
+        asked = "share of all people" if gaps else "share"
+        less = "; shares of those who answered are usually less exact" if gaps else ""
         return (
-            f"With {users_text(self.users)} people and epsilon {self.epsilon:g}, an estimated share has a standard "
+            f"With {users_text(self.users)} people and epsilon {self.epsilon:g}, an estimated {asked} has a standard "
             f"error of {_percent(mean)} of the people, which is {mean * self.users:,.0f} people (root mean square "
             f"over {self.solution.workload.queries:,} queries{every}), even if everybody had the least favourable "
-            "value."
+            f"value{less}."
         )
 
     def _published(self) -> str:
@@ -168,10 +171,11 @@ class Plan:
         least = f"No unbiased mechanism with one report per person has less than {_percent(self.least_error)}"
         if self.solution.least_variance <= 0:
             least = f"At epsilon {self.epsilon:g} the lower bound on the error says nothing"
-        return (
-            f"{least}; the total variance of this one is proven to be at most {upper_percent(self.solution.gap)} above "
-            "the least possible."
-        )
+        gap = self.solution.variance_gap
+        near = f"the total variance of this one is proven to be at most {upper_percent(gap)} above the least possible"
+        if not math.isfinite(gap):
+            near = "nothing is proven of how near this one is to the least possible"
+        return f"{least}; {near}."
 
     def meaning(self) -> tuple[str, ...]:
         """Return what the budget means for one person, in two sentences."""

@@ -114,6 +114,14 @@ class Solution:
         return self.problem.gap(self.bounds, self.objective, self.accuracy)
 
     @property
+    def variance_gap(self) -> float:
+        """Total variance of a user of random type / `least_variance` - 1, for an average without a prior.
+
+        The objective L = n times that variance + ||W||_F^2 holds a constant besides, so that its gap is smaller.
+        """
+        return relative_gap(self.accuracy.average_variance, self.least_variance)
+
+    @property
     def verdict(self) -> str:
         """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
         if self.status not in LIMITED:
@@ -136,7 +144,7 @@ class Solution:
             or self.status in (Status.TUNED, Status.SAVED)
         ):
             return ""
-        gap = relative_gap(self.accuracy.average_variance, self.least_variance)
+        gap = self.variance_gap
         if gap <= max(NOTABLE, NOTABLY * self.gap):
             return ""
         if not math.isfinite(gap):
