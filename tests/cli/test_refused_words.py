@@ -94,6 +94,26 @@ SENTENCES = {
         r"ends.csv has line ends of several kinds \(CR LF 50,001, LF 2\): write it with one kind$",
     ),
     "line ends at once": (("plan", "mixed.csv", "--column=age"), "line ends of several kinds"),
+    "an order without a workload": (
+        ("estimate", "m.ldp.json", "c.json", "--order", "2"),
+        "--order was given without --workload",
+    ),
+    "a width without a workload": (
+        ("estimate", "m.ldp.json", "c.json", "--width=2"),
+        "--width was given without --workload",
+    ),
+    "a width with synthetic people alone": (
+        ("estimate", "m.ldp.json", "c.json", "--width=2", "--order=1", "--synthetic=p.csv"),
+        "--width was given without --workload",
+    ),
+    "a unit that nothing shows": (
+        ("compare", *SMALL, "--unit", "years"),
+        "--unit was given, but a comparison",
+    ),
+    "a unit of edges that nothing shows": (
+        ("compare", "prefix", "--epsilon=1", "--edges=age=0:4:1", "--unit=years"),
+        "--unit was given, but a comparison",
+    ),
     "a row too long": (("plan", "ragged.csv", "--column=age"), "cannot be read as CSV"),
 }
 

@@ -1,11 +1,14 @@
 """Quantiles and shares of those who answered, where a last value stands for gaps."""
 
+import re
+
 import numpy as np
 import pytest
 
 import stratagem as st
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.workloads.domain import Attribute
+from stratagem.workloads.explicit import Explicit
 
 EDGES = [0, 10, 20, 30, 40, 50, "other"]
 X = np.array([300, 500, 700, 400, 100, 1200])
@@ -109,6 +112,20 @@ def test_means_are_among_those_who_answered():
 )
 def test_the_value_of_gaps_is_told_by_its_description(described, other):
     assert Attribute(name="x", size=2, **described).other == other
+
+
+def test_no_more_people_answered_than_there_are():
+    """Unbiased estimates of how many answered lie above all users in half of the samples where everybody did."""
+    above = 0
+    for found in estimates(surveyed(), 20, np.array([400, 400, 400, 400, 400, 0])):
+        (raw,) = found.ask(Explicit([[1.0, 1, 1, 1, 1, 0]], found.workload.domain)).table()
+        above += raw.answer > 2000
+        answered = (found.quantile(0.5).answered, st.shares(found)[0].answered)
+        assert [one.answer for one in answered] == pytest.approx([min(raw.answer, 2000)] * 2)
+        assert all(0 <= one.low <= one.answer <= one.high <= 2000 for one in answered)
+        said = re.search(r"of the ([\d,]+) ± ", str(found.quantile(0.5)))[1]
+        assert int(said.replace(",", "")) <= 2000
+    assert above >= 3, "fewer in one of 5,000 runs: the control"
 
 
 def test_nobody_who_answered_has_no_share():

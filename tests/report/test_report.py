@@ -7,6 +7,7 @@ import math
 import re
 import shlex
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,6 +46,49 @@ def test_a_bound_that_says_nothing_is_called_so(tmp_path, workload, epsilon, use
         assert f"the lower bound says nothing at ε = {epsilon:g}" in page.text
     assert all(map(SILENT.search, ("gets below 0 %", "below 0.", "fewer than 1 users", "needs 1 users")))
     assert not any(map(SILENT.search, ("gets below 0.0035 %", "fewer than 12 users", "needs 11 users")))
+
+
+def test_a_table_has_a_dash_where_the_bound_says_nothing(solution, tmp_path):
+    """In place of one user; what it means stands in the first table alone."""
+    meaning = "–: the lower bound says nothing there"
+    silent = read(st.optimise(st.total(4), 1.0, "quick").report(tmp_path / "report.html")).text
+    assert silent.count(meaning) == 1
+    assert silent.count("lower bound – – –") == 2
+    assert meaning not in read(solution.report(tmp_path / "other.html")).text
+
+
+UNITS = {
+    "counts": (st.prefix(4), 100, "1 % of all users", "users for 1 %"),
+    "numbers": (
+        st.mean([0.5, 3.0, 7.0]),
+        1,
+        "0.01 a user, in the units of the queries",
+        "users for 0.01 a user",
+    ),
+    "both": (
+        [[0, 0, 1], [1, 1, 0], [1, 2, 4.0]],
+        100,
+        "1 % of all users in the 2 of 3 queries that count users",
+        "users for 0.01 a user",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_errors_are_in_the_units_of_the_queries(case, tmp_path):
+    workload, scale, aim, heading = UNITS[case]
+    solution = st.optimise(workload, 1.0, "quick")
+    page = read(solution.report(tmp_path / "report.html"))
+    assert f"Users needed for a standard error of {aim}, root mean square" in page.text
+    assert heading in page.text
+    assert numbers(page)["scale"] == scale
+    assert ("% of all users" in page.text) == (scale == 100)
+    unit = "% of all users" if scale == 100 else "a user, in the units of the queries"
+    assert f"Standard error of an answer, {unit}" in page.text
+    (shown,) = [one for one in page.all("input") if one.get("id") == "error"]
+    assert float(shown["min"]) <= float(shown["value"]) == scale * 0.01 <= float(shown["max"])
+    users = solution.users_for().least_accurate
+    assert re.search(rf"the least accurate, .{{1,99}}, needs {users:,} users", page.text)
 
 
 def test_the_slider_stops_where_the_mechanism_was_computed(tmp_path):
@@ -437,3 +481,18 @@ def test_a_mechanism_is_not_said_to_be_better_than_it_is(name, way, tmp_path):
     words = read(report_saved(tmp_path / "report.html", found, budgets=[])).text
     best = "The best published mechanism for these queries, hierarchical"
     assert (best in words and way in words) if way == "smaller" else f"It is {way}" in words
+
+
+def test_a_saved_mechanism_is_only_judged_by_another_objective(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mechanism("labels").save("labels.ldp.json")
+    said = {}
+    for kind in ("average", "worst-case"):
+        _, out, err = run(
+            capsys, "report", "labels.ldp.json", "--objective", kind, "--over", "epsilon=1", "--force"
+        )
+        said[kind] = (
+            "stays as it was made" in out + err,
+            "the objective only judges it" in read(Path("report.html")).text,
+        )
+    assert said == {"average": (False, False), "worst-case": (True, True)}

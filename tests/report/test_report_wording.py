@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from stratagem.math.number import percent_apart
 from stratagem.report.wording import above, at_most, below, counted, odds, percent
 
 
@@ -32,3 +33,12 @@ def test_any_share_can_be_written(share, expected):
 def test_one_thing_is_not_plural():
     assert [counted(k, "query") for k in (1, 2)] == ["1 query", "2 queries"]
     assert [counted(k, "user type") for k in (1, 3000)] == ["1 user type", "3,000 user types"]
+
+
+@pytest.mark.parametrize("ratio", [1e-300, 1e-6, 4e-5, 4e-4, 0.001, 0.5, 0.9996, 1.0004, 2.0, 15.0, 1e30])
+def test_no_number_is_a_hundred_per_cent_fewer_than_another(ratio):
+    said = percent_apart(ratio)
+    share = float(said.removeprefix("more than ").removesuffix(" %").replace(",", ""))
+    assert share > 0
+    assert (share < 100) == (abs(ratio - 1) < 0.9999 or ratio < 1)
+    assert share == pytest.approx(100 * abs(ratio - 1), rel=1e-4, abs=0.05)

@@ -47,6 +47,8 @@ def compare(
     from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
+    if request.values["units"]:
+        raise ValueError("--unit was given, but a comparison shows no values that have one: leave it out")
     if out is not None:
         check_target(out, SUFFIXES)
         check_free(out, force=force)
@@ -102,14 +104,13 @@ def write_comparison(comparison: Comparison, *, show_all: bool) -> None:
 
 def _write_sweep(line: Sweep, *, show_all: bool) -> None:
     """Write the users needed, for the root mean square and for the least accurate answer."""
-    from stratagem.study.comparison import NEEDED
     from stratagem.study.headline import sweep_headline
 
     write(f"{sweep_headline(line)}\n")
     for least_accurate in (False, True):
         _write_best(line.table(least_accurate=least_accurate), SHOWN + 1, show_all=show_all)
         write()
-    write(NEEDED)
+    write(line.notes())
 
 
 def _write_best(table: Table, most: int, *, show_all: bool) -> None:

@@ -113,6 +113,7 @@ def estimate(
     from stratagem.mechanism.mechanism import load_mechanism
 
     _check_files(out, plot, synthetic, force=force)
+    _check_queries(workload, order, width, synthetic)
     mechanism = load_mechanism(file)
     tally = read_counts(mechanism, counts)
     asked = None
@@ -181,6 +182,18 @@ def _check_files(out: Path | None, plot: Path | None, synthetic: Path | None, *,
             check_free(path, force=force)
     if synthetic is not None:
         people.check_mbi()
+
+
+def _check_queries(
+    workload: str | None, order: int | None, width: int | None, synthetic: Path | None
+) -> None:
+    """Refuse options of a workload without one; the order is that of the tables of synthetic people as well."""
+    unused = [("order", order if synthetic is None else None), ("width", width)]
+    for name in (name for name, value in unused if value is not None and workload is None):
+        raise ValueError(
+            f"--{name} was given without --workload, so that the mechanism answers its own queries: name a workload "
+            f"that has it, for example --workload {'marginals' if name == 'order' else 'all-range'}"
+        )
 
 
 def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeople:

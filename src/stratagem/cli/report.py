@@ -103,6 +103,10 @@ def _write_saved(
         objective = {"objective": asked.objective} if asked.options else {}
         python = f"import stratagem as st\n\n{_call(f'{load}.report', PAGE, **objective, **_given(cover))}"
     origin = Provenance(_command(str(asked.file), {**asked.options, **own}), python, asked.file.name)
+    if "objective" in asked.options:
+        note(
+            f"the mechanism in {asked.file} stays as it was made: --objective {asked.objective} only judges it"
+        )
     with progress("rating"):
         report_saved(out, saved, objective=asked.objective, origin=origin, budgets=budgets, **asdict(cover))
 

@@ -72,6 +72,18 @@ class Answer(NamedTuple):
     high: float
 
 
+def at_most_all(answered: Answer, users: float) -> Answer:
+    """Return how many people answered, with its interval, cut to 0..users: unbiased estimates may lie outside.
+
+    >>> at_most_all(Answer(0, "age answered", 12015.3, 172.0, 11678.2, 12352.4), 12_000)[2:]
+    (12000.0, 172.0, 11678.2, 12000.0)
+    """
+    answer, low, high = (
+        float(min(max(value, 0), users)) for value in (answered.answer, answered.low, answered.high)
+    )
+    return answered._replace(answer=answer, low=low, high=high)
+
+
 def answered_words(answered: Answer) -> str:
     """Return how many people answered, in words.
 

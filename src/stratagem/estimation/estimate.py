@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from stratagem.estimation.answer import (
     Answer,
     Quantile,
+    at_most_all,
     quantile_index,
     quantile_range,
     standard_errors_each_side,
@@ -266,7 +267,8 @@ class Estimate:
             places, rows = below(described, share)
             found, wanted = found.ask(self._along(name, rows)), 0.0
             names = (f"{described.name} answered",)
-            (answered,) = self.ask(self._along(name, inside(described)[None], names)).table()
+            (whole,) = self.ask(self._along(name, inside(described)[None], names)).table()
+            answered = at_most_all(whole, self.users)
         wanted -= share * self.users * ROUNDING
         low, high = quantile_range(found.low, found.high, wanted)
         return Quantile(

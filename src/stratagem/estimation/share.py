@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratagem.estimation.answer import Answer, answered_words, standard_errors_each_side
+from stratagem.estimation.answer import Answer, answered_words, at_most_all, standard_errors_each_side
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.gap import inside
 from stratagem.estimation.interval import of_ratios
@@ -86,8 +86,9 @@ def _shares(estimate: Estimate, places: np.ndarray, rows: np.ndarray, who: np.nd
     ratios = np.clip(asked.answers[:k] / whole.answer, least, most)
     low, high = of_ratios(plain.answers[:k], float(plain.answers[-1]), moments, each_side)
     low, high = np.minimum(np.clip(low, least, most), ratios), np.maximum(np.clip(high, least, most), ratios)
+    answered = at_most_all(whole, estimate.users)
     columns = zip(places.tolist(), names, ratios.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Share(query, label, ratio, left, right, whole) for query, label, ratio, left, right in columns]
+    return [Share(query, label, ratio, left, right, answered) for query, label, ratio, left, right in columns]
 
 
 def _all_inside(estimate: Estimate, attributes: tuple[int, ...]) -> np.ndarray:

@@ -122,6 +122,22 @@ def upper_percent(share: float) -> str:
     return f"{math.ceil(1e4 * share - 1e-6) / 100 + 0.0:.2f} %" if math.isfinite(share) else "infinitely far"
 
 
+def percent_apart(ratio: float) -> str:
+    """Return by how many per cent a number lies below or above another that it is `ratio` times as large as.
+
+    With one decimal, with two where that would read 0.0 or 100.0 for something else.
+
+    >>> percent_apart(0.837), percent_apart(0.0004), percent_apart(1e-20), percent_apart(2.0)
+    ('16.3 %', '99.96 %', 'more than 99.99 %', '100.0 %')
+    """
+    share = 100 * abs(1 - ratio)
+    if 0 < ratio < 1 and share >= 99.995:
+        return "more than 99.99 %"
+    if share < 0.05 or (0 < ratio < 1 and share >= 99.95):
+        return f"{share:.2f} %"
+    return f"{share:,.1f} %" if share < 1e11 else f"{share:.3g} %"
+
+
 def spread(count: int, shown: int) -> list[int]:
     """Return at most `shown` of the numbers 0..count-1, evenly spread, both ends among them."""
     if count <= shown:

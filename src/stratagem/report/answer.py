@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from stratagem.accuracy import largest_variances, users_needed
+from stratagem.accuracy import ERROR, comparable, goal, largest_variances, users_needed
 from stratagem.catalogue.bibliography import SCOPE
 from stratagem.io.table import Table
 from stratagem.math.number import spread, users_text
@@ -16,6 +16,7 @@ from stratagem.report.plots.figure import page
 from stratagem.report.plots.query_error import NAMES, draw_errors, exact, upright
 from stratagem.report.verdict import standard_error
 from stratagem.report.wording import count, counted
+from stratagem.workloads.explicit import counts_users
 
 HEIGHT = 3.0
 """Height of the picture in inches."""
@@ -52,23 +53,34 @@ def _picture(subject: ReportContent) -> Picture:
 
 def _table(subject: ReportContent) -> Table:
     solution, users = subject.solution, subject.cover.users
-    variances = largest_variances(solution.workload, solution.strategy, solution.prior)
-
+    workload = solution.workload
+    counts = comparable(workload) is workload and counts_users(workload)
+    variances = largest_variances(workload, solution.strategy, solution.prior)
     variances = np.where(exact(variances), 0.0, variances)
 
     def error(variance: float) -> str:
         if variance == 0:
             return "0 (exact)"
-        return f"{math.sqrt(variance):.4g}" if users is None else standard_error(subject, variance)
+        return f"{math.sqrt(variance):.4g}" if users is None else standard_error(subject, variance, counts)
 
     rows = [
         (subject.naming.label(i), error(variances[i]), users_text(users_needed(variances[i])))
         for i in spread(len(variances), LISTED)
     ]
-    worst = int(np.argmax(variances))
     caption = (
         f"{len(rows)} of {count(len(variances))} queries, evenly spread, for users of the type that is worst for each; "
-        f"the least accurate, {subject.naming.label(worst)}, needs {counted(users_needed(variances[worst]), 'user')}"
+        f"the least accurate, {_least_accurate(subject, variances)}"
     )
     second = "largest deviation per user" if users is None else f"error with {users_text(users)} users"
-    return Table(("query", second, "users for 1\u00a0%"), rows, caption=caption)
+    error_text = f"{100 * ERROR:g}\u00a0%" if counts else f"{ERROR:g} a user"
+    return Table(("query", second, f"users for {error_text}"), rows, caption=caption)
+
+
+def _least_accurate(subject: ReportContent, variances: np.ndarray) -> str:
+    """Return which of the comparable queries is the least accurate, by name where it is one of all, and its users."""
+    workload, single = subject.solution.workload, subject.solution.largest_comparable
+    if comparable(workload) is workload:
+        worst = int(np.argmax(variances))
+        return f"{subject.naming.label(worst)}, needs {counted(users_needed(variances[worst]), 'user')}"
+    users = "not known" if single is None else counted(users_needed(single), "user")
+    return f"for {goal(workload)}, needs {users}"

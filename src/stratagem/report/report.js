@@ -3,18 +3,18 @@
 
 (() => {
   const $ = (id) => document.getElementById(id);
-  const { budgets, asked, stops, lines } = JSON.parse($("numbers").textContent);
+  const { budgets, asked, stops, lines, scale: per, over } = JSON.parse($("numbers").textContent);
   const SVG = "http://www.w3.org/2000/svg", HEIGHT = 320, LETTER = 12, SHOWN = 8;
-  const MEAN = "root mean square over the queries", SILENT = "The lower bound says nothing here";
+  const MEAN = `root mean square over ${over}`, SILENT = "The lower bound says nothing here";
   const inputs = { budget: $("budget"), users: $("users"), error: $("error") };
   const many = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
   /** Variance of an answer per user, by budget: in the mean over the queries, or "single" for the least accurate. */
   const added = (line, place, which = "mean") => line[which][place];
-  /** Users needed for a standard error of `share` of all users; null where nobody computed it. */
+  /** Users needed for a standard error of `share` a user; null where nobody computed it. */
   const needed = (line, place, share, which) =>
     (added(line, place, which) === null ? null : Math.max(1, added(line, place, which) / share ** 2));
-  /** Standard error of an answer as a share of so many users. */
+  /** Standard error of an answer a user, with so many users. */
   const reached = (line, place, users, which) =>
     (added(line, place, which) === null ? null : Math.sqrt(added(line, place, which) / users));
   /** First computed budget at which so many users are enough; -1 where none is. */
@@ -22,7 +22,8 @@
     budgets.findIndex((_, place) => added(line, place, which) !== null && needed(line, place, share, which) <= users);
 
   const asUsers = (x) => (x < 1e15 ? many.format(Math.ceil(x * (1 - 1e-12))) : x.toExponential(3));
-  const asShare = (x) => `${Number((100 * x).toPrecision(3))}\u00a0%`;
+  const asShare = (x) => `${Number((per * x).toPrecision(3))}${per > 1 ? "\u00a0%" : "\u00a0a user"}`;
+  const ofAll = per > 1 ? "of all users" : "in the units of the queries";
   const asTimes = (x) => `${Number(x.toPrecision(3))}\u00a0×`;
 
   /** Lines of the kinds of a choice: the published mechanism that needs the fewest users at its budget is the best. */
@@ -36,7 +37,7 @@
   function choice() {
     const find = document.querySelector("input[name=find]:checked").value;
     const read = { place: stops[Number(inputs.budget.value)] };
-    for (const [name, unit] of [["users", 1], ["error", 100]]) {
+    for (const [name, unit] of [["users", 1], ["error", per]]) {
       const value = inputs[name].valueAsNumber / unit, fits = value > 0 && inputs[name].checkValidity();
       inputs[name].setAttribute("aria-invalid", String(name !== find && !fits));
       read[name] = fits ? value : null;
@@ -55,10 +56,12 @@
     const bound = value(lines.find(({ kind }) => kind === "bound"));
     const none = find === "budget" ? `none up to ${budgets[budgets.length - 1]}` : "not computed here";
     const text = { users: asUsers, error: asShare, budget: String }[find];
+    const silent = (x) => x <= (find === "users" ? 1 : 0);
+    const words = ({ kind }, x) => (x === null ? none : kind === "bound" && silent(x) ? "–" : text(x));
     return shown.map((line) => {
       const x = value(line), every = value(line, "single");
       return {
-        ...line, x, text: x === null ? none : text(x), every: every === null ? none : text(every), times: x === null || !(bound > 0) ? "" : asTimes(x / bound),
+        ...line, x, text: words(line, x), every: words(line, every), times: x === null || silent(bound) ? "" : asTimes(x / bound),
       };
     });
   }
@@ -77,7 +80,7 @@
     }
     if (find === "error") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
-        : `With ${asUsers(users)} users the standard error of an answer is ${ours.text} of all users ${at}, ${MEAN}; `
+        : `With ${asUsers(users)} users the standard error of an answer is ${ours.text} ${ofAll} ${at}, ${MEAN}; `
           + `${ours.every} for the least accurate answer.`;
       const limit = bound.x > 0 ? `No mechanism with unbiased answers gets below ${bound.text}` : SILENT;
       return `${first} ${limit}${other && `${other}reaches ${best.text}`}.`;
@@ -218,7 +221,8 @@
     $("answer").classList.toggle("wrong", chosen.wrong !== undefined);
     if (chosen.wrong !== undefined) {
       $("answer").textContent = chosen.wrong === "users"
-        ? "Users must be a number from 1 to 10^15." : "The standard error must be a number from 0.0001 to 1000 %.";
+        ? "Users must be a number from 1 to 10^15."
+        : `The standard error must be a number from ${inputs.error.min} to ${inputs.error.max}${per > 1 ? " %" : ""}.`;
       return;
     }
     if (chosen.find === "budget") {

@@ -6,11 +6,11 @@ import math
 
 from stratagem.accuracy import comparable, users_needed
 from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-from stratagem.math.number import number_text, ratio, upper, users_text
+from stratagem.math.number import number_text, percent_apart, ratio, upper, users_text
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
-from stratagem.report.wording import BEST, above, at_most, count, counted, percent, unbroken
+from stratagem.report.wording import BEST, above, at_most, count, counted, unbroken
 from stratagem.solvers import Status
 from stratagem.study.attack import attack
 from stratagem.study.comparison import OPTIMISED
@@ -91,23 +91,27 @@ def _accuracy(subject: ReportContent) -> str:
     if users is None:
         return f"{solution.users_sentence()}."
     mean, single, chosen = solution.mean_variance, solution.largest_comparable, comparable(solution.workload)
-    every = "" if single is None else f", and {standard_error(subject, single)} for the least accurate one"
+    every = "" if single is None else f", and {_error(subject, single)} for the least accurate one"
     unit = "of all users" if counts_users(chosen) else "in the units of the queries"
     if chosen.queries < solution.workload.queries:
         unit += f" in the {chosen.queries:,} of {solution.workload.queries:,} queries that count users"
     return (
-        f"With {users_text(users)} users, an answer has a standard error of {standard_error(subject, mean)} {unit}, "
+        f"With {users_text(users)} users, an answer has a standard error of {_error(subject, mean)} {unit}, "
         f"root mean square over the queries{every}, even if everybody had the least favourable type."
     )
 
 
-def standard_error(subject: ReportContent, variance: float) -> str:
+def _error(subject: ReportContent, variance: float) -> str:
+    return standard_error(subject, variance, counts_users(comparable(subject.solution.workload)))
+
+
+def standard_error(subject: ReportContent, variance: float, counts: bool) -> str:
     """Return (variance/N)^(1/2) for the N users of the cover: the standard error if each adds so much variance.
 
-    In per cent of all users; for queries that do not count users, a user in their own units.
+    In per cent of all users for counts of users; for other queries a user, in their own units.
     """
     share = math.sqrt(variance / (subject.cover.users or 1))
-    return f"{100 * share:.3g}\u00a0%" if counts_users(subject.solution.workload) else f"{share:.3g} a user"
+    return f"{100 * share:.3g}\u00a0%" if counts else f"{share:.3g} a user"
 
 
 def _distance(subject: ReportContent) -> str:
@@ -118,7 +122,7 @@ def _distance(subject: ReportContent) -> str:
     published = {name: variance for name, variance in found.items() if variance is not None}
 
     nobody, asked = f"no ε-LDP mechanism with {SCOPE}", subject.cover.users is not None
-    words = standard_error if asked else _needed
+    words = _error if asked else _needed
     limit = f"{nobody} {'gets below' if asked else 'manages with fewer than'} {words(subject, least)}"
     if least <= 0 if asked else users_needed(least) <= 1:
         limit = f"the lower bound says nothing at ε = {subject.solution.epsilon:g}"
@@ -137,10 +141,12 @@ def _needed(_: ReportContent, variance: float) -> str:
 
 
 def _more(theirs: float, ours: float) -> str:
-    more = (ratio(theirs, ours) or math.inf) - 1
-    if abs(more) <= BEST:
+    times = ratio(theirs, ours)
+    if times is None:
+        return "infinitely many users"
+    if abs(times - 1) <= BEST:
         return "as many users"
-    return f"{percent(abs(more))} {'more' if more > 0 else 'fewer'} users"
+    return f"{unbroken(percent_apart(times))} {'more' if times > 1 else 'fewer'} users"
 
 
 def _guess(subject: ReportContent) -> str:

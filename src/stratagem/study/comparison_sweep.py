@@ -65,6 +65,22 @@ def path(
 BOUND = "lower bound"
 """Name of the bound among the mechanisms of a sweep."""
 
+SILENT = "–"
+"""What a table shows where the bound is at most one user."""
+SILENCE = f"{SILENT}: the lower bound says nothing there"
+
+
+def needed_texts(name: str, line: Iterable[int | None]) -> list[str]:
+    """Return the users of one line of a sweep as texts: empty where unknown, a dash where a bound says nothing.
+
+    >>> needed_texts("lower bound", [1, 28790]), needed_texts("subset-selection", [1, None])
+    (['–', '28,790'], ['1', ''])
+    """
+    return [
+        "" if users is None else SILENT if name == BOUND and users <= 1 else users_text(users)
+        for users in line
+    ]
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -161,7 +177,7 @@ class Sweep:
         """Return the users needed as a table, one row a mechanism, the bound below the strategy found."""
         headings = (f"{USERS[least_accurate]}, {self.axis} =", *(f"{place:g}" for place in self.places))
         found, *others, bound = (
-            (name, *("" if value is None else users_text(value) for value in line))
+            (name, *needed_texts(name, line))
             for name, line in self.users_needed(least_accurate=least_accurate).items()
         )
         return Table(headings, [found, bound, *others], bold=0)
@@ -169,7 +185,12 @@ class Sweep:
     def __str__(self) -> str:
         """Lay the users needed out as two aligned tables."""
         tables = (self.table(least_accurate=which).text(most=7) for which in (False, True))
-        return "\n\n".join([*tables, NEEDED])
+        return "\n\n".join([*tables, self.notes()])
+
+    def notes(self) -> str:
+        """Return what the numbers of the tables mean, and their dashes where there are any."""
+        silent = any(users == 1 for users in self.users_needed()[BOUND])
+        return f"{NEEDED}\n{SILENCE}" if silent else NEEDED
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"

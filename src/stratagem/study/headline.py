@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stratagem.accuracy import comparable, goal, users_needed
-from stratagem.math.number import number_text, users_text
+from stratagem.math.number import number_text, percent_apart, users_text
 from stratagem.problem import Problem, WorstQuery
 from stratagem.workloads.explicit import counts_users
 
@@ -139,8 +139,8 @@ def _which(problem: Problem) -> str:
 def _less(ours: float, theirs: float, words: tuple[str, str, str]) -> str:
     """Return by how many per cent of theirs our number is less or more, in `words` for less, more and the same."""
     less, more, same = words
-    share = 1 - ours / theirs if theirs > 0 else 0.0
-    return same if abs(share) < ALIKE else f"{100 * abs(share):,.1f} % {less if share > 0 else more}"
+    ratio = ours / theirs if theirs > 0 else 1.0
+    return same if abs(1 - ratio) < ALIKE else f"{percent_apart(ratio)} {less if ratio < 1 else more}"
 
 
 def _near(ours: float, least: float, name: str = "that") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stratagem.accuracy import comparable
-from stratagem.math.number import users_text
+from stratagem.math.number import percent_apart, users_text
 from stratagem.problem import WorstCase
 from stratagem.solvers import Auto
 from stratagem.study.optimisation import optimise
@@ -14,6 +14,8 @@ SEARCHED = 16
 SECONDS = 10.0
 WORTH = 0.05
 """Share of the users that must be in question for anything to be said."""
+ALIKE = 5e-5
+"""Ratio below which the bound does not say how many fewer."""
 GAP = 0.02
 """Gap to the bound of the worst case at which its search may end."""
 
@@ -28,11 +30,12 @@ def fewer_users(solution: Solution) -> str | None:
     whole = comparable(solution.workload) is solution.workload
     if not (solution.problem.plain and whole):
         return None
-    most = 1 - solution.least_variance / (solution.accuracy.worst_case_variance or 1.0)
-    if most < WORTH:
+    least = solution.least_variance / (solution.accuracy.worst_case_variance or 1.0)
+    if 1 - least < WORTH:
         return None
     if solution.workload.domain_size > SEARCHED:
-        return f"with the objective worst-case up to {100 * most:.1f} % fewer users may be enough"
+        most = f"up to {percent_apart(least)} " if least > ALIKE else ""
+        return f"with the objective worst-case {most}fewer users may be enough"
     now = solution.users_for().root_mean_square
     found = optimise(
         solution.workload, solution.epsilon, Auto(gap=GAP, max_seconds=SECONDS), objective=WorstCase.kind
@@ -40,4 +43,4 @@ def fewer_users(solution: Solution) -> str | None:
     then = found.users_for().root_mean_square
     if then > (1 - WORTH) * now:
         return None
-    return f"with the objective worst-case {users_text(then)} users are enough, {100 * (1 - then / now):.1f} % fewer"
+    return f"with the objective worst-case {users_text(then)} users are enough, {percent_apart(then / now)} fewer"

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stratagem.accuracy import ERROR, comparable
 from stratagem.io.screen import presents
 from stratagem.math.number import number_text
 from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION, Line, draw_lines, page
 from stratagem.study.bound_table import EPSILON
+from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,8 +193,8 @@ NAMED = 6
 some place."""
 
 LABELS = {
-    "users needed": "users needed for ±1 % (root mean square)",
-    "least accurate": "users needed for ±1 % of every answer",
+    "users needed": "users needed for ±{error} (root mean square)",
+    "least accurate": "users needed for ±{error} of every answer",
     "over bound": "objective over the best lower bound",
 }
 
@@ -225,7 +227,9 @@ def plot_sweep(
         axes = figure.subplots()
         draw_lines(axes, sweep.places, [*pale, *named, found, least])
         axes.set_xlabel("ε" if sweep.axis == EPSILON else "domain size n")
-        axes.set_ylabel(LABELS[measure] + (f"\n(grey: {len(pale)} more mechanisms)" if pale else ""))
+        counts = counts_users(comparable(sweep.comparisons[0].workload))
+        label = LABELS[measure].format(error=f"{100 * ERROR:g} %" if counts else f"{ERROR:g} a user")
+        axes.set_ylabel(label + (f"\n(grey: {len(pale)} more mechanisms)" if pale else ""))
     return figure
 
 
