@@ -38,11 +38,21 @@ def write_zero(path):
     return st.optimise(st.total(4), 1.0).report(path)
 
 
+def write_numbers(path):
+    return numbers_solution().report(path, users=5000)
+
+
+@cache
+def numbers_solution():
+    return st.optimise(st.mean([0.5, 3.0, 7.0]), 1.0)
+
+
 PAGES = {
     "solution": write_solution,
     "bundle": write_bundle,
     "many": write_many,
     "total": write_zero,
+    "numbers": write_numbers,
 }
 
 
@@ -125,6 +135,24 @@ def test_users_needed_are_those_of_python(place, error, show):
     row = page.locator("#found tbody tr").filter(has_text=OURS).locator("td")
     assert row.last.inner_text() == single
     assert f"at ε = {BUDGETS[place]:g}" in page.locator("#answer").inner_text()
+
+
+def test_errors_of_numbers_are_in_their_units(show):
+    page, solution = show("numbers"), numbers_solution()
+    said = page.locator("#answer").inner_text()
+    error = math.sqrt(solution.mean_variance / 5000)
+    assert f"is {float(f'{error:.3g}')}\u00a0a user in the units of the queries at ε = 1" in said
+    choose(page, "the users needed", error=0.5)
+    assert shown(page)[OURS] == f"{solution.users_for(0.5).root_mean_square:,}"
+    assert "for a standard error of 0.5\u00a0a user at" in page.locator("#answer").inner_text()
+    assert "%" not in page.locator("#answer").inner_text() + page.locator("#chart").inner_text()
+
+
+def test_a_bound_that_says_nothing_is_a_dash(show):
+    page = show("total")
+    for find in ("the users needed", "the error reached"):
+        choose(page, find)
+        assert shown(page)["lower bound"] == "–"
 
 
 @pytest.mark.sampled(3)
