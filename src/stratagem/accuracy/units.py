@@ -8,7 +8,7 @@ from stratagem.accuracy.accuracy import ERROR, ONE_PERCENT, Accuracy, evaluate
 from stratagem.strategies import Randomiser
 from stratagem.workloads import Workload
 from stratagem.workloads.combined import Stack, Weighted
-from stratagem.workloads.explicit import Explicit, counts_users
+from stratagem.workloads.explicit import Explicit, counting, counts_users
 from stratagem.workloads.identity import Total
 
 
@@ -43,7 +43,7 @@ def _counting(workload: Workload) -> Workload | None:
             return Stack(parts) if parts else None
         case Explicit():
             rows = workload.rows
-            chosen = np.isin(rows, (0.0, 1.0)).all(axis=1) & (np.ptp(rows, axis=1) > 0)
+            chosen = counting(rows) & (np.ptp(rows, axis=1) > 0)
             return Explicit(rows[chosen], workload.domain) if chosen.any() else None
     return workload if counts_users(workload) else None
 

@@ -122,14 +122,19 @@ class Explicit(Workload):
         return self.rows.T @ y
 
 
+def counting(rows: Array) -> Array:
+    """Return which rows of a matrix (p x n) count users, or the difference of two counts (p,)."""
+    return np.isin(rows, (-1.0, 0.0, 1.0)).all(axis=1)
+
+
 def counts_users(workload: Workload) -> bool:
-    """Return whether answers are numbers of users, which rows of a matrix with numbers other than 0 and 1 are not.
+    """Return whether answers are numbers of users or differences of such: rows of a matrix hold 1, 0 and -1 alone.
 
     A weight says how important a count is, and leaves it one.
     """
     match workload:
         case Explicit():
-            return bool(np.isin(workload.rows, (0.0, 1.0)).all())
+            return bool(counting(workload.rows).all())
         case Weighted():
             return counts_users(workload.workload)
         case Stack(parts=parts) | Product(factors=parts):
