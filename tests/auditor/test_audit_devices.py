@@ -3,6 +3,7 @@
 All are seeded, so that they are caught always or never.
 """
 
+import random
 import tempfile
 from fractions import Fraction
 from functools import cache
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+import stratagem as st
 from audits import any_order, audit, batch_of, failed, reports_of
 from mechanisms import mechanism
 from memos import memoised
@@ -28,6 +30,7 @@ CASES = {
     "pairs": lambda: memoised("pairs"),
     "cycle": lambda: memoised("cycle"),
     "juntas": lambda: mechanism("mixed-juntas").memoised(2 * float(mechanism("mixed-juntas").epsilon)),
+    "many": lambda: st.optimise(st.histogram(32), 0.5).mechanism().memoised(2.0),
 }
 FOUND = cache(lambda case: CASES[case]())
 
@@ -119,12 +122,19 @@ def alike(client, _):
     client._memo.path.write_text("0 1 2 3\n")
 
 
+def following(client, _):
+    """The permanent report of a value follows from the value, as by a seed that is the same on all devices."""
+    memo = client._memo
+    drawn = [memo.permanent.draw(cell, random.Random(cell).randbytes) for cell in range(memo.values)]
+    memo.path.write_text(" ".join(map(str, drawn)) + "\n")
+
+
 WRONG = {
     "a permanent report anew at every start": ({"again": lambda start: True}, {"memo"}),
     "a permanent report repeated too often": ({"change": kept_more}, {"memo"}),
     "a replacement that tells the value": ({"change": telling}, {"replaced"}),
     "a permanent report that always favours": ({"change": favouring}, {"permanent reports"}),
-    "one memo for everybody": ({"change": alike}, {"permanent reports"}),
+    "one memo for everybody": ({"change": alike}, {"permanent reports", "permanent pairs"}),
 }
 
 
@@ -134,6 +144,16 @@ def test_devices_that_do_not_keep_to_their_memo_fail(wrong):
     one = audited("pairs", devices_of(FOUND("pairs"), **changes))
     assert not one.passed
     assert names <= failed(one)
+
+
+@pytest.mark.parametrize(("change", "passes"), [(following, False), (lambda client, start: None, True)])
+def test_a_permanent_report_that_follows_from_the_value_fails_by_pairs_of_devices_alone(change, passes):
+    """Of 32 values the reports fit the table: only that devices agree is wrong. Honest devices are the control."""
+    one = audited("many", devices_of(FOUND("many"), change))
+    assert failed(one) == (set() if passes else {"permanent pairs"})
+    (pairs,) = (check for check in one.checks if check.name == "permanent pairs")
+    assert one.devices.shared(pairs.level) < 0.8
+    assert one.devices.devices % 2 == 0
 
 
 @pytest.mark.usefixtures("few")

@@ -51,8 +51,9 @@ def audit(
 
     Of a mechanism with a memo, 40 to 200 `devices` are started twice, with the memo that each keeps, and answer about
     one value: the output that comes too often by far is the permanent report, and must be the same after the second
-    start. In the other tests every client is new and keeps nothing. The memo is not tested where `devices` is not given
-    for another client.
+    start. Two devices each have one value, and no more of these pairs than chance has it may have the same permanent
+    report. In the other tests every client is new and keeps nothing. The memo is not tested where `devices` is not
+    given for another client.
 
     Half of `false_alarm` is shared by the chi-squared and binomial checks, half by the events that bound
     epsilon from below. Events are chosen from the table before any report is seen.

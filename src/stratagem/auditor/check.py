@@ -20,6 +20,7 @@ CHECKS = {
     "new processes": "the first report of a new process comes from the table, too (both tests)",
     "new devices": "the first report of a new device with a memo comes from the table, too (both tests)",
     "permanent reports": "permanent reports come as often as their own table says (both tests)",
+    "permanent pairs": "two devices have one permanent report of a value as often as chance has it (exact binomial)",
     "memo": "a device that is started again repeats the same permanent report as often as stated (exact binomial)",
     "replaced": "what replaces a permanent report does not favour the value (exact binomial)",
     "independence": "an output does not depend on the last one, of all or of its type (chi-squared of pairs)",

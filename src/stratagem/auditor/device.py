@@ -13,7 +13,8 @@ from scipy.special import bdtr, betainc
 
 from stratagem.auditor.check import Asked, Found, first_checks
 from stratagem.auditor.event import MISS, quantile
-from stratagem.auditor.goodness import share_fit
+from stratagem.auditor.goodness import noticed_share, share_fit
+from stratagem.auditor.output_classes import OutputClasses
 from stratagem.auditor.plan import Plan
 from stratagem.auditor.planning import plan
 from stratagem.auditor.runner import Devices, Reports, joined
@@ -23,8 +24,8 @@ from stratagem.mechanism.table import TwoLevelTable
 from stratagem.mechanism.translation_table import TranslationTable
 
 DEVICES = (40, 200)
-"""Least and most devices; within these limits as many as tell permanent reports that always favour their value, and
-permanent reports that are drawn anew."""
+"""Least and most devices, in pairs of one value; within these limits as many as tell permanent reports that always
+favour their value, that are drawn anew, and that all devices share."""
 STARTS = 2
 """Times that each device is started; from the second start on it has been asked about another value in between."""
 REPORTS = (1 << 6, 1 << 14)
@@ -69,6 +70,8 @@ class DevicePlan:
     """Bound on the probability of taking another report of a device for the permanent one."""
     missed: float
     """Bound on the probability of missing a client that draws its permanent reports anew at every start."""
+    alike: float
+    """Probability that two devices with one value have the same permanent report, averaged over the user types."""
 
     @cached_property
     def favoured(self) -> np.ndarray:
@@ -78,6 +81,13 @@ class DevicePlan:
         )
         return np.clip((of_one - self.kept * of_permanent) / (1 - self.kept), 0, 1)
 
+    def shared(self, level: float) -> float | None:
+        """Return the least share of pairs of devices with one permanent report that is noticed in 99 of 100 audits.
+
+        `level` is that of a check of all devices together; None if not even one report for all is noticed.
+        """
+        return noticed_share(self.alike, self.devices // 2, level - self.devices * self.error)
+
 
 def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> DevicePlan:
     """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
@@ -86,14 +96,14 @@ def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> Devi
     table = replace(mechanism.table, low=mechanism.memo.low)
     permanent = plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
     kept, law = mechanism.memo.kept, redrawn(table)
-    same = float(np.mean([np.square(parts[0][1].probabilities).sum() for parts in permanent.partitions]))
+    same = float(np.mean([_alike(parts[0][1]) for parts in permanent.partitions]))
     raw = float(np.mean([one.probability for one in permanent.favoured]))
     wanted = (
         math.ceil(math.log(most) / math.log(p))
-        for p, most in ((raw, false_alarm / 100), (same, MISS))
+        for p, most in ((raw, false_alarm / 100), (same, MISS), (math.sqrt(same), false_alarm / 100))
         if p < 1
     )
-    devices = min(max(DEVICES[0], *wanted, 0), DEVICES[1])
+    devices = -(-min(max(DEVICES[0], *wanted, 0), DEVICES[1]) // 2) * 2
     others = sum(len(parts) + 2 for parts in single.partitions)
     level = false_alarm / 4 / (others + devices)
     reports, error, unseen = _reports(kept, law, level)
@@ -106,7 +116,13 @@ def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> Devi
         reports=reports,
         error=error,
         missed=min((same + (1 - same) * unseen) ** devices, 1.0),
+        alike=same,
     )
+
+
+def _alike(classes: OutputClasses) -> float:
+    """Return the probability sum q^2 that two independent outputs are of one class."""
+    return float(np.square(classes.probabilities).sum())
 
 
 def redrawn(table: TwoLevelTable | TranslationTable) -> Redrawn:
@@ -166,9 +182,9 @@ class Seen(NamedTuple):
 
 
 def ask(planned: DevicePlan, draw: Devices, rng: np.random.Generator) -> Seen:
-    """Ask new devices about their values, then about another value and their own again after a new start."""
+    """Ask new devices about their values, two about each, then about another value and their own after a new start."""
     types = planned.single.user_types
-    order = np.arange(planned.devices) + int(rng.integers(len(types)))
+    order = np.arange(planned.devices) // 2 + int(rng.integers(len(types)))
     places = rng.permutation(order) % len(types)
     rows = []
     for place in places.tolist():
@@ -194,8 +210,21 @@ def device_checks(planned: DevicePlan, seen: Seen) -> tuple[list[Found], list[Fo
         inside = planned.favoured[place] - rho * float(favoured.holds(np.array([y]))[0])
         share = inside / (1 - rho) if rho < 1 else 0.0
         replaced.append((int(favoured.holds(others).sum()) if len(others) else 0, len(others), share))
-    together = _together(planned, seen, np.array(permanent), {"memo": kept, "replaced": replaced})
-    return list(together), own
+    reports = np.array(permanent)
+    counted = {"memo": kept, "replaced": replaced, "permanent pairs": list(_pairs(planned, seen, reports))}
+    return list(_together(planned, seen, reports, counted)), own
+
+
+def _pairs(planned: DevicePlan, seen: Seen, permanent: np.ndarray) -> Iterator[tuple[int, int, float]]:
+    """Yield how many pairs of devices of a user type have the same permanent report, of how many, and how likely.
+
+    No device is in two pairs, so that pairs are independent if devices are.
+    """
+    for place in np.unique(seen.places).tolist():
+        classes = planned.permanent.partitions[place][0][1]
+        found = classes.classes(permanent[seen.places == place])
+        first, second = found[: len(found) // 2 * 2].reshape(-1, 2).T
+        yield int((first == second).sum()), len(first), _alike(classes)
 
 
 def _together(

@@ -178,7 +178,7 @@ def _client_data(one: Audit) -> dict[str, Any]:
         "provable_epsilon": _finite(one.provable),
         "noticeable_epsilon": _finite(one.noticeable),
         "samples_to_prove_5_percent": one.samples_needed,
-        "memo": None if one.devices is None else _device_data(one.devices),
+        "memo": None if one.devices is None else _device_data(one.devices, one.checks[0].level),
         "power": {
             "excess_of_5_percent_missed": one.power.excess_missed,
             "bad_type_from_raw_share": one.power.raw_reports,
@@ -204,11 +204,12 @@ def _client_data(one: Audit) -> dict[str, Any]:
     }
 
 
-def _device_data(devices: DevicePlan) -> dict[str, Any]:
+def _device_data(devices: DevicePlan, level: float) -> dict[str, Any]:
     return {
         "devices": devices.devices,
         "reports_of_each_start": devices.reports,
         "drawn_anew_missed": devices.missed,
+        "shared_found_from_share": devices.shared(level),
     }
 
 
@@ -325,6 +326,14 @@ def _kept(one: Audit, memo: Memo | None) -> Iterator[str]:
         f"{found.devices:,} devices with a memo were started twice, for {found.reports:,} reports each time: a client "
         f"that draws its permanent report anew is missed with probability {_chance(found.missed)}"
     )
+    share = found.shared(one.checks[0].level)
+    if share is None:
+        yield "a permanent report that all devices share may be missed: too many of them are alike by chance"
+    else:
+        yield (
+            "permanent reports that devices share are found, in 99 of 100 audits, if two devices with one value share "
+            f"theirs with probability {100 * share:.3g} % or more"
+        )
 
 
 def _chance(probability: float) -> str:
