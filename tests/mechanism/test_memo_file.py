@@ -19,7 +19,7 @@ from commands import assert_refused, run
 from mechanisms import mechanism
 from memos import Device, memoised
 from node import run as run_node
-from stratagem.mechanism.client import load
+from stratagem.mechanism.client import Client, load
 
 BROKEN = [
     "",
@@ -187,10 +187,23 @@ def test_what_never_ends_is_no_memo(kind, bundle):
         (0o640, 0o755, True),
         (0o640, 0o705, False),
         (0o604, 0o711, True),
+        (0o622, 0o755, True),
+        (0o620, 0o755, True),
+        (0o602, 0o755, True),
+        (0o622, 0o700, False),
+        (0o600, 0o777, True),
+        (0o600, 0o775, True),
+        (0o600, 0o773, True),
+        (0o600, 0o1777, False),
+        (0o600, 0o772, True),
+        (0o600, 0o766, False),
     ],
 )
-def test_a_memo_that_others_can_read_is_refused(file, folder, refused, bundle, capsys):
-    """Others reach a file where they may enter all folders on the way and read the file itself."""
+def test_a_memo_that_others_can_read_or_change_is_refused(file, folder, refused, bundle, capsys):
+    """Others reach a file where they may enter all folders on the way; they replace it where one takes their files.
+
+    A folder with the sticky bit lets nobody take the files of others away.
+    """
     path, outer = bundle[0], Path(tempfile.mkdtemp())
     owner = outer / "anna"
     owner.mkdir(mode=0o755)
@@ -200,18 +213,48 @@ def test_a_memo_that_others_can_read_is_refused(file, folder, refused, bundle, c
     memo_of(bundle).chmod(file)
     arguments = ("randomise", path, "--value", 1, "--memo", owner)
     if refused:
-        assert_refused(capsys, arguments, "let its owner alone read it, as by chmod 600")
+        assert_refused(capsys, arguments, "let its owner alone do so, as by chmod 600")
     else:
         assert run(capsys, *arguments)[0] == 0
     shutil.rmtree(outer)
 
 
-@pytest.mark.parametrize("given", ["", "missing"])
-def test_an_empty_text_is_no_folder(given, bundle, capsys, monkeypatch):
+@pytest.mark.parametrize(("file", "folder"), [(0o600, 0o777), (0o600, 0o733), (0o666, 0o755)])
+def test_a_memo_in_a_folder_that_takes_the_files_of_others_is_refused(file, folder, bundle):
+    """A memo of such a folder may be that of somebody else; the folder on the way to it is the control."""
+    path, outer = bundle[0], Path(tempfile.mkdtemp())
+    (owner := outer / "anna").mkdir()
+    made = memo_of((path, owner))
+    made.write_text("1 2 3 0\n")
+    made.chmod(file)
+    owner.chmod(folder)
+    outer.chmod(0o755)
+    with pytest.raises(ValueError, match=r"others can read or change .* chmod 700 for its folder"):
+        load(path, memo=owner).randomise(1)
+    outer.chmod(0o700)
+    assert load(path, memo=owner).randomise(1)["output"] in range(6)
+    shutil.rmtree(outer)
+
+
+def test_a_folder_behind_a_closed_one_is_refused_in_a_sentence(bundle, monkeypatch):
+    """The system says no by an error (the superuser, who may do all, is told so here)."""
+
+    def closed(path, **options):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    path, folder = bundle
+    made = json.loads(path.read_text("utf-8"))
+    monkeypatch.setattr(os, "stat", closed)
+    with pytest.raises(ValueError, match="is no folder that opens: make one"):
+        Client(made, memo=folder)
+
+
+@pytest.mark.parametrize("given", ["", "missing", "x" * 5000])
+def test_what_is_no_folder_is_refused(given, bundle, capsys, monkeypatch):
     path, folder = bundle
     monkeypatch.chdir(folder)
     assert_refused(capsys, ("randomise", path, "--value", 1, "--memo", given), f"memo '{given}' is no folder")
-    with pytest.raises(ValueError, match=f"memo '{given}' is no folder: make one"):
+    with pytest.raises(ValueError, match=f"memo '{given}' is no folder that opens: make one"):
         load(path, memo=given)
     assert list(folder.iterdir()) == []
 

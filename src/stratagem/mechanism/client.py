@@ -323,8 +323,8 @@ class _Memo:
         self.sizes = [attribute["size"] for attribute in bundle["domain"]]
         once, self.permanent = samplers(table, bundle["memo"]["low"])
         self.kept, self.reports, self.values = kept(once, self.permanent), array("Q"), math.prod(self.sizes)
-        if not os.fspath(folder) or not self.path.is_dir():
-            raise ValueError(f"memo {str(folder)!r} is no folder: make one that this person alone can read")
+        if not os.path.isdir(folder):  # noqa: PTH112 - that of Path raises what the system says
+            raise ValueError(f"memo {str(folder)!r} is no folder that opens: make one for this person alone")
         if self.values > MOST_KEPT:
             raise ValueError(f"the bundle has more than {MOST_KEPT:,} values for a memo: merge some")
         self.path /= f"{bundle['sha256']}.memo"
@@ -352,10 +352,12 @@ class _Memo:
             for draft in self.path.parent.glob(f".{self.path.name}.*"):  # also of runs that were killed
                 with suppress(OSError):
                     draft.unlink()
-            most, seen = (DIGITS + 1) * self.values + 1, self.path.stat().st_mode & 0o044
+            most, entered, exposed = (DIGITS + 1) * self.values + 1, 0o011, 0
             text = _content(self.path, most, "put back a copy").decode("ascii", "replace")
-            for folder in self.path.resolve().parents:  # others reach the file if they may enter all of these
-                seen &= folder.stat().st_mode << 2
+            for folder in reversed(self.path.resolve().parents):  # others must enter each to go on
+                entered &= (mode := folder.stat().st_mode)
+                exposed |= 0 if mode & 0o1000 else mode & entered << 1  # no sticky bit: replaced
+            exposed |= self.path.stat().st_mode & (entered << 2 | entered << 1)
         except OSError as error:
             raise ValueError(f"{self.path} cannot be kept or read ({error}): mend that first") from None
         words = text.removesuffix(END).split(" ")
@@ -363,8 +365,9 @@ class _Memo:
         known = text.endswith(END) and len(words) == len(reports) == self.values
         if not known or max(reports) >= self.outputs:
             raise ValueError(f"{self.path} is damaged: put back a copy, as a new one spends the budget again")
-        if seen and os.name == "posix":
-            raise ValueError(f"others can read {self.path}: let its owner alone read it, as by chmod 600")
+        if exposed and os.name == "posix":
+            advice = "let its owner alone do so, as by chmod 600 for it and chmod 700 for its folder"
+            raise ValueError(f"others can read or change {self.path}: {advice}")
         return reports
 
     def _keep(self, text: str) -> None:
