@@ -4,6 +4,8 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, plain, run, run_json
+from memos import memoised
+from stratagem.study import attack as study
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +22,28 @@ def test_it_says_what_one_report_of_a_file_tells(bundle, capsys):
     status, out, err = run(capsys, "attack", bundle)
     assert (status, err) == (0, "")
     assert plain(out) == plain(str(expected))
+    assert found["all_reports"] is None
+
+
+def test_all_reports_of_a_memo_reach_the_permanent_table(tmp_path, capsys):
+    """The control is the bundle without a memo: one report of either tells the same."""
+    found = memoised("pairs")
+    path = found.save(tmp_path / "memo.ldp.json")
+    told = run_json(capsys, "attack", path)
+    Q = found.memo.permanent_table.strategy.dense().matrix
+    every, one = told.pop("all_reports"), st.attack(found.strategy)
+    assert every["best_guess"] == pytest.approx(Q.max(axis=1).sum() / 4) == pytest.approx(0.440, abs=5e-4)
+    assert every["epsilon"] == pytest.approx(2)
+    assert (told["best_guess"], told["epsilon"]) == (one.guess, one.epsilon)
+    assert told["best_guess"] == pytest.approx(0.311, abs=5e-4)
+    status, out, err = run(capsys, "attack", path)
+    assert (status, err) == (0, "")
+    assert plain(out) == plain(f"{one} {study.attack_repeated(found.memo)}")
+    assert (
+        "at most 44.1 % with all reports about one value and the best attack on them, 25 % without"
+        in plain(out)
+    )
+    assert "by all reports about one value, raises a true alarm" in plain(out)
 
 
 @pytest.mark.exhaustive

@@ -4,6 +4,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, plain, run, run_json
+from memos import memoised
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,16 @@ def test_it_says_what_shuffled_reports_of_a_file_tell(bundle, capsys):
     status, out, err = run(capsys, "shuffle", bundle, "--users", 10_000)
     assert (status, err) == (0, "")
     assert plain(out) == plain(str(expected))
+
+
+def test_repeated_reports_of_one_person_are_not_covered(tmp_path, capsys):
+    found = memoised("pairs")
+    status, out, err = run(capsys, "shuffle", found.save(tmp_path / "memo.ldp.json"), "--users", 10_000)
+    assert (status, err) == (0, "")
+    words = (
+        "It holds for one report of each person: repeated reports of one person add up and are not covered."
+    )
+    assert plain(out) == plain(f"{found.shuffled(10_000)} {words}")
 
 
 @pytest.mark.exhaustive

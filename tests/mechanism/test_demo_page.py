@@ -328,13 +328,19 @@ def test_the_page_of_a_memo_states_epsilon_of_all_reports_and_of_one(show, tmp_p
     page.locator("summary").click()
     assert "is within e to the power 2" in page.locator("#facts").inner_text()
     page.get_by_label("2", exact=True).check()
-    made_report(page)
+    output = made_report(page)["output"]
+    chance = percent(
+        memoised("pairs").strategy.dense().matrix[output, 2]
+    )  # now that it is drawn it is another
+    words = f"Before permanent reports are drawn, your answer (2) makes this very output with probability {chance}"
+    assert page.locator("#likelihood").inner_text().startswith(words)
     assert page.locator("#kept").is_visible()
     assert page.locator("#once").is_hidden()
     page.locator("#file").set_input_files(mechanism("labels").save(tmp_path / "once.ldp.json"))
     page.get_by_text("Any report is at most").wait_for()
     answer_labels(page)
     made_report(page)
+    assert page.locator("#likelihood").inner_text().startswith("Your answer (")
     assert page.locator("#once").is_visible()
     assert page.locator("#kept").is_hidden()
     assert page.complaints == []

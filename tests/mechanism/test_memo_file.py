@@ -229,7 +229,7 @@ def test_a_memo_in_a_folder_that_takes_the_files_of_others_is_refused(file, fold
     made.chmod(file)
     owner.chmod(folder)
     outer.chmod(0o755)
-    with pytest.raises(ValueError, match=r"others can read or change .* chmod 700 for its folder"):
+    with pytest.raises(ValueError, match=r"others can read or change .* chmod go-w for all folders"):
         load(path, memo=owner).randomise(1)
     outer.chmod(0o700)
     assert load(path, memo=owner).randomise(1)["output"] in range(6)

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shlex
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run
 from mechanisms import mechanism
+from memos import memoised
 from reading import LOADING, Page
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import Cover, Provenance, ReportContent, along, around, rated
@@ -294,6 +296,17 @@ def test_the_promise_is_in_plain_words(epsilon):
         assert said is not None
         assert 0 <= float(said[1]) / 100 - 1 / (1 + math.exp(-epsilon)) < 1e-3
     assert f"at most e^ε = {odds(epsilon)}." in words
+
+
+def test_the_verdict_of_a_memo_states_epsilon_of_all_reports_too():
+    """e^2/(1 + e^2) = 0.8808; the same mechanism without its memo is the control."""
+    for found, times in ((memoised("pairs"), 1), (replace(memoised("pairs"), memo=None), 0)):
+        solution = rated(found)
+        content = ReportContent(solution, "votes", along(solution, []), Provenance(), found)
+        sentence = verdict(content)["sentences"]["Privacy"].replace("\u00a0", " ")
+        words = " All reports about one value together, however many, have ε = 2: at most 88.1 %."
+        assert sentence.count(words) == times
+        assert sentence.startswith("ε = 0.5 means: ")
 
 
 def said(solution, **about):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -92,8 +92,8 @@ class DevicePlan:
 def plan_devices(mechanism: Mechanism, single: Plan, false_alarm: float) -> DevicePlan:
     """Return the plan of an audit of devices, which shares a false-alarm rate with the audit of single reports."""
     assert mechanism.memo is not None
-    assert isinstance(mechanism.table, TwoLevelTable | TranslationTable)
-    table = replace(mechanism.table, low=mechanism.memo.low)
+    table = mechanism.memo.permanent_table
+    assert isinstance(table, TwoLevelTable | TranslationTable)
     permanent = plan(table.strategy, single.user_types, DEVICES[0], false_alarm / 4)
     kept, law = mechanism.memo.kept, redrawn(table)
     same = float(np.mean([_alike(parts[0][1]) for parts in permanent.partitions]))

@@ -60,6 +60,7 @@ def attack(
     guess.
     """
     from stratagem.mechanism.export.saved import read_saved
+    from stratagem.mechanism.mechanism import Mechanism
     from stratagem.study import attack as study
 
     options = {
@@ -73,11 +74,14 @@ def attack(
     given = [name for name, value in (options | {"out": out, "plot": plot}).items() if value is not None]
     if (file := saved_alone(workload, given)) is not None:
         with progress("computing"):
-            learned = study.attack(read_saved(file).strategy)
+            saved = read_saved(file)
+            learned = study.attack(saved.strategy)
+            memo = saved.memo if isinstance(saved, Mechanism) else None
+            every = None if memo is None else study.attack_repeated(memo)
         if json:
-            write_json(_learned(learned))
+            write_json(_learned(learned) | {"all_reports": None if every is None else _learned(every)})
         else:
-            write(str(learned))
+            write(str(learned) if every is None else f"{learned}\n\n{every}")
         return
     if epsilon is None:
         raise ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")

@@ -89,13 +89,19 @@ def shuffle(
 
 def _say_of_saved(file: Path, users: int, delta: float, *, json: bool) -> None:
     from stratagem.mechanism.export.saved import read_saved
+    from stratagem.mechanism.mechanism import Mechanism
 
     with progress("computing"):
-        found = read_saved(file).strategy.blanket.shuffled(users, delta)
+        saved = read_saved(file)
+        found = saved.strategy.blanket.shuffled(users, delta)
     if json:
         write_json(asdict(found))
     else:
         write(str(found))
+        if isinstance(saved, Mechanism) and saved.memo is not None:
+            write(
+                "It holds for one report of each person: repeated reports of one person add up and are not covered."
+            )
 
 
 def _design(

@@ -366,7 +366,7 @@ class _Memo:
         if not known or max(reports) >= self.outputs:
             raise ValueError(f"{self.path} is damaged: put back a copy, as a new one spends the budget again")
         if exposed and os.name == "posix":
-            advice = "let its owner alone do so, as by chmod 600 for it and chmod 700 for its folder"
+            advice = "let its owner alone do so, as by chmod 600, and chmod go-w for all folders on the way"
             raise ValueError(f"others can read or change {self.path}: {advice}")
         return reports
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,8 @@ from stratagem.math.number import integer, upper
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import PROMISED, SCALE, exp_below, kept, repeated, samplers
 from stratagem.mechanism.rounding import budget, decimal_text, lower_level
-from stratagem.mechanism.table import ColumnTable, Table
+from stratagem.mechanism.table import ColumnTable, Table, TwoLevelTable
+from stratagem.mechanism.translation_table import TranslationTable
 
 LARGEST = 36.0
 """Largest permanent epsilon: two levels of a table differ by a factor of 2^52 at most."""
@@ -70,6 +71,12 @@ class Memo:
                 f"the permanent epsilon is {epsilon:g}, but one report alone has that much: give a larger one"
             )
         return Memo(table, decimal_text(epsilon), low)
+
+    @property
+    def permanent_table(self) -> Table:
+        """The probabilities of the permanent report."""
+        assert isinstance(self.table, TwoLevelTable | TranslationTable)
+        return replace(self.table, low=self.low)
 
     @cached_property
     def _samplers(self) -> tuple[Any, Any]:

@@ -80,9 +80,13 @@ def values_text(attribute: Attribute) -> str:
 
 def _privacy(subject: ReportContent) -> str:
     epsilon = subject.solution.epsilon
+    memo, every = subject.mechanism and subject.mechanism.memo, ""
+    if memo:
+        sure = unbroken(surest(float(memo.permanent)))
+        every = f" All reports about one value together, however many, have ε = {upper(float(memo.permanent))}: {sure}."
     return (
         f"ε = {epsilon:g} means: whoever thinks a fact about one person's answer as likely as not before seeing that "
-        f"person's report is {unbroken(surest(epsilon))} sure of it afterwards, whatever else they know."
+        f"person's report is {unbroken(surest(epsilon))} sure of it afterwards, whatever else they know.{every}"
     )
 
 

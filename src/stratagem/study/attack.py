@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.mechanism.memo import Memo
 
 LARGEST = 256
 """Largest number of user types for which a cap is designed for."""
@@ -57,7 +58,7 @@ POINTS = 6
 
 @dataclass(frozen=True)
 class Attack:
-    """What the best attacks on one report reach, whatever the attacker computes (theory.md, section 11)."""
+    """What the best attacks on one report reach, or on all of a device with a memo (theory.md, section 11)."""
 
     values: int
     """Number n of user types."""
@@ -67,6 +68,8 @@ class Attack:
     """Largest detection rate less false alarm rate when two known types are told apart from one report."""
     epsilon: float
     """The odds of two types change by a factor e^epsilon at most."""
+    repeated: bool = False
+    """Whether it is on all reports of a device with a memo about one value, however many, instead of one."""
 
     @property
     def blind(self) -> float:
@@ -89,22 +92,27 @@ class Attack:
         return (0.0, 0.0), (a, E * a), (1 - E * a, 1 - a), (1.0, 1.0)
 
     @property
+    def _known(self) -> str:
+        return "all reports about one value" if self.repeated else "the report"
+
+    @property
     def guesses(self) -> str:
         """How often the best guess is right, with the report and without, in a sentence."""
         return (
             f"Whoever guesses one of {users_text(self.values)} equally likely answers is right with probability "
-            f"at most {upper(100 * self.guess)} % with the report and the best attack on it, {_percent(self.blind)} "
-            "without."
+            f"at most {upper(100 * self.guess)} % with {self._known} and the best attack on "
+            f"{'them' if self.repeated else 'it'}, {_percent(self.blind)} without."
         )
 
     def __str__(self) -> str:
         """Return what it means for one person in three sentences."""
+        by, after = (self._known, "them") if self.repeated else ("one report", "the report")
         return (
             f"{self.guesses}\n"
-            "A test of one given answer against another, by one report, raises a true alarm at most "
+            f"A test of one given answer against another, by {by}, raises a true alarm at most "
             f"{upper(100 * self.advantage)} percentage points more often than a false one.\n"
-            f"Whoever thinks an answer as likely as not before the report is {surest(self.epsilon)} sure of it after "
-            "the report."
+            f"Whoever thinks an answer as likely as not before {self._known} is {surest(self.epsilon)} sure of it "
+            f"after {after}."
         )
 
 
@@ -126,6 +134,20 @@ def attack(strategy: Randomiser) -> Attack:
     return Attack(
         strategy.domain_size, min(1.0, guessed(strategy)), blanket.distance, math.log(blanket.ratio)
     )
+
+
+def attack_repeated(memo: Memo) -> Attack:
+    """Return what an attacker learns from all reports of a device about one value, however many, if it keeps its memo.
+
+    Many enough of them tell the permanent report, and no number tells more (theory.md, section 12).
+
+    Example:
+        >>> import stratagem as st
+        >>> memo = st.optimise(st.histogram(4), epsilon=0.5).mechanism().memoised(2.0).memo
+        >>> round(attack_repeated(memo).guess, 3)
+        0.44
+    """
+    return replace(attack(memo.permanent_table.strategy), repeated=True)
 
 
 def roc(strategy: Randomiser, one: int, other: int) -> np.ndarray:

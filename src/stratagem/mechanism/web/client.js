@@ -91,7 +91,10 @@ export class Client {
     return translates ? [number] : number;
   }
 
-  /** Return the probability of an output for a user type, rounded: to show, not to draw. */
+  /** Return the probability of an output for a user type, rounded: to show, not to draw.
+   *
+   * With a memo it is that before the permanent report is drawn.
+   */
   probability(output, cell) {
     return this.sampler.units(output, cell) / this.total();
   }

@@ -176,7 +176,8 @@ function show(report, own) {
   const others = chances.filter((_, cell) => cell !== yours);
   const low = others.reduce((a, b) => Math.min(a, b), 1), high = others.reduce((a, b) => Math.max(a, b), 0);
   const range = percent(low) === percent(high) ? percent(low) : `${percent(low)} to ${percent(high)}`;
-  $("likelihood").textContent = `Your answer (${words(own)}) makes this very output with probability ${percent(mine)}`
+  const yourAnswer = client.bundle.memo ? "Before permanent reports are drawn, your answer" : "Your answer";
+  $("likelihood").textContent = `${yourAnswer} (${words(own)}) makes this very output with probability ${percent(mine)}`
     + (n > 1 ? `, every other answer with ${range}.` : ".")
     + (n <= BARS ? " One bar for each possible answer; yours is coloured, on this screen only." : "");
   $("bars").hidden = n > BARS;
