@@ -331,8 +331,8 @@ def _kept(one: Audit, memo: Memo | None) -> Iterator[str]:
         yield "a permanent report that all devices share may be missed: too many of them are alike by chance"
     else:
         yield (
-            "permanent reports that devices share are found, in 99 of 100 audits, if two devices with one value share "
-            f"theirs with probability {100 * share:.3g} % or more"
+            "permanent reports that devices share are found, in 99 of 100 audits, if "
+            f"{100 * share:.3g} % or more of all pairs of devices with one value share theirs"
         )
 
 

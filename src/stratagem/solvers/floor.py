@@ -37,7 +37,9 @@ def answering(problem: Problem, found: Sequence[Strategy], most: int | None = No
     if len(fitting) == 1:
         return fitting[0]
     values = [problem.added(_value(problem, one)) for one in fitting]
-    return next(one for one, value in zip(fitting, values, strict=True) if value <= (1 + BETTER) * min(values))
+    return next(
+        one for one, value in zip(fitting, values, strict=True) if value <= (1 + BETTER) * min(values)
+    )
 
 
 def mixed(strategy: Strategy, E: float, share: float) -> Strategy:
