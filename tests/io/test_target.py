@@ -148,7 +148,7 @@ def test_without_locks_nothing_is_taken_for_abandoned(folder, monkeypatch):
 
 def test_two_runs_that_begin_at_once_both_end(folder, monkeypatch):
     """One that finds its new file taken for abandoned makes another."""
-    real, stolen = room._locked, []
+    real, stolen = room.locked, []
 
     def locked(file):
         if not stolen and file.writable():
@@ -156,7 +156,7 @@ def test_two_runs_that_begin_at_once_both_end(folder, monkeypatch):
             Path(file.name).unlink()
         return real(file)
 
-    monkeypatch.setattr(room, "_locked", locked)
+    monkeypatch.setattr(room, "locked", locked)
     with written_atomically(folder / "a.json") as file:
         file.write(b"whole")
     assert stolen

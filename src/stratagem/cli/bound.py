@@ -94,6 +94,7 @@ def bound(
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
     from stratagem.io.target import check_target
     from stratagem.math.privacy import check
+    from stratagem.solvers.solver import check_seconds
     from stratagem.study.bound_table import bound_sweep
 
     check_plot(plot, force=force)
@@ -101,6 +102,8 @@ def bound(
         check_target(certificate, (".npz",))
         check_free(certificate, force=force)
     asked = read_workload(workload, domain, order, width)
+    if seconds:
+        check_seconds(seconds)
     limit = (SECONDS if seconds is None else seconds) if tight or seconds is not None else 0.0
     if limit > 0:
         note(f"tightening bounds for at most {limit:g} s each; Ctrl-C ends it")

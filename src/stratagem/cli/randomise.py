@@ -69,6 +69,8 @@ def randomise(
     mechanism = load_mechanism(file)
     accepted(mechanism.bundle, at_most, sha256)
     _check_memo(mechanism, memo, data)
+    if value and data is not None:
+        raise ValueError("--value and --data were given, but values come from one of them: leave one out")
     with progress("randomising"), _opened(out) as target:
         if data is not None:
             _rows(mechanism, data, column or [], policy, target)

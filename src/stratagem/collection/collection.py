@@ -15,11 +15,11 @@ from stratagem.collection.inbox import Contested, Skipped, Taken, find
 from stratagem.collection.report_file import Content
 from stratagem.collection.report_table import REFUSE, check_anonymous
 from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
-from stratagem.collection.state import NEITHER, prepare
+from stratagem.collection.state import NEITHER, UNLIKE, prepare
 from stratagem.collection.tally import Tally
 from stratagem.io.database import opened
-from stratagem.io.literal import first_line
-from stratagem.io.target import ScratchFolder, check_target
+from stratagem.io.literal import first_line, line_end_fault
+from stratagem.io.target import ScratchFolder, check_target, resolved
 from stratagem.io.toml import naming
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Collection:
             self._folder = ScratchFolder()
             self.path = self._folder.path / "state.duckdb"
         else:
-            self.path = check_target(Path(path).resolve() if Path(path).is_symlink() else path, (".duckdb",))
+            self.path = check_target(resolved(Path(path)) if Path(path).is_symlink() else path, (".duckdb",))
         try:
             self._open(memory)
         except BaseException:
@@ -167,7 +167,7 @@ class Collection:
                 return Taken(rows=0, before=True, copy_of=None, anonymous=False, **record)
         with (
             naming(str(content.path)),
-            _refusing("it cannot be taken", "give a whole file, or more memory"),
+            _refusing("it cannot be taken", "give a whole file", content.path),
             self._transaction(),
         ):
             (number,) = self._row("SELECT count(*) FROM files")
@@ -204,7 +204,7 @@ class Collection:
             return
         missing = content.lines - 1 - self._count("file = ?", number)
         if missing < 0:
-            raise ValueError(f"{content.path} has line ends of two kinds: write it with one kind")
+            raise ValueError(line_end_fault(content.path))
         self._reject(number, {str(Reason.ROW): missing})
 
     def _reject(self, number: int, rejected: Mapping[str, int]) -> None:
@@ -214,12 +214,19 @@ class Collection:
             self._sql(statement, number, reason, rows)
 
     def _check_rows(self, number: int | None = None) -> None:
-        """Refuse rows, of one file or of all, that are neither rejected nor reports of an output that there is."""
+        """Refuse rows, of one file or of all, that are neither rejected nor reports of an output that there is.
+
+        Of all, also refuse others than were taken.
+        """
         of_file = "" if number is None else f"file = {number} AND "
         wrong = self._count(f"{of_file}{NEITHER}", self.form.outputs - 1)
         if wrong:
             raise ValueError(
                 f"{self.path} holds {wrong:,} rows that are neither reports nor rejected: {ANEW}"
+            )
+        if number is None and (files := self._row(UNLIKE)[0]):
+            raise ValueError(
+                f"{self.path} holds other rows than were taken of {files:,} of its files: {ANEW}"
             )
 
     def _whole(self) -> AbstractContextManager[None]:
@@ -288,13 +295,20 @@ class Collection:
 
 
 @contextmanager
-def _refusing(what: str, advice: str) -> Iterator[None]:
-    """Raise an error of DuckDB in the body as a ValueError of one sentence."""
+def _refusing(what: str, advice: str, source: Path | None = None) -> Iterator[None]:
+    """Raise an error of DuckDB in the body, which may read a file, as a ValueError of one sentence."""
     import duckdb
 
     try:
         yield
     except (duckdb.Error, UnicodeError) as error:
+        text = source if isinstance(error, duckdb.InvalidInputException) else None
+        if text and text.suffix.lower() == ".csv" and (fault := line_end_fault(text)):
+            raise ValueError(fault) from None
+        if isinstance(error, duckdb.OutOfMemoryException):
+            advice = "give more memory"
+        elif "No space left" in str(error):
+            advice = "free some space"
         if "set lock on" in str(error):  # DuckDB lets one process at a time write a file
             advice = "wait until the other command that uses it has ended"
         raise ValueError(f"{what} ({first_line(error)}): {advice}") from None

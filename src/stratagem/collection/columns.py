@@ -24,7 +24,7 @@ from stratagem.collection.binning import (
 )
 from stratagem.collection.edges import Edges, round_steps
 from stratagem.io.database import connect
-from stratagem.io.literal import compression, first_line, line_ends, literal, open_regular
+from stratagem.io.literal import compression, first_line, line_end_fault, literal, open_regular
 from stratagem.io.toml import nearest
 from stratagem.math.number import entries
 from stratagem.workloads import Domain
@@ -255,8 +255,8 @@ def _unreadable(path: Path, scan: str, error: Exception) -> str:
     """Return why DuckDB cannot read a file and what to do, in a sentence."""
     kind = scan.split("(")[0].removeprefix("read_").upper()
     plain = scan != PARQUET_SCAN and compression(path) == "none" and "on Line" not in str(error)
-    if plain and len(ends := line_ends(path)) > 1:
-        return f"{path} has line ends of several kinds ({listed(ends)}): write it with one kind"
+    if plain and (fault := line_end_fault(path)):
+        return fault
     return f"{path} cannot be read as {kind} ({first_line(error, path)}): give a CSV file with a header, or Parquet"
 
 

@@ -23,7 +23,7 @@ from stratagem.collection.reports import (
     lines,
     mechanism_named,
 )
-from stratagem.io.literal import literal, open_regular
+from stratagem.io.literal import line_end_fault, line_ends, literal, open_regular
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
@@ -108,6 +108,8 @@ def judged(
         ValueError: for columns that cannot hold reports.
     """
     if content.path.suffix.lower() == ".jsonl":
+        if content.lines <= 1 < line_ends(content.path)["CR"]:
+            raise ValueError(line_end_fault(content.path))
         yield from _json_lines(content.path, form)
         return
     with _table(connection, content.path) as table:
@@ -225,6 +227,8 @@ def _header(path: Path) -> list[str]:
         names = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], strict=True), [])
     except (UnicodeDecodeError, csv.Error):
         names = []
+    if not names and (fault := line_end_fault(path)):
+        raise ValueError(fault)
     if not names or (not line.endswith(b"\n") and len(line) == HEADER_LIMIT):
         raise ValueError(f"{path} has no header: begin it with the names of the columns, such as id,output")
     if repeated := [name for name in COLUMNS if names.count(name) > 1]:

@@ -29,8 +29,23 @@ UPGRADES = {
     """,
 }
 """Statements that upgrade the tables of an earlier version; version 1 took each content only once."""
-NEITHER = "((output IS NULL) = (reason IS NULL) OR output NOT BETWEEN 0 AND ?)"
+NEITHER = """((output IS NULL) = (reason IS NULL) OR output NOT BETWEEN 0 AND ?
+    OR (id IS NOT NULL AND reason IS NOT NULL))"""
 """Condition on a row of reports that is neither a report, which has an output, nor rejected, for a reason."""
+UNLIKE = """
+    SELECT count(*) FROM files FULL JOIN (
+        SELECT file, count(*) AS held, count(id) AS named,
+            count(*) FILTER (id IS NULL AND reason IS NULL) AS anonymous
+        FROM reports GROUP BY file
+    ) ON number = file
+    WHERE rows IS DISTINCT FROM coalesce(held, 0) OR (named > 0 AND (anonymous > 0 OR size IS NOT NULL))
+"""
+"""Number of files of which other rows are there than were taken, or reports both with ids and without."""
+FOREIGN = """
+    SELECT 1 FROM system.main.duckdb_functions() WHERE NOT internal AND database_name = ?
+    UNION ALL SELECT 1 FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ?
+"""
+"""The macros and views of a database: they could take the place of its tables, and of functions of DuckDB."""
 
 
 class Execute(Protocol):
@@ -47,6 +62,11 @@ def prepare(execute: Execute, path: Path, form: ReportFormat) -> None:
     Raises:
         ValueError: for a file with other tables, of a later version, or of another mechanism.
     """
+    (database,) = execute("SELECT system.main.current_database()")[0]
+    if execute(FOREIGN, database, database):
+        raise ValueError(
+            f"{path} holds macros or views, but a collection has tables alone: name another file"
+        )
     known = execute("SELECT list(table_name) FROM duckdb_tables()")[0][0]
     if not known:
         execute(MADE)

@@ -10,15 +10,21 @@ import numpy as np
 
 from stratagem.workloads.domain import Attribute, Bin
 
+LEAST_CONFIDENCE, LEAST_DOUBT = 1e-6, 1e-12
+"""Least distances of a confidence level from 0 and from 1: beyond, quantiles of float64 are 0 or infinite."""
+
 
 def check_confidence(confidence: float) -> float:
-    """Return a confidence level strictly between 0 and 1.
+    """Return a confidence level between 0 and 1, at least 10^-6 from 0 and 10^-12 from 1.
 
     Raises:
         ValueError: for anything else.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"the confidence is {confidence!r}, but must lie between 0 and 1: give 0.95")
+    if not LEAST_CONFIDENCE <= confidence <= 1 - LEAST_DOUBT:
+        raise ValueError(
+            f"the confidence is {confidence!r}, but must lie between 0 and 1, from {LEAST_CONFIDENCE:g} to "
+            f"1 - {LEAST_DOUBT:g}: give 0.95"
+        )
     return confidence
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from stratagem.io.literal import first_line
+from stratagem.io.target import incomplete, locked, written_atomically
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,17 +34,60 @@ def opened(path: Path, memory: str) -> Backend:
     """Return the DuckDB file at `path`, a new one where there is none or an empty one, with a limit of memory.
 
     Raises:
-        ValueError: for a file of another kind, which DuckDB would load an extension for.
+        ValueError: for a file of another kind, which DuckDB would load an extension for, or one that cannot be
+            written.
     """
     import ibis
 
-    if path.exists():
-        place, mark = MAGIC
-        with path.open("rb") as file:
-            begin = file.read(place.stop)
+    _begin(path)
+    place, mark = MAGIC
+    with path.open("rb") as file:
+        begin = file.read(place.stop)
         if begin and begin[place] != mark:
             raise ValueError(
                 f"{path} cannot be opened as a collection (it is no DuckDB file): name another file"
             )
     # an absolute name, as DuckDB takes s3: and the like at the start for places elsewhere
     return ibis.duckdb.connect(path.absolute(), memory_limit=memory, **CLOSED)
+
+
+def _begin(path: Path) -> None:
+    """Write a new DuckDB file where there is none or an empty one, complete or not at all.
+
+    DuckDB alone would begin it in its place, and what a run that is killed, or a full disk, leaves of it is no
+    database for ever. Two runs that begin the same file do not replace each other's.
+    """
+    if path.exists() and path.stat().st_size:
+        return
+    try:
+        with path.open("ab") as file:  # an empty file is what a run that is killed leaves now
+            if not locked(file):
+                raise ValueError(f"{path} is begun by another command: wait until that has ended")
+            if not _same(file, path):
+                return
+            if os.name == "nt":
+                file.close()  # Windows replaces no file that is open
+            with written_atomically(path) as target:
+                target.write(_fresh(incomplete(path)))
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be written ({error.strerror}): free some space, or name another file"
+        ) from None
+
+
+def _fresh(path: Path) -> bytes:
+    """Return the content of an empty database, which is made at `path` and removed."""
+    import duckdb
+
+    try:
+        duckdb.connect(path.absolute(), config=CLOSED).close()
+        return path.read_bytes()
+    except duckdb.IOException as error:
+        raise OSError(errno.EIO, first_line(error, path)) from None
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _same(file: BinaryIO, path: Path) -> bool:
+    """Return whether an open file still is the one at the path, which another run may have replaced."""
+    return os.path.samestat(os.fstat(file.fileno()), path.stat())

@@ -88,6 +88,15 @@ def line_ends(path: str | os.PathLike[str]) -> Counter[str]:
     return +found
 
 
+def line_end_fault(path: str | os.PathLike[str]) -> str | None:
+    """Return the sentence about a text file that has line ends of several kinds, or CR alone; None for others."""
+    ends = line_ends(path)
+    if len(ends) > 1:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in ends.most_common())
+        return f"{path} has line ends of several kinds ({kinds}): write it with one kind"
+    return f"{path} has line ends of CR alone: write it with LF, or CR LF" if "CR" in ends else None
+
+
 def first_line(error: Exception, path: str | os.PathLike[str] = "the file") -> str:
     """Return the first line of what DuckDB says of a file, with the name that its owner gave it."""
     said = " ".join(str(error).splitlines()[:1])

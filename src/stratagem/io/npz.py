@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -105,7 +108,8 @@ def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
     """Write columns of equal length, in their order, to the very file that is open.
 
     Raises:
-        ValueError: if they cannot be written, for example to a disk that is full.
+        OSError: for a disk that is full, and the like.
+        ValueError: if they cannot be written for another reason.
     """
     import duckdb
 
@@ -116,6 +120,10 @@ def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
             # a file of DuckDB's own beside it would take its place, with the permissions of any new file
             options = "FORMAT parquet, USE_TMP_FILE false"
             connection.execute(f"COPY (SELECT * FROM columns_to_write) TO '{name}' ({options})")
+    except duckdb.IOException as error:
+        told = re.search(r"errno\W+([0-9]+)", str(error))
+        number = int(told[1]) if told else errno.EIO
+        raise OSError(number, os.strerror(number)) from None
     except duckdb.Error as error:
         raise ValueError(
             f"the Parquet file cannot be written ({first_line(error)}): free some space, or name another folder"

@@ -92,10 +92,30 @@ def _check_kind(path: Path) -> None:
     """Refuse a link, which would be replaced or lead elsewhere, and what is no file."""
     if path.is_symlink():
         raise ValueError(
-            f"{path} was given to write, but is a symbolic link to {path.resolve()}: name that file itself"
+            f"{path} was given to write, but is a symbolic link to {resolved(path)}: name that file itself"
         )
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} was given to write, but is a device, a pipe or a socket: name a file")
+
+
+def resolved(path: Path) -> Path:
+    """Return the file that a path leads to, links followed.
+
+    Raises:
+        ValueError: for a symbolic link that leads back to itself.
+    """
+    try:
+        found = path.resolve()
+    except (OSError, RuntimeError):  # of Python 3.12 and before; later ones return a link
+        found = path
+    if found.is_symlink():
+        raise ValueError(f"{path} is a symbolic link that leads back to itself: name a file")
+    return found
+
+
+def incomplete(path: Path) -> Path:
+    """Return a new name beside a target; what a run that was killed left there, the next one removes."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(TAG)}")
 
 
 def _started(path: Path, started: list[Path]) -> tuple[Path, BinaryIO]:
@@ -104,10 +124,10 @@ def _started(path: Path, started: list[Path]) -> tuple[Path, BinaryIO]:
     Its name goes into `started` first, so that an interruption at any line leaves no file.
     """
     while True:
-        partial = path.with_name(f".{path.name}.{secrets.token_hex(TAG)}")
+        partial = incomplete(path)
         started.append(partial)
         file = open(partial, "xb", opener=lambda name, flags: os.open(name, flags, PRIVATE))  # noqa: SIM115
-        if _locked(file) and partial.exists():
+        if locked(file) and partial.exists():
             return partial, file
         file.close()  # another run took it for abandoned between these lines
 
@@ -118,11 +138,11 @@ def _remove_abandoned(path: Path) -> None:
     with suppress(OSError):
         for partial in [each for each in path.parent.iterdir() if ending.fullmatch(each.name)]:
             with suppress(OSError, EndlessFileError), open_regular(partial) as file:
-                if _locked(file):
+                if locked(file):
                     partial.unlink()
 
 
-def _locked(file: BinaryIO) -> bool:
+def locked(file: BinaryIO) -> bool:
     """Take the lock of a file, until it is closed or its process ends; return whether it was free."""
     try:
         import fcntl

@@ -8,6 +8,7 @@ from typing import Any
 
 from stratagem.collection.binning import Binning, Codes, Labels
 from stratagem.collection.edges import Edges, kind_of, shortest
+from stratagem.io.numeral import plain_digits
 from stratagem.mechanism.client import reader
 from stratagem.workloads import Domain
 from stratagem.workloads.domain import OTHER, Attribute
@@ -60,7 +61,7 @@ def parsed(attribute: Mapping[str, Any], text: str) -> str | int | float:
         return text
     kind, words = (edge_value, "a number") if "edges" in attribute else (int, "a whole number")
     try:
-        return kind(text)
+        return kind(plain_digits(text))
     except ValueError:
         shown = text if len(text) <= 40 else text[:37] + "..."
         raise ValueError(f"{attribute['name']} is {shown!r}, but must be {words}: give one") from None

@@ -60,8 +60,18 @@ def check_limits(max_seconds: Any, **given: Any) -> None:
     for name, value in given.items():
         if not (isinstance(value, Real) and float(value) >= 0):
             raise ValueError(f"{name} is {value!r}: give a number of at least 0")
-    if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
-        raise ValueError(f"max_seconds is {max_seconds!r}: give a number of seconds above 0")
+    if max_seconds != math.inf:
+        check_seconds(max_seconds)
+
+
+def check_seconds(seconds: Any) -> None:
+    """Refuse a time that is not positive and finite; None stands for the default and passes.
+
+    Raises:
+        ValueError: for it.
+    """
+    if seconds is not None and not (isinstance(seconds, Real) and 0 < float(seconds) < math.inf):
+        raise ValueError(f"max_seconds is {seconds!r}: give a number of seconds above 0")
 
 
 class Status(StrEnum):

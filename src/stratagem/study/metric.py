@@ -283,7 +283,8 @@ def _checked(given: np.ndarray, workload: Workload) -> np.ndarray:
             f"{d.size} steps were given, but {n} values have {n - 1} pairs of neighbours: give one number for all of "
             f"them, or {n - 1}"
         )
-    if not ((d >= LEAST) & np.isfinite(d)).all() or d.max() > APART * d.min() or d.sum() > MAXIMUM:
+    within = bool(((d >= LEAST) & (d <= MAXIMUM)).all())  # else products and sums may be beyond float64
+    if not within or d.max() > APART * d.min() or d.sum() > MAXIMUM:
         raise ValueError(
             f"the steps must be numbers of at least {LEAST:g}, none more than {APART} times another, and {MAXIMUM:g} "
             "together at most: give for example 0.1"

@@ -8,6 +8,7 @@ from typing import Any
 from stratagem.catalogue.catalogue import HEADER, entry
 from stratagem.io.toml import build, naming, nearest
 from stratagem.solvers import Auto, Certified, FewQueries, Junta, Orbit, ProjectedGradient, Solver
+from stratagem.solvers.solver import check_seconds
 
 SOLVERS: dict[str, type[Solver] | type[Auto]] = {
     "Auto": Auto,
@@ -58,6 +59,7 @@ def solver_of(
     Raises:
         ValueError: for what is no solver, and as `load_solver`.
     """
+    check_seconds(seconds)
     given = {"gap": gap, "max_seconds": seconds, **others}
     if isinstance(solver, str):
         return load_solver(solver, **given)
