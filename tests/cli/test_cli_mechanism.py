@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_cli_simulate import DELAYS
 
-from commands import run, run_json
+from commands import assert_refused, run, run_json
 from mechanisms import mechanism
 
 SCRIPT = Path(sys.executable).with_name("stratagem")
@@ -49,6 +49,11 @@ def test_a_value_becomes_a_report(capsys, bundles, case, value):
     [
         ("two-level", ["--value", "12"], "whole number from 0 to 11"),
         ("two-level", ["--value", "x"], "whole number"),
+        ("two-level", ["--value", "1_0"], "is '1_0', but must be a whole number: give one"),
+        ("two-level", ["--value", "\u0661"], "must be a whole number: give one"),
+        ("edges", ["--value", "1_0"], "is '1_0', but must be a number: give one"),
+        ("edges", ["--value", "\u0661\u0662"], "must be a number: give one"),
+        ("edges", ["--data", "none.csv", "--value", "3"], "--value and --data were given"),
         ("edges", ["--value", "nan"], "number from -30"),
         ("labels", ["--value", "nej"], "must be one of"),
         ("several-attributes", ["--value", "3"], "give a mapping"),
@@ -62,6 +67,12 @@ def test_a_wrong_value_is_one_sentence(capsys, bundles, case, options, sentence)
     assert (status, out) == (2, "")
     assert sentence in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("line", ["1_0", "\u0661"])
+def test_a_line_of_the_input_is_read_as_an_option_is(capsys, bundles, monkeypatch, line):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{line}\n"))
+    assert_refused(capsys, ("randomise", bundles("two-level")), "must be a whole number: give one")
 
 
 def test_rows_outside_the_domain_are_left_out_and_counted(capsys, bundles, tmp_path):

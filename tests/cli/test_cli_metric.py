@@ -34,6 +34,8 @@ def test_it_finds_a_strategy_and_writes_its_matrix(tmp_path, capsys):
         ((*ASKED, "--step", "a"), "give one number such as 0.1"),
         ((*ASKED, "--step", "0.1,"), "give one number such as 0.1"),
         ((*ASKED, "--step", 0), "must be numbers of at least"),
+        ((*ASKED, "--step", "1e308"), "must be numbers of at least"),
+        ((*ASKED, "--step", "1e308,1,1,1,1"), "must be numbers of at least"),
         ((*ASKED, "--step", "0.1,0.1"), "6 values have 5 pairs"),
         ((*ASKED, "--step", 0.1, "-o", "x.txt"), "its suffix must be one of"),
         (("metric", "marginals", "--domain", "2^3", "--step", 1), "the workload has 3 attributes"),

@@ -80,6 +80,18 @@ SENTENCES = {
         ("shuffle", "histogram", "--domain=4", "--users=100", "--epsilon=1e-300"),
         "the central epsilon is 1e-300, but must be at least 1e-06",
     ),
+    "an endless search": (
+        ("optimise", *SMALL, "--seconds=inf"),
+        "--seconds is inf: give a number of seconds above 0",
+    ),
+    "an endless search of a solver": (
+        ("optimise", *SMALL, "--solver=junta", "--seconds=inf"),
+        "--seconds is inf: give a number of seconds above 0",
+    ),
+    "endless bounds": (
+        ("bound", *SMALL, "--seconds=inf"),
+        "--seconds is inf: give a number of seconds above 0",
+    ),
     "a NUL byte": (("plan", "nul.csv", "--column=age"), "nul.csv has a NUL byte.*: save it as CSV in UTF-8$"),
     "huge numbers": (
         ("plan", "huge.csv", "--column=age"),

@@ -259,6 +259,8 @@ NEVER = st.MatrixStrategy(np.vstack([RR.matrix, np.zeros(4)]))
         (NEVER, [1, 2, 3, 4, 1], {}, "output 4 was reported, but the strategy never makes it"),
         (RR, [1, 2, 3, 4], {"confidence": 1.0}, "between 0 and 1"),
         (RR, [1, 2, 3, 4], {"confidence": np.nan}, "between 0 and 1"),
+        (RR, [1, 2, 3, 4], {"confidence": 1e-300}, "from 1e-06 to 1 - 1e-12: give 0.95"),
+        (RR, [1, 2, 3, 4], {"confidence": 1 - 1e-15}, "from 1e-06 to 1 - 1e-12: give 0.95"),
         (RR, [1, 2, 3, 4], {"method": "wnls"}, "did you mean wnnls"),
         (RR, [1, 2, 3, 4], {"about": "everybody"}, "'users' or 'population'"),
         (RR, [1, 2, 3, 4], {"prior": [1, 2]}, "4 numbers"),

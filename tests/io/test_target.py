@@ -87,6 +87,33 @@ def test_a_failure_leaves_what_was_there(folder):
     assert beside(folder) == []
 
 
+@pytest.mark.parametrize("names", [("a.jsonl",), ("a.jsonl", "b.jsonl")])
+def test_links_that_lead_back_to_themselves_are_a_sentence(folder, names):
+    for name, to in zip(names, (*names[1:], names[0]), strict=True):
+        (folder / name).symlink_to(to)
+    with pytest.raises(
+        ValueError, match=r"a.jsonl is a symbolic link that leads back to itself: name a file$"
+    ):
+        check_target(folder / "a.jsonl", (".jsonl",))
+
+
+LIMITED = """
+import resource, sys, numpy
+from pathlib import Path
+from stratagem.io.npz import write_parquet
+from stratagem.io.target import written_atomically
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+with written_atomically(Path("x.parquet")) as file:
+    write_parquet(file, {"a": numpy.random.default_rng(0).random(100_000)})
+"""
+
+
+def test_a_parquet_file_without_room_is_named(folder):
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "OSError: [Errno 27] File too large: 'x.parquet'"
+    assert list(folder.glob("*.parquet*")) == []
+
+
 @pytest.mark.parametrize("to", ["there.jsonl", "nowhere.jsonl"])
 def test_a_symbolic_link_is_neither_replaced_nor_followed(capsys, folder, to):
     (folder / "there.jsonl").write_text("mine")

@@ -108,7 +108,7 @@ def judged(
         ValueError: for columns that cannot hold reports.
     """
     if content.path.suffix.lower() == ".jsonl":
-        if content.lines <= 1 < line_ends(content.path)["CR"]:
+        if content.lines == 1 and [*line_ends(content.path)] == ["CR"]:  # none ends a line of JSON lines
             raise ValueError(line_end_fault(content.path))
         yield from _json_lines(content.path, form)
         return
