@@ -122,9 +122,9 @@ class Explicit(Workload):
         return self.rows.T @ y
 
 
-def counting(rows: Array) -> Array:
+def counting(rows: Array) -> np.ndarray:
     """Return which rows of a matrix (p x n) count users, or the difference of two counts (p,)."""
-    return np.isin(rows, (-1.0, 0.0, 1.0)).all(axis=1)
+    return np.asarray(np.isin(rows, (-1.0, 0.0, 1.0)).all(axis=1))
 
 
 def counts_users(workload: Workload) -> bool:
