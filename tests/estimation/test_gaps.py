@@ -131,3 +131,12 @@ def test_no_more_people_answered_than_there_are():
 def test_nobody_who_answered_has_no_share():
     found = surveyed(40.0)
     assert st.shares(found.estimate(np.array([0, 0, 0, 0, 0, 50]))) == []
+
+
+def test_a_quantile_of_nobody_is_not_stated():
+    """All 500 gave no answer: whatever the number that is estimated, it may be none."""
+    for found in estimates(surveyed(1.0), 20, np.array([0, 0, 0, 0, 0, 500])):
+        said = str(found.quantile(0.5))
+        assert said.startswith("too few answered to state it: ") or found.quantile(0.5).answered.low > 0
+    assert said.endswith(", and it may be that nobody did")
+    assert "answered to state" not in str(next(estimates(surveyed(4.0), 1)).quantile(0.5))

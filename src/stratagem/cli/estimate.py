@@ -150,7 +150,7 @@ def estimate(
     if json:
         more = {} if people is None else {"synthetic": people.data()}
         about = {"epsilon": _epsilon(mechanism, rounds), "rounds": rounds}
-        more |= {"shares": [one.data() for one in _shares(found, chosen, of_all=of_all)]}
+        more |= {"shares": [one.data() for one in _shares(found, chosen, of_all=of_all) or ()]}
         write_json(_data(mechanism, name, found, found.table(chosen), quantiles) | about | more)
         return
     who = (
@@ -244,17 +244,21 @@ def read_counts(mechanism: Mechanism, counts: str) -> Tally:
     return read_tally(counts, mechanism.form)
 
 
-def _shares(found: Estimate, chosen: Sequence[int] | None, *, of_all: bool) -> list[Share]:
+def _shares(found: Estimate, chosen: Sequence[int] | None, *, of_all: bool) -> list[Share] | None:
     """Return the shares of those who answered, where some did not and their queries can be written out."""
     from stratagem.estimation.share import WRITTEN_OUT, shares
 
     gaps = any(one.other is not None for one in found.naming.attributes)
     small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
-    return shares(found, chosen, of_all=of_all) if gaps and small else []
+    return shares(found, chosen, of_all=of_all) if gaps and small else None
 
 
-def _describe_shares(shares: list[Share]) -> None:
-    """Write the shares of people, those of the same people in one table."""
+def _describe_shares(shares: list[Share] | None) -> None:
+    """Write the shares of people, those of the same people in one table; None where there are no gaps."""
+    if shares is None:
+        return
+    if not shares:
+        write("\nshares: none, as too few answered, or these queries count people who did not")
     from stratagem.io.table import Table
 
     for who in dict.fromkeys(one.words for one in shares):

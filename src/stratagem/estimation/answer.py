@@ -96,7 +96,16 @@ def answered_words(answered: Answer) -> str:
     >>> answered_words(Answer(0, "age answered", 12180.2, 209.7, 11769.2, 12591.2))
     'of the 12,180 ± 210 who answered'
     """
-    return f"of the {answered.answer:,.0f} ± {answered.standard_error:,.0f} who answered"
+    return f"of the {counted_words(answered)} who answered"
+
+
+def counted_words(answered: Answer) -> str:
+    """Return how many people answered, with the standard error.
+
+    >>> counted_words(Answer(0, "age answered", 12180.2, 209.7, 11769.2, 12591.2))
+    '12,180 ± 210'
+    """
+    return f"{answered.answer:,.0f} ± {answered.standard_error:,.0f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +162,11 @@ class Quantile:
         }
 
     def __str__(self) -> str:
-        """Return the value, and the range of values that can be the quantile."""
+        """Return the value, and the range of values that can be the quantile, if anybody is sure to have answered."""
+        if self.answered is not None and self.answered.low <= 0:
+            return (
+                f"too few answered to state it: {counted_words(self.answered)}, and it may be that nobody did"
+            )
         low, high = self.low_bin, self.high_bin
         span = self.attribute.values_text(low, high)
         return (
