@@ -171,7 +171,7 @@ def objective(
 ) -> float:
     """Return L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), the average-case variance in its published scale.
 
-    Whoever compares many strategies on one workload passes F = factor(V) to compute it once.
+    Whoever compares many strategies on one workload passes F (n x r), its `root` under the prior, to compute it once.
 
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
@@ -197,7 +197,7 @@ def accuracy_of(strategy: Randomiser, workload: Workload, prior: np.ndarray | No
 def objective_of(
     strategy: Randomiser, workload: Workload, F: np.ndarray | None, prior: np.ndarray | None
 ) -> float:
-    """Return L(Q) alone, where a kind of strategy knows it faster than its accuracy; F = factor(V) if known."""
+    """Return L(Q) alone, where a kind of strategy knows it faster than its accuracy; F = `root` if known."""
     return accuracy_of(strategy, workload, prior).objective
 
 

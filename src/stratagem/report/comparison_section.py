@@ -49,7 +49,7 @@ def _picture(comparison: Comparison) -> Picture:
     rows = comparison.rows[:SHOWN]
     rows += tuple(row for row in comparison.rows[SHOWN:] if row.optimised)
     bound = comparison.bounds.best
-    label = "; ".join(f"{row.mechanism} {factor(row.objective / bound)} times" for row in rows)
+    label = "; ".join(f"{row.mechanism} {factor(1 + comparison.over(row))} times" for row in rows)
     some = (
         ""
         if len(rows) == len(comparison.rows)

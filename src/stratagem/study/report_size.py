@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from stratagem.accuracy import objective
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
-from stratagem.math.linalg import factor
 from stratagem.problem import Average
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.solver import check_limits
@@ -98,7 +97,7 @@ def trade_off(
     check_limits(max_seconds)
     problem = Average(workload=workload, epsilon=epsilon)
     widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
-    F, share = factor(problem.gram), max_seconds / 2 / len(wanted)
+    F, share = problem.factor, max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []
     for m in wanted:
         solver = Certified(outputs=m, resume=widest, max_steps=ROUNDS, max_seconds=share)
