@@ -48,7 +48,6 @@ def _picture(comparison: Comparison) -> Picture:
     """Draw the best mechanisms, this one among them, under short names; the table states their parameters."""
     rows = comparison.rows[:SHOWN]
     rows += tuple(row for row in comparison.rows[SHOWN:] if row.optimised)
-    bound = comparison.bounds.best
     label = "; ".join(f"{row.mechanism} {factor(1 + comparison.over(row))} times" for row in rows)
     some = (
         ""
