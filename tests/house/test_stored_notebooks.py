@@ -123,12 +123,12 @@ def told(cells: list[dict]) -> list[tuple[list[str], bool]]:
     return found
 
 
-def stale(stored: list[dict], now: list[dict]) -> list[str]:
-    """Return how the text outputs of code cells differ from those of now, but for numbers that vary."""
+def stale(stored: list[dict], now: list[dict], *, numbers: bool = True) -> list[str]:
+    """Return how the texts of code cells differ from those of now, but for numbers that vary, or for all."""
     faults = []
     for k, ((before, varying), (after, _)) in enumerate(zip(told(stored), told(now), strict=True)):
         places = zip(before, after, strict=False)
-        different = [f"{a} is now {b}" for a, b in places if not same(a, b, varying)]
+        different = [f"{a} is now {b}" for a, b in places if not same(a, b, varying or not numbers)]
         if different or len(before) != len(after):
             faults.append(f"code cell {k + 1}: {'; '.join(different[:3]) or 'more or fewer words'}")
     return faults
@@ -152,7 +152,8 @@ def test_it_runs_and_shows_what_is_stored(path):
     client = nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(FOLDER)}})
     client.execute()
     now = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert stale(stored, now) == [], "run .ci/notebooks"
+    # searches end by the clock, so that a busy machine finds other digits: a notebook's assertions judge its numbers
+    assert stale(stored, now, numbers=False) == [], "run .ci/notebooks"
 
 
 def cell(source: str, *printed: str) -> dict:
