@@ -136,9 +136,8 @@ def check_prior(prior: ArrayLike | None, n: int) -> np.ndarray:
             "the prior must hold finite numbers of at least zero, not all of them zero: give counts or "
             "probabilities"
         )
-    if (
-        abs(p.sum() - 1) <= n * np.finfo(float).eps
-    ):  # as they stand in a file: dividing again would move last digits
+    # probabilities of a file stay as they stand there: dividing again would move last digits
+    if p.max() <= 1 and abs(p.sum() - 1) <= n * np.finfo(float).eps:
         return p
     p = p / p.max()
     return p / p.sum()
