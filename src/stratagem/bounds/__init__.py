@@ -50,6 +50,8 @@ __all__ = [
     "weighted",
 ]
 
+ADDED = 1e-14
+"""Share by which what the means of queries add to L(Q) is lowered where it is added to bounds."""
 PATTERN_SIZE, QUICK = 2.5, 1.0
 """Pattern size n/(1 + E) up to which the nonnegative bound of at most 20 user types is up to 30 % above the weighted
 one, elsewhere hardly ever, and the seconds that it is given."""
@@ -123,6 +125,7 @@ class Bounds:
 
     def above(self, known: float, *, far: bool) -> Bounds:
         """Return bounds on an L(Q) that is `known` more for every strategy; beside the bounds where that is `far`."""
+        known *= 1 - ADDED  # its own rounding, and that of the sum
         if far:
             return replace(self, offset=known)
         return replace(self, **{name: value + known for name, value in self.apart().items()})
@@ -175,7 +178,7 @@ def lower_bounds(
     apart = outweighed(workload, p)
     with on_one_core(n):
         if apart is not None and apart.far:
-            return replace(_quick_bounds(apart.rest, epsilon, p, None), offset=apart.known)
+            return _quick_bounds(apart.rest, epsilon, p, None).above(apart.known, far=True)
         return _quick_bounds(workload, epsilon, p, duals)
 
 
@@ -294,7 +297,7 @@ def tighten(
     apart = outweighed(workload, p)
     if apart is not None and apart.far:
         inner = replace(bounds, offset=0.0), apart.rest, epsilon, objective - apart.known
-        return replace(tighten(*inner, gap, seconds, patterns, p), offset=apart.known)
+        return tighten(*inner, gap, seconds, patterns, p).above(apart.known, far=True)
     search = _Tightening(bounds, workload, check(epsilon), p, objective, gap, time.monotonic() + seconds)
     with suppress(KeyboardInterrupt), on_one_core(workload.domain.size):
         search.run(patterns)
