@@ -85,11 +85,10 @@ def _largest_of(strategy: Strategy, workload: Workload, prior: np.ndarray | None
 def _(strategy: TranslationStrategy, workload: Workload, prior: np.ndarray | None) -> np.ndarray:
     workload, strategy = asked(workload, strategy)
     if prior is not None or _written_out(workload, strategy):
+        # a matrix loses what the characters hold of queries that others outweigh: then they answer
         try:
             return _largest_of(strategy.dense(), workload, prior)
-        except (
-            UnsupportedWorkloadError
-        ):  # a matrix loses what its characters hold of queries that others outweigh
+        except UnsupportedWorkloadError:
             if prior is not None or strategy.window:
                 raise
     if not strategy.window:

@@ -95,7 +95,7 @@ class Bounds:
     It is the same for every strategy, and stands beside the bounds in the fields, so that these keep their digits.
     """
 
-    def apart(self) -> dict[str, float]:
+    def without_offset(self) -> dict[str, float]:
         """Return the bounds that were computed, by name, without the `offset`."""
         found = {name: value for name, value in asdict(self).items() if value is not None}
         del found["offset"]
@@ -103,7 +103,7 @@ class Bounds:
 
     def known(self) -> dict[str, float]:
         """Return the bounds on L(Q) that were computed, by name."""
-        return {name: value + self.offset for name, value in self.apart().items()}
+        return {name: value + self.offset for name, value in self.without_offset().items()}
 
     def record(self) -> dict[str, float]:
         """Return the bounds that were computed, by name, and the best of them."""
@@ -128,7 +128,7 @@ class Bounds:
         known *= 1 - ADDED  # its own rounding, and that of the sum
         if far:
             return replace(self, offset=known)
-        return replace(self, **{name: value + known for name, value in self.apart().items()})
+        return replace(self, **{name: value + known for name, value in self.without_offset().items()})
 
     @property
     def best(self) -> float:
@@ -138,12 +138,12 @@ class Bounds:
     @property
     def best_apart(self) -> float:
         """The largest bound, without the `offset`."""
-        return max(self.apart().values())
+        return max(self.without_offset().values())
 
     @property
     def name(self) -> str:
         """Name of the largest bound."""
-        found = self.apart()
+        found = self.without_offset()
         return max(found, key=lambda name: found[name])
 
 

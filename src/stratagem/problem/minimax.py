@@ -257,7 +257,7 @@ class Minimax(Problem):
     def moved(self, case: Average, bounds: Bounds) -> Bounds:
         """Return the bounds on L(Q) of a mixture's average case, converted to bounds on the largest variance."""
         added = (lambda value: 0.0) if self.free else (case.levelled if bounds.offset else case).added
-        moved = {name: added(value) for name, value in bounds.apart().items()}
+        moved = {name: added(value) for name, value in bounds.without_offset().items()}
         return replace(bounds, **moved, offset=0.0, pairwise=0.0 if self.free else self.pairwise())
 
 

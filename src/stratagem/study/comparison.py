@@ -250,7 +250,7 @@ class Comparison:
             )
         bounds = ", ".join(
             f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
-            for name, value in self.bounds.apart().items()
+            for name, value in self.bounds.without_offset().items()
         )
         left = f"; left out, as double precision does not hold their numbers: {', '.join(self.failed)}"
         known = number_text(self.bounds.offset)

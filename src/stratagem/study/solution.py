@@ -109,7 +109,7 @@ class Solution:
     def gap(self) -> float:
         """objective / lower bound - 1: the strategy is at most this far from the best possible unbiased one.
 
-        Means of queries that outweigh all else count in neither (see `Problem.gap`).
+        Means of queries that are far above all else count in neither (see `Problem.gap`).
         """
         return self.problem.gap(self.bounds, self.objective, self.accuracy)
 
