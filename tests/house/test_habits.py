@@ -1,6 +1,10 @@
 """What people expect beside the code: workflows, checks before a commit, templates; read here, as hosts run them."""
 
+import ast
+import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -42,6 +46,30 @@ def test_what_a_workflow_installs_is_an_extra_of_the_project():
     for name, extra in (("tests", "exhaustive"), ("docs", "docs")):
         assert f"pip install -e '.[{extra}]'" in (ROOT / f".github/workflows/{name}.yml").read_text("utf-8")
         assert extra in extras
+
+
+def imported_at_the_top(path):
+    """Return the packages that a file cannot be read without."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).split(".")[0]
+
+
+def test_what_the_tests_import_is_installed_with_them():
+    """An environment where a package is installed by chance hides that a fresh one lacks it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    stated = [*project["dependencies"], *(one for extra in extras for one in extra)]
+    declared = {re.split(r"[\[>=<]", one)[0].lower() for one in stated}
+    own = {path.stem for folder in ("tests", "docs") for path in (ROOT / folder).rglob("*.py")}
+    own |= {path.name for path in (ROOT / "tests").iterdir()} | set(sys.stdlib_module_names)
+    names = {name for path in (ROOT / "tests").rglob("*.py") for name in imported_at_the_top(path)} - own
+    distributions = packages_distributions()
+    assert {"numpy", "pytest", "stratagem"} <= names
+    missing = {name for name in names if not declared & {one.lower() for one in distributions.get(name, ())}}
+    assert missing <= {"stratagem"}
 
 
 def test_the_checks_before_a_commit_are_those_of_the_tests():
