@@ -76,7 +76,9 @@ def about_population(
     return Interval(low, np.where(exact, plain.high, np.maximum(plain.high, moved.high)))
 
 
-def of_ratios(parts: np.ndarray, whole: float, moments: np.ndarray, each_side: float) -> Interval:
+def of_ratios(
+    parts: np.ndarray, whole: float, moments: np.ndarray, each_side: np.ndarray | float
+) -> Interval:
     """Return intervals of the ratios r of sums (p,) to one sum, from unbiased estimates of both.
 
     All r with (part - r whole)^2 <= c^2 Var(part - r whole), c = `each_side`: whatever the sums are, the true r is left

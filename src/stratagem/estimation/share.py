@@ -48,7 +48,8 @@ def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: 
     """Return the answers of some queries, by default of all, per person who answered, or with `of_all` per person.
 
     Those who answered have no value "other" of any attribute that the query is about. A share is the ratio of two
-    estimates, its interval Fieller's (`of_ratios`) around the unbiased ones, cut to what is possible. Queries that
+    estimates, its interval Fieller's (`of_ratios`) around the unbiased ones, cut to what is possible. Intervals that
+    hold together do so for all queries of the workload, whichever are asked for. Queries that
     count "other" have none, nor has any where the estimated number of those who answered is not positive.
 
     Raises:
@@ -75,20 +76,30 @@ def _shares(estimate: Estimate, places: np.ndarray, rows: np.ndarray, who: np.nd
     k, names = len(places), tuple(estimate.naming.label(place) for place in places)
     queries = np.vstack([rows, rows + who, who])
     asked = estimate.ask(Explicit(queries, estimate.workload.domain, (*names, *names, "who answered")))
-    whole, plain = asked.table()[-1], replace(asked.raw(), simultaneous=False)
-    if min(whole.answer, plain.answers[-1]) <= 0:
+    whole, each = asked.table()[-1], 1 / estimate.workload.queries if estimate.simultaneous else 1.0
+    plain = replace(asked.raw(), simultaneous=False, confidence=estimate.confidence**each)
+    parts, people = plain.answers[:k], float(plain.answers[-1])
+    if min(whole.answer, people) <= 0:
         return []
-    variances = np.square((plain.high - plain.low) / 2 / standard_errors_each_side(plain.confidence))
-    own, both, other = variances[:k], variances[k:-1], variances[-1]
-    moments = np.stack([own, (both - own - other) / 2, np.full(k, other)])
-    each_side = standard_errors_each_side(plain.confidence, k if estimate.simultaneous else 1)
+    own, both, other = np.split(np.square(plain.standard_errors), [k, 2 * k])
+    moments = np.stack([own, (both - own - other) / 2, np.repeat(other, k)])
     least, most = rows[:, who > 0].min(axis=1), rows[:, who > 0].max(axis=1)
     ratios = np.clip(asked.answers[:k] / whole.answer, least, most)
-    low, high = of_ratios(plain.answers[:k], float(plain.answers[-1]), moments, each_side)
+    apart = rows - np.clip(parts / people, least, most)[:, None] * who
+    low, high = of_ratios(
+        parts, people, moments, _each_side(plain.ask(Explicit(apart, estimate.workload.domain)))
+    )
     low, high = np.minimum(np.clip(low, least, most), ratios), np.maximum(np.clip(high, least, most), ratios)
     answered = at_most_all(whole, estimate.users)
     columns = zip(places.tolist(), names, ratios.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Share(query, label, ratio, left, right, answered) for query, label, ratio, left, right in columns]
+
+
+def _each_side(estimate: Estimate) -> np.ndarray:
+    """Return how many standard errors the intervals of unbiased answers reach (p,), more than usual for few users."""
+    reach = np.maximum(estimate.high - estimate.answers, estimate.answers - estimate.low)
+    usual = np.full(len(reach), standard_errors_each_side(estimate.confidence))
+    return np.divide(reach, estimate.standard_errors, out=usual, where=estimate.standard_errors > 0)
 
 
 def _all_inside(estimate: Estimate, attributes: tuple[int, ...]) -> np.ndarray:

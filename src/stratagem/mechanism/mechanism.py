@@ -41,7 +41,14 @@ from stratagem.mechanism.client import (
     read,
 )
 from stratagem.mechanism.memo import Memo
-from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, stepped
+from stratagem.mechanism.rounding import (
+    answer_variances,
+    budget,
+    decimal_text,
+    nearest_table,
+    risen,
+    stepped,
+)
 from stratagem.mechanism.table import (
     SEARCH,
     ColumnTable,
@@ -90,8 +97,8 @@ class Mechanism:
     name: str
     """Name that the maker of the bundle gave the workload."""
     utility: Mapping[str, str]
-    """Decimal texts: L(Q) of the table, L(Q) before rounding, and the relative loss; the entry `SEARCH` if
-    the search was interrupted."""
+    """Decimal texts: L(Q) of the table, L(Q) before rounding, and the largest share that rounding added to the
+    variance of an answer; the entry `SEARCH` if the search was interrupted."""
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For some attributes "labels" (texts) or "edges" (numbers as text), and "unit" (a text)."""
     prior: np.ndarray | None = None
@@ -124,8 +131,8 @@ class Mechanism:
     ) -> Mechanism:
         """Return the mechanism of a strategy, rounded to whole numbers on the private side.
 
-        A matrix gets 32 bits, 52 where 32 would cost more than 1e-6 of the objective, or becomes two-level
-        where its rows are and even those would.
+        A matrix gets 32 bits, 52 where 32 would add more than 1e-6 to the variance of an answer, or becomes two-level
+        where its rows are and even those would. A small two-level strategy becomes a matrix where 32 bits add 1e-4.
         `labels` and `edges` say what the values of an attribute are: by name, or at once for a domain of one
         attribute. Edge k up to below edge k + 1 is value k. `units` say what numbers are measured in.
         `prior` (n,) chooses the reconstruction, and it and `interrupted` are kept in the bundle.
@@ -138,9 +145,8 @@ class Mechanism:
         values = described(workload.domain, labels, edges, units)
         _check_domain(strategy, workload.domain)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
-        before = objective(workload, strategy, prior=prior)
-        table, after = nearest_table(strategy, promised, workload, prior, before)
-        loss = after / before - 1 if before else 0.0
+        table, loss = nearest_table(strategy, promised, workload, prior)
+        before, after = (objective(workload, one, prior=prior) for one in (strategy, table.strategy))
         utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
         ended = SEARCH if interrupted else {}
         return Mechanism(table, promised, workload, name, utility | ended, values, prior)
@@ -167,7 +173,8 @@ class Mechanism:
         texts = tuple(map(decimal_text, steps))
         table = stepped(strategy.matrix, [exp_below(*Fraction(text).as_integer_ratio()) for text in texts])
         before, after = objective(workload, strategy), objective(workload, table.strategy)
-        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{after / before - 1:.3e}"}
+        variances = (answer_variances(workload, one, None) for one in (strategy, table.strategy))
+        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{risen(*variances):.3e}"}
         values = described(workload.domain, labels, edges, units)
         epsilon = sum(map(Fraction, texts), Fraction(0))
         return Mechanism(table, epsilon, workload, name, utility, values, steps=texts)

@@ -10,7 +10,8 @@ from functools import singledispatch
 
 import numpy as np
 
-from stratagem.accuracy import objective
+from stratagem.accuracy import evaluate, per_query_variance
+from stratagem.math.privacy import uniform
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
 from stratagem.mechanism.translation_table import TranslationTable
@@ -22,7 +23,11 @@ LARGEST = 1 << 25
 """Largest number of entries of a matrix that is written in whole numbers."""
 
 LOSS = 1e-6
-"""Share of the objective that rounding to 32 bits may cost before more bits are taken."""
+"""Share of the variance of an answer that rounding to 32 bits may cost before more bits are taken."""
+WRITTEN, DEARER = 1 << 18, 1e-4
+"""Most entries of a two-level strategy that is written as a matrix of more bits, and the loss from which it is."""
+EACH = 1 << 22
+"""Entries of all queries up to which the variance of each answer is looked at, elsewhere their total."""
 
 
 def budget(epsilon: float) -> Fraction:
@@ -36,39 +41,68 @@ def decimal_text(epsilon: float) -> str:
 
 
 def nearest_table(
-    strategy: Exact, epsilon: Fraction, workload: Workload, prior: np.ndarray | None, before: float
+    strategy: Exact, epsilon: Fraction, workload: Workload, prior: np.ndarray | None
 ) -> tuple[Table, float]:
-    """Return a table of whole numbers for the strategy, and L(Q) of that table.
+    """Return a table of whole numbers for the strategy, and the largest share that it adds to an answer's variance.
 
-    The first form that costs at most 1e-6 of the objective is taken, otherwise the one that costs least.
-
-    `before` is L(Q) of the strategy.
+    The first form that adds at most 1e-6 is taken, otherwise the one that adds least. Of two-level rows, which are a
+    shorter text than a matrix, 1e-4 is accepted.
 
     Raises:
         ValueError: as `rounded`, if nothing holds the strategy.
     """
+    before = answer_variances(workload, strategy, prior)
     found: list[tuple[Table, float]] = []
     refusal = ValueError()
-    for form, bits in _forms(strategy):
+    for form, bits, enough in _forms(strategy):
         try:
             table = rounded(form, epsilon, bits)
-            found.append((table, objective(workload, table.strategy, prior=prior)))
+            found.append((table, risen(before, answer_variances(workload, table.strategy, prior))))
         except ValueError as error:  # too coarse to hold the strategy
             refusal = error
             continue
-        if found[-1][1] <= before * (1 + LOSS):
+        if found[-1][1] <= enough:
             return found[-1]
     if not found:
         raise refusal
     return min(found, key=lambda one: one[1])
 
 
-def _forms(strategy: Exact) -> Iterator[tuple[Exact, int]]:
-    """Yield the forms to round, each with its bits: a matrix, the same with more bits, then its two-level rows."""
-    yield strategy, WEIGHT_BITS
+def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:
+    """Yield the forms to round, each with its bits and the loss that is accepted.
+
+    A matrix comes first, the same with more bits, then its two-level rows; two-level rows come before their matrix.
+    """
     if isinstance(strategy, MatrixStrategy):
-        yield strategy, MOST_BITS
-        yield two_levels(strategy), MOST_BITS
+        yield strategy, WEIGHT_BITS, LOSS
+        yield strategy, MOST_BITS, LOSS
+        yield two_levels(strategy), MOST_BITS, LOSS
+        return
+    yield strategy, WEIGHT_BITS, DEARER
+    if isinstance(strategy, TwoLevelStrategy) and strategy.outputs * strategy.domain_size <= WRITTEN:
+        yield strategy.dense(), MOST_BITS, LOSS
+
+
+def answer_variances(workload: Workload, strategy: Exact, prior: np.ndarray | None) -> np.ndarray:
+    """Return what one user, drawn from the prior, adds to the variance of every answer (p,).
+
+    Their mean over user types and queries instead (1,), where they are many. Known sums, as the total, add nothing,
+    whatever their size: L(Q) holds them too.
+    """
+    n = workload.domain_size
+    if workload.queries * n <= EACH:
+        return per_query_variance(workload, strategy, uniform(n) if prior is None else prior, prior)
+    return np.array([evaluate(workload, strategy, prior).average_variance])
+
+
+def risen(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the largest share by which variances (p,) rose; those that were zero are left out.
+
+    >>> risen(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.5, 2.0]))
+    0.5
+    """
+    known = before > 0
+    return float((after[known] / before[known] - 1).max(initial=-math.inf)) if known.any() else 0.0
 
 
 def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Table:

@@ -44,7 +44,7 @@ from stratagem.workloads.ranges import line
 ROUNDING = 1e-9
 """Largest amount by which rounding may put an objective below a bound, relative to the bound or to tr V/n."""
 
-CERTIFIED, PATIENCE = 0.01, (1.0, 60.0)
+CERTIFIED, PATIENCE = 0.01, (30.0, 60.0)
 """Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
 for that search. It may take twice as long as everything before it, within these limits."""
 
