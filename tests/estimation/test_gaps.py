@@ -70,6 +70,43 @@ def test_a_small_sample_of_a_population_is_covered():
     assert inside.min() / REPETITIONS >= LEAST
 
 
+MEANS = np.array([30.0, 31, 32, 33, 34, 0])
+FEW = {
+    "share": (np.eye(3)[:1], np.array([0.94, 0.02, 0.04])),
+    "mean": (MEANS[None], np.array([0.95, 0, 0, 0, 0.01, 0.04])),
+}
+
+
+@pytest.mark.parametrize("users", [100, 250, 450])
+@pytest.mark.parametrize("name", FEW)
+def test_intervals_of_few_precise_reports_are_covered(name, users):
+    """One report changes the answers by steps here, of another size for each of both sums."""
+    rows, p = FEW[name]
+    n, x = len(p), np.rint(users * p).astype(int)
+    x[0] += users - x.sum()
+    W = st.explicit(np.vstack([rows, np.eye(n)]))
+    found = Mechanism.of(st.randomised_response(n, 4.0), W, 4.0, labels=[*map(str, range(n - 1)), "other"])
+    truth, inside = rows[0] @ x / x[:-1].sum(), 0
+    for one in estimates(found, x=x):
+        share = st.shares(one, [0])[0]
+        inside += share.low <= truth <= share.high
+    assert inside / REPETITIONS >= LEAST
+
+
+def test_shares_together_hold_for_all_tables_of_the_workload():
+    """The control: shares each on their own."""
+    W = st.marginals({"a": 4, "b": 4, "c": 4}, 1)
+    labels = {name: ["x", "y", "z", "other"] for name in "abc"}
+    found = Mechanism.of(st.optimise(W, 1.0, seconds=2).strategy, W, 1.0, labels=labels)
+    missed, control = 0, 0
+    for one in estimates(found, 300, np.full(64, 100)):
+        together, alone = st.shares(one.together()), st.shares(one)
+        assert st.shares(one.together(), [0]) == together[:1]
+        missed += not all(share.low <= 1 / 3 <= share.high for share in together)
+        control += not all(share.low <= 1 / 3 <= share.high for share in alone)
+    assert missed / 300 <= 1 - LEAST < control / 300
+
+
 def test_shares_together_are_wider_and_of_all_they_are_the_answers():
     found = next(estimates(surveyed(), 1))
     alone, together = st.shares(found), st.shares(found.together())

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.accuracy import objective
 from stratagem.io.screen import brief
 from stratagem.math.privacy import check, ratio
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.rounding import answer_variances, risen
 from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Workload
 
@@ -88,8 +88,7 @@ class MatrixImport:
     """Largest total-variation distance between a column before and after, 0 where nothing was repaired: of
     the users of one type at most this share gives another report."""
     loss: float
-    """Largest share that the repair added to the variance of an answer, before rounding to whole numbers; NaN where the
-    matrix answered no queries before."""
+    """L(Q) after / before - 1, before rounding to whole numbers; NaN where the matrix had none before."""
 
 
 def import_matrix(
@@ -184,13 +183,13 @@ def _fault(Q: np.ndarray, epsilon: float) -> str:
 
 
 def _loss(Q: np.ndarray, strategy: MatrixStrategy, workload: Workload, prior: np.ndarray | None) -> float:
-    """Return what the repair cost: the variances of answers against those of the matrix, columns scaled to one."""
+    """Return what the repair cost: L(Q) against that of the matrix with its columns scaled to one."""
     before = np.maximum(Q, 0)
     sums = before.sum(axis=0)
     if (sums == 0).any():
         return math.nan
     try:
-        variances = answer_variances(workload, MatrixStrategy(before / sums), prior)
+        value = objective(workload, MatrixStrategy(before / sums), prior=prior)
     except ValueError:  # the matrix could not answer the workload
         return math.nan
-    return risen(variances, answer_variances(workload, strategy, prior)) if variances.any() else math.nan
+    return objective(workload, strategy, prior=prior) / value - 1 if value > 0 else math.nan

@@ -41,14 +41,7 @@ from stratagem.mechanism.client import (
     read,
 )
 from stratagem.mechanism.memo import Memo
-from stratagem.mechanism.rounding import (
-    answer_variances,
-    budget,
-    decimal_text,
-    nearest_table,
-    risen,
-    stepped,
-)
+from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, risen, stepped
 from stratagem.mechanism.table import (
     SEARCH,
     ColumnTable,
@@ -173,8 +166,8 @@ class Mechanism:
         texts = tuple(map(decimal_text, steps))
         table = stepped(strategy.matrix, [exp_below(*Fraction(text).as_integer_ratio()) for text in texts])
         before, after = objective(workload, strategy), objective(workload, table.strategy)
-        variances = (answer_variances(workload, one, None) for one in (strategy, table.strategy))
-        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{risen(*variances):.3e}"}
+        loss = risen(workload, strategy, table.strategy, None)
+        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
         values = described(workload.domain, labels, edges, units)
         epsilon = sum(map(Fraction, texts), Fraction(0))
         return Mechanism(table, epsilon, workload, name, utility, values, steps=texts)

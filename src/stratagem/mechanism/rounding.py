@@ -26,6 +26,8 @@ LOSS = 1e-6
 """Share of the variance of an answer that rounding to 32 bits may cost before more bits are taken."""
 WRITTEN, DEARER = 1 << 18, 1e-4
 """Most entries of a two-level strategy that is written as a matrix of more bits, and the loss from which it is."""
+NEGLIGIBLE = 1e-9
+"""Variance, as a share of the squared range of a query, that need not be kept: 1 user among 10^9 is as much."""
 EACH = 1 << 22
 """Entries of all queries up to which the variance of each answer is looked at, elsewhere their total."""
 
@@ -51,13 +53,12 @@ def nearest_table(
     Raises:
         ValueError: as `rounded`, if nothing holds the strategy.
     """
-    before = answer_variances(workload, strategy, prior)
     found: list[tuple[Table, float]] = []
     refusal = ValueError()
     for form, bits, enough in _forms(strategy):
         try:
             table = rounded(form, epsilon, bits)
-            found.append((table, risen(before, answer_variances(workload, table.strategy, prior))))
+            found.append((table, risen(workload, strategy, table.strategy, prior)))
         except ValueError as error:  # too coarse to hold the strategy
             refusal = error
             continue
@@ -83,26 +84,28 @@ def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:
         yield strategy.dense(), MOST_BITS, LOSS
 
 
-def answer_variances(workload: Workload, strategy: Exact, prior: np.ndarray | None) -> np.ndarray:
-    """Return what one user, drawn from the prior, adds to the variance of every answer (p,).
+def risen(workload: Workload, before: Exact, after: Exact, prior: np.ndarray | None) -> float:
+    """Return the largest share by which another strategy raises what a user adds to the variance of an answer.
 
-    Their mean over user types and queries instead (1,), where they are many. Known sums, as the total, add nothing,
-    whatever their size: L(Q) holds them too.
+    The user is drawn from the prior. Of very many queries it is the share of their total. L(Q) also holds the squared
+    means of the queries, beside which a rise may be nothing. Variances count as at least `NEGLIGIBLE`; 0 where all
+    answers are exact.
+
+    Example:
+        >>> import stratagem as st
+        >>> strategies = (st.randomised_response(3, epsilon) for epsilon in (1.0, 0.9))
+        >>> round(risen(st.histogram(3), *strategies, None), 3)
+        0.274
     """
     n = workload.domain_size
     if workload.queries * n <= EACH:
-        return per_query_variance(workload, strategy, uniform(n) if prior is None else prior, prior)
-    return np.array([evaluate(workload, strategy, prior).average_variance])
-
-
-def risen(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the largest share by which variances (p,) rose; those that were zero are left out.
-
-    >>> risen(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.5, 2.0]))
-    0.5
-    """
-    known = before > 0
-    return float((after[known] / before[known] - 1).max(initial=-math.inf)) if known.any() else 0.0
+        users = uniform(n) if prior is None else prior
+        old, new = (per_query_variance(workload, one, users, prior) for one in (before, after))
+        old = np.maximum(old, NEGLIGIBLE * np.square(np.ptp(workload.matrix(), axis=1)))
+    else:
+        old, new = (np.array([evaluate(workload, one, prior).average_variance]) for one in (before, after))
+    known = old > 0
+    return float((new[known] / old[known] - 1).max()) if known.any() else 0.0
 
 
 def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Table:

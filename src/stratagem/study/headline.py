@@ -22,6 +22,8 @@ COUNTS, SIZES = ("fewer", "more", "about as many"), ("lower", "higher", "about t
 """Words for a number that is less than another, more, or the same."""
 ALIKE = 5e-4
 """Relative difference below which two numbers are the same, as it would read 0.0 %."""
+FAR = 100.0
+"""Ratio above which a number of times is said, not per cents."""
 NOISE = 1e-9
 """Rounding errors of a ratio, a thousand times over."""
 
@@ -114,7 +116,8 @@ def _published(solution: Solution) -> str:
     if best is None:
         return "Published mechanisms were not set up on a domain of this size."
     users = _needed(best)
-    less = _less(_needed(solution), users, COUNTS)
+    times = _needed(solution) / users
+    less = f"{number_text(times)} times as many" if times > FAR else _less(_needed(solution), users, COUNTS)
     which = "the least accurate answer" if isinstance(solution.problem, WorstQuery) else "that"
     theirs = f"{users_text(users)} user{'s' * (users > 1)}"
     return f"The best published mechanism, {best}, needs {theirs} for {which}: ours needs {less}."

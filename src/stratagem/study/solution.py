@@ -115,15 +115,19 @@ class Solution:
 
     @property
     def variance_gap(self) -> float:
-        """Total variance of a user of random type / `least_variance` - 1, for an average without a prior.
+        """What one user adds to the variance of the answers / `least_variance` - 1, by the objective.
 
-        The objective L = n times that variance + ||W||_F^2 holds a constant besides, so that its gap is smaller.
+        L = n times that variance + ||W||_F^2 holds a constant besides, so that its gap is smaller.
         """
-        return relative_gap(self.accuracy.average_variance, self.least_variance)
+        added = self.accuracy.average_variance if self.problem.plain else self.problem.added(self.objective)
+        return relative_gap(added, self.least_variance)
 
     @property
     def verdict(self) -> str:
         """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
+        if self.status is Status.OPTIMAL:
+            no_better = "no unbiased epsilon-LDP strategy is better by more than that."
+            return f"Optimal within {upper_percent(self.gap)}: {no_better}{self._beside()}"
         if self.status not in LIMITED:
             return f"{self.status}{self._beside()}"
         above = f"at most {upper_percent(self.gap)} above the best possible unbiased strategy"
