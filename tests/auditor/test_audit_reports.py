@@ -103,6 +103,87 @@ def test_user_types_by_number_and_strange_outputs(tmp_path):
     assert failed(st.audit_reports(found, known.user_types, known.outputs, ids=known.ids)) == {"schema"}
 
 
+def known_to(path, rows, case="randomised"):
+    """What the audit of a file of rows says: the checks by name, whether they passed, and the object of the command."""
+    known = read_known(written(path, rows), mechanism(case))
+    one = st.audit_reports(mechanism(case), known.user_types, known.outputs, ids=known.ids)
+    return known, {check.name: check.passed for check in one.checks if check.user_type is None}, one
+
+
+TESTS = {"outputs", "event share", "independence"}
+FORMS = {
+    "another key": ({"secret": 1}, ("secret",), True),
+    "keys": ({"secret": 1, "cell": 2}, ("secret", "cell"), True),
+    "another mechanism": ({"mechanism": "0" * 16}, (), True),
+    "no output": ({"output": "y"}, (), True),
+    "one id": ({"output": "y", "id": "1" * 32}, (), False),
+    "one id of reports in form": ({"id": "1" * 32}, (), False),
+    "no ids": ({"id": "secret"}, (), None),
+}
+"""What every row says instead, the keys that no report has, and whether the ids are fresh; None if no id came."""
+
+
+@pytest.mark.parametrize("case", FORMS)
+def test_of_reports_in_another_form_the_ids_alone_are_tested(tmp_path, case):
+    """Random bytes of a seeded generator; ids of one value alone fail."""
+    edit, unknown, fresh = FORMS[case]
+    rows = [row | edit for row in rows_of("randomised", named=True)[1]]
+    known, passed, one = known_to(tmp_path / "x.jsonl", rows)
+    assert known.unknown == unknown
+    in_form = case == "one id of reports in form"
+    assert one.tested == passed["schema"] == in_form
+    assert one.malformed == (0 if in_form else COUNT)
+    assert passed.get("fresh ids") == passed.get("id bytes") == fresh
+    assert (TESTS <= passed.keys()) == in_form
+    assert not TESTS & passed.keys() or in_form
+    assert bool(one.evidence) == in_form
+
+
+def test_the_command_names_what_no_report_has_and_what_was_not_tested(capsys, tmp_path):
+    bundle = mechanism("randomised").save(tmp_path / "b.ldp.json")
+    named, bare = (rows_of("randomised", named=named)[1] for named in (True, False))
+    status, out, _ = run(capsys, "audit", bundle, "--reports", written(tmp_path / "bare.csv", bare))
+    assert status == 0
+    assert "the form of id and mechanism is not tested: no row has it" in out
+    secret = written(tmp_path / "secret.jsonl", [row | {"secret\x1b": row["value"]} for row in named])
+    status, out, _ = run(capsys, "audit", bundle, "--reports", secret)
+    assert status == 1
+    assert "no report has the key 'secret\\x1b': a row that does has another form" in out
+    assert "no report has the form that the bundle describes: outputs and epsilon are not tested" in out
+    assert "prove an epsilon" not in out
+    assert "is missed" not in out
+    status, out, _ = run(capsys, "audit", bundle, "--reports", secret, "--json")
+    found = json.loads(out)
+    assert (found["unknown_columns"], found["absent_columns"]) == (["secret\x1b"], [])
+    assert found["clients"]["foreign"]["epsilon_lower_bound"] is None
+    some = written(tmp_path / "some.jsonl", [row | {"secret": 1} for row in named[:7]] + named[7:])
+    _, out, _ = run(capsys, "audit", bundle, "--reports", some)
+    assert "7 reports have another form than the bundle describes: of these, ids alone are tested" in out
+    assert "prove an epsilon" in out
+
+
+@pytest.mark.parametrize("name", ["id", "mechanism"])
+def test_a_column_that_some_rows_lack_is_no_form(tmp_path, name):
+    rows = rows_of("randomised", named=True)[1]
+    del rows[0][name]
+    known, passed, one = known_to(tmp_path / "x.jsonl", rows)
+    assert (known.outputs < 0).nonzero()[0].tolist() == [0]
+    assert (known.absent, one.malformed) == ((), 1)
+    assert failed(one) == {"schema"}
+    assert passed["fresh ids"]
+
+
+def test_two_columns_of_the_value_that_differ_are_refused(capsys, tmp_path):
+    bundle = mechanism("labels").save(tmp_path / "b.ldp.json")
+    cells, rows = rows_of("labels")
+    both = [row | {"user_type": cell} for row, cell in zip(rows, cells, strict=True)]
+    assert read_known(written(tmp_path / "same.csv", both), mechanism("labels")).user_types == cells
+    both[4]["user_type"] = (cells[4] + 1) % 3
+    file = written(tmp_path / "x.csv", both)
+    words = f"row 5: user_type is '{both[4]['user_type']}', but the value is number {cells[4]}: keep one"
+    assert_refused(capsys, ["audit", bundle, "--reports", file], words)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -159,6 +240,7 @@ def test_a_value_outside_and_options_that_do_not_fit_are_refused(capsys, tmp_pat
     [
         ([0] * 200, [0] * 199, "give as many"),
         ([0] * 199 + [6], [0] * 200, "the user type 6 was given"),
+        ([3] * 200, [0] * 200, "all reports are about user type 3, but at least 2 are compared"),
         ([0] * 50, [0] * 50, "50 samples were given"),
         ([0.5] * 200, [0] * 200, "user types are not all whole numbers"),
         ([0] * 200, ["a"] * 200, "outputs are not all whole numbers"),

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from test_cli_simulate import DELAYS
 
+import stratagem as st
 from commands import assert_refused, run, run_json
 from mechanisms import mechanism
+from stratagem.collection.tally import Tally, tally_data
+from stratagem.mechanism.mechanism import Mechanism
 
 SCRIPT = Path(sys.executable).with_name("stratagem")
 
@@ -192,6 +195,52 @@ def test_counts_that_do_not_belong_are_refused(capsys, counted, tmp_path, edit, 
     status, said, err = run(capsys, "estimate", bundle, out)
     assert (status, said) == (2, "")
     assert sentence in err
+
+
+SUMS = {
+    "middles": ({"edges": [0, 50, 100]}, [30, 10], "mean", 1500),
+    "other adds nothing": ({"edges": [0, 50, 100, "other"]}, [30, 10, 60], "mean", 1500),
+    "squares in units of the largest": ({"edges": [0, 50, 100, "other"]}, [30, 10, 60], "moments", 1000),
+    "values themselves": ({}, [0, 30, 10], "mean", 50),
+}
+"""Sums over people with these values, by bins of middles 25 and 75: 30 x 25 + 10 x 75, and of squares over 75."""
+
+
+@pytest.mark.parametrize("case", SUMS)
+def test_sums_are_of_what_the_bins_hold(capsys, tmp_path, case):
+    """At epsilon 40 a report is the value, but for one in 10^17."""
+    values, people, workload, truth = SUMS[case]
+    n = len(people)
+    made = Mechanism.of(st.randomised_response(n, 40.0), st.histogram({"age": n}), 40.0, **values)
+    bundle, counts = made.save(tmp_path / "m.ldp.json"), tmp_path / "c.json"
+    tally = Tally(np.array(people), {}, 0, 0, 0)
+    counts.write_text(json.dumps(tally_data(tally, made.identifier)))
+    found = run_json(capsys, "estimate", bundle, counts, "--workload", workload)
+    assert found["answers"][-1]["answer"] == pytest.approx(truth)
+    if "other" in values.get("edges", ()):
+        one = found["shares"][-1]
+        assert one["share"] == pytest.approx(truth / 40)
+        assert one["answered"]["answer"] == pytest.approx(40)
+        _, said, _ = run(capsys, "estimate", bundle, counts, "--workload", workload)
+        assert "averages of the 40 ± 0 who answered" in said
+        assert "%" not in said.partition("averages")[2]
+        _, said, _ = run(capsys, "estimate", bundle, counts, "--workload", workload, "--of-all")
+        assert "averages of all, where those who did not answer count 0" in said
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"labels": ["tea", "coffee"]}, "mean asks about numbers, but the values of age are texts"),
+        ({"edges": ["08:00", "12:00", "18:00"]}, "mean asks about numbers, but dates and times are none"),
+    ],
+)
+def test_what_has_no_sum_is_refused(capsys, tmp_path, values, words):
+    made = Mechanism.of(st.randomised_response(2, 1.0), st.histogram({"age": 2}), 1.0, **values)
+    counts = tmp_path / "c.json"
+    counts.write_text(json.dumps(tally_data(Tally(np.array([5, 5]), {}, 0, 0, 0), made.identifier)))
+    asked = ("estimate", made.save(tmp_path / "m.ldp.json"), counts, "--workload", "mean")
+    assert_refused(capsys, asked, words)
 
 
 def test_reading_the_terminal_is_not_mistaken_for_values(capsys, bundles, monkeypatch):

@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said_in_a_sentence(arguments, words, capsys):
 
 def test_a_bundle_is_refused_what_it_answers_itself(bundle, tmp_path, capsys):
     assert_refused(capsys, ("repeat", bundle), "add a memo with --permanent 2")
-    assert_refused(capsys, ("repeat", bundle, "--permanent", 0.4), "one report alone has that much")
+    assert_refused(capsys, ("repeat", bundle, "--permanent", 0.4), "is 0.4, but one report alone has 0.5")
     assert_refused(capsys, ("repeat", bundle, "--permanent", 2, "--rounds", 3), "already made: leave it out")
     memo = st.load_mechanism(bundle).memoised(2).save(tmp_path / "memo.ldp.json")
     assert_refused(capsys, ("repeat", memo, "-o", tmp_path / "x.ldp.json"), "nothing is made")

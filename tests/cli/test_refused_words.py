@@ -126,6 +126,48 @@ SENTENCES = {
         ("compare", "prefix", "--epsilon=1", "--edges=age=0:4:1", "--unit=years"),
         "--unit was given, but a comparison",
     ),
+    "edges of another attribute": (
+        ("optimise", "prefix", "--domain=4", "--edges=age=0:10:2", "--epsilon=1"),
+        "--edges age=0:10:2 names another attribute than value, .*: leave --domain out, or write value=",
+    ),
+    "an empty column": (("plan", "ragged.csv", "--column="), "no column of ragged.csv was named"),
+    "one edge": (
+        ("optimise", "prefix", "--edges=age=1,other", "--epsilon=1"),
+        "the edges 1,other were given, but a bin lies between two",
+    ),
+    "one edge alone": (("optimise", "prefix", "--edges=age=1", "--epsilon=1"), "lies between two"),
+    "other edges on a line": (
+        ("metric", "prefix", "--edges=0:10:5,other", "--step=.1"),
+        "the value other has no place on a line",
+    ),
+    "other labels on a line": (
+        ("metric", "prefix", "--labels=low,high,other", "--step=.1"),
+        "the value other has no place on a line",
+    ),
+    "a bound over domains without a budget": (
+        ("bound", "prefix", "--domain=4", "--over=domain=4,5"),
+        "needs a workload and --epsilon",
+    ),
+    "a day that does not exist": (
+        ("report", "m.ldp.json", "--date=2026-13-45"),
+        "the date is 2026-13-45, which no calendar has: give one such as 2026-11-25",
+    ),
+    "a sum of texts": (
+        ("optimise", "mean", "--labels=drink=tea,coffee", "--epsilon=1"),
+        "mean asks about numbers, but the values of drink are texts",
+    ),
+    "a permanent epsilon of rounded columns": (
+        ("repeat", "m.ldp.json", "--permanent=2"),
+        "states every probability by itself, rounded, but repeated reports need rows of exactly two",
+    ),
+    "a false-alarm rate": (
+        ("audit", "m.ldp.json", "--false-alarm=1", "--samples=100"),
+        "the false-alarm rate is 1.0, but must be between 0 and 0.5",
+    ),
+    "a false-alarm rate that two clients share": (
+        ("audit", "m.ldp.json", "--false-alarm=.9", "--samples=100"),
+        "the false-alarm rate is 0.9, but must be between 0 and 0.5",
+    ),
     "a row too long": (("plan", "ragged.csv", "--column=age"), "cannot be read as CSV"),
 }
 
@@ -162,6 +204,12 @@ def test_edges_say_what_the_domain_is(capsys, command, words):
     status, out, err = run(capsys, name, "prefix", *rest, "--edges=age=0:40:10")
     assert (status, err) == (0, "")
     assert all(word in plain(out) for word in words)
+
+
+def test_bounds_over_budgets_need_no_other_budget(capsys):
+    """The one that --epsilon names would not be used."""
+    arguments = ("bound", "prefix", "--domain=4", "--over=epsilon=1,2")
+    assert run_json(capsys, *arguments) == run_json(capsys, *arguments, "--epsilon=3")
 
 
 def test_large_edges_have_bins_of_equal_width(capsys):

@@ -130,7 +130,7 @@ def test_the_command_lists_what_it_leaves_out_and_its_status_says_so(capsys, fol
     (folder / "in" / "good.csv").unlink()
     status, out, err = run(capsys, "aggregate", "m.ldp.json", "in", "-o", "c.json")
     assert status == 1
-    assert "1 reports counted of 1 received; left out of folders 9" in out  # the checksum has lost its file
+    assert "1 report counted of 1 received; left out of folders 9" in out  # the checksum has lost its file
     for name, why in (expected | {".good.csv.crc": Left.HIDDEN}).items():
         assert f"in/{name} was left out: {why}\n" in err
     assert json.loads((folder / "c.json").read_text())["reports"] == 1

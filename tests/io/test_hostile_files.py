@@ -49,6 +49,16 @@ def test_settings_that_nobody_can_read_are_refused(capsys, tmp_path, text, words
     assert_refused(capsys, ["bound", path, "--domain", "4", "--epsilon", "1"], words)
 
 
+@pytest.mark.parametrize("command", [("bound", "--check"), ("export", "-o=x.csv"), ("report",)])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_never_ends_is_no_archive(capsys, tmp_path, command, kind):
+    """The device ends at once here: where it is opened, this test fails without filling the memory."""
+    path = tmp_path / "w.npz"
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to(os.devnull)
+    assert ended(capsys, [*command, path]) == ("", 2)
+    assert_refused(capsys, [*command, path], "it is a device, a pipe or a socket")
+
+
 @pytest.mark.parametrize("suffix", [".toml", ".npy", ".csv"])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_what_never_ends_is_no_workload(capsys, tmp_path, suffix, kind):

@@ -169,13 +169,24 @@ def test_a_damaged_memo_is_refused_in_a_sentence(text, bundle, capsys):
     assert memo_of(bundle).read_text("utf-8") == text
 
 
+@pytest.mark.parametrize("kind", ["folder", "link to nothing"])
+def test_what_the_system_says_of_a_memo_has_no_number(kind, bundle, capsys):
+    path, folder = bundle
+    memo_of(bundle).mkdir() if kind == "folder" else memo_of(bundle).symlink_to(folder / "none")
+    said = "Is a directory" if kind == "folder" else "No such file or directory"
+    words = ("randomise", path, "--value", 1, "--memo", folder)
+    assert_refused(capsys, words, rf"\.memo cannot be kept or read \({said}\): mend that first$")
+
+
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_what_never_ends_is_no_memo(kind, bundle):
     path, folder = bundle
     os.mkfifo(memo_of(bundle)) if kind == "pipe" else memo_of(bundle).symlink_to("/dev/zero")
     command = [sys.executable, "-c", ENDLESS, path, folder]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert re.search(r"\.memo is a device, a pipe or a socket: put back a copy$", done.stdout.rstrip())
+    assert re.search(
+        r"\.memo is a device, a pipe or a socket: remove it, and put back the memo$", done.stdout.rstrip()
+    )
 
 
 @pytest.mark.parametrize(

@@ -253,3 +253,12 @@ def test_what_is_no_pair_is_refused():
         st.combine(first, np.ones(4), second, np.ones(3), st.prefix(5))
     with pytest.raises(ValueError, match="confidence"):
         st.combine(first, np.ones(4), second, np.ones(3), confidence=2.0)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_counts_given_twice_are_refused(pooled):
+    one, two = np.array([50, 20, 20, 10]), np.array([49, 21, 20, 10])
+    made = Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0, edges=[0, 1, 2, 3, 4])
+    with pytest.raises(ValueError, match="the same counts, so that reports would count twice"):
+        st.combine(made, one, made, one, pooled=pooled)
+    assert st.combine(made, one, made, two, pooled=pooled).users == (200 if pooled else 100)

@@ -90,36 +90,45 @@ def checked(
 
     The order of the questions must be random if it is `shuffled`; without that what an output says of the value
     before it is left out. `devices` are checks of all devices together and of each by itself, and their reports.
+    Of malformed reports the ids alone are tested; a check that has no report to test is left out.
     """
     whole = [
-        *_pooled(plan, asked),
-        *(("independence", None, p) for p in _independence(plan, asked)),
-        *([("value before", None, _value_before(plan, asked))] if shuffled else []),
+        *(_of_all(plan, asked, shuffled=shuffled) if asked.reports.formed else ()),
         *(one for name, first in firsts.items() for one in first_checks(plan, name, first)),
         *devices[0],
     ]
-    if asked.reports.ids is not None:
-        whole.append(("id bytes", None, position_fit(asked.reports.ids[asked.reports.outputs >= 0])))
+    if len(ids := asked.reports.ids_at(np.arange(len(asked.places)))):
+        whole.append(("id bytes", None, position_fit(ids)))
     each = [*_each(plan, asked), *devices[1]]
     found = [Check(name, u, p, share / 2 / len(part)) for part in (whole, each) for name, u, p in part]
     every = [asked.reports, *(first.reports for first in firsts.values()), *devices[2]]
-    found.append(Check("schema", None, float(not any(one.malformed for one in every)), found[0].level))
-    ids = [one.ids[one.outputs >= 0] for one in every if one.ids is not None]
-    if ids:
-        found.append(Check("fresh ids", None, float(not repeated(np.concatenate(ids))), found[0].level))
+    level = share / 2 / max(len(whole), 1)
+    found.append(Check("schema", None, float(not any(one.malformed for one in every)), level))
+    ids = np.concatenate([one.ids_at(np.arange(len(one.outputs))) for one in every])
+    if len(ids):
+        found.append(Check("fresh ids", None, float(not repeated(ids)), level))
     return tuple(found)
+
+
+def _of_all(plan: Plan, asked: Asked, *, shuffled: bool) -> Iterator[Found]:
+    """Yield the checks of the outputs of all user types together."""
+    yield from _pooled(plan, asked)
+    yield from (("independence", None, p) for p in _independence(plan, asked))
+    if shuffled:
+        yield "value before", None, _value_before(plan, asked)
 
 
 def _each(plan: Plan, asked: Asked) -> Iterator[Found]:
     """Yield the checks of every user type by itself."""
     for place, u in enumerate(plan.user_types):
         one, favoured = asked.of(place), plan.favoured[place]
-        for name, partition in plan.partitions[place]:
-            yield name, u, fit(partition.counts(one.outputs), partition.probabilities)
-        hits = int(favoured.holds(one.outputs).sum())
-        yield "event share", u, share_fit(hits, len(one.outputs), favoured.probability)
-        if one.ids is not None:
-            yield "id bytes", u, byte_fit(one.ids)
+        if one.formed:
+            for name, partition in plan.partitions[place]:
+                yield name, u, fit(partition.counts(one.outputs), partition.probabilities)
+            hits = int(favoured.holds(one.outputs).sum())
+            yield "event share", u, share_fit(hits, len(one.outputs), favoured.probability)
+        if len(ids := asked.reports.ids_at(asked.questions[place])):
+            yield "id bytes", u, byte_fit(ids)
 
 
 def _pooled(plan: Plan, asked: Asked) -> Iterator[Found]:
@@ -149,7 +158,8 @@ def _share(plan: Plan, asked: Asked) -> float:
 
 def first_checks(plan: Plan, name: str, first: Asked) -> Iterator[Found]:
     """Yield the checks of reports of which each comes from another client, all user types together."""
-    yield from ((name, None, p) for _, _, p in _pooled(plan, first))
+    if first.reports.formed:
+        yield from ((name, None, p) for _, _, p in _pooled(plan, first))
 
 
 def _favours(plan: Plan, places: np.ndarray, outputs: np.ndarray) -> np.ndarray:

@@ -30,6 +30,8 @@ from stratagem.mechanism.mechanism import Mechanism
 
 USER_TYPE, OUTPUT, NAME, MECHANISM = "user_type", "output", "id", "mechanism"
 """Names of the columns that are not attributes."""
+OPTIONAL = (NAME, MECHANISM)
+"""Columns of a report that all rows have or none."""
 ROW_LIMIT = 1 << 20
 """Largest number of characters in a line."""
 
@@ -42,35 +44,45 @@ class KnownReports:
     outputs: np.ndarray
     """Outputs of the reports: whole numbers of shape (k,), -1 for a report that the bundle does not describe."""
     ids: np.ndarray | None
-    """Bytes of the ids of the reports, of shape (k, 16); None if the file has no column of ids."""
+    """Bytes of the ids of the reports, of shape (k, 16), zeros for what is no id; None if no row has one."""
+    unknown: tuple[str, ...]
+    """Columns that no report has, in the order in which they came; their rows have the output -1."""
+    absent: tuple[str, ...]
+    """Which of `id` and `mechanism` no row has, so that nothing is known of them."""
 
 
 def read_known(path: str | Path, mechanism: Mechanism) -> KnownReports:
     """Read the reports of a file, and the values that they were made of.
 
     A row has a column `output`, and the value in a column for every attribute, named as the attribute, or its
-    number 0..n-1 in the column `user_type`. The columns `id` and `mechanism` may follow, as clients write them.
+    number 0..n-1 in the column `user_type`. The columns `id` and `mechanism` may follow, as clients write them, in
+    all rows or in none. A row with any other column is no report.
 
     Raises:
-        ValueError: for a file that cannot be read, columns that are missing, or a value outside the domain.
+        ValueError: for a file that cannot be read, columns that are missing, a value outside the domain, or one whose
+            `user_type` is another.
     """
     path, cells, outputs, ids = Path(path), [], [], bytearray()
     number: Callable[[Mapping[str, Any]], int] | None = None
-    named = False
+    known, unknown, has = {OUTPUT, USER_TYPE, *OPTIONAL, *mechanism.domain.attributes}, {}, []
     for place, row in enumerate(_rows(path), 1):
         try:
-            if number is None:
-                number, named = _number(mechanism, row), NAME in row
+            number = number or _number(mechanism, row)
             cells.append(number(row))
-            outputs.append(_output(row, mechanism, named))
         except ValueError as error:
             raise ValueError(f"{path}, row {place}: {error}") from None
-        if named:
-            ids += bytes.fromhex(row[NAME]) if outputs[-1] >= 0 else NO_ID
+        outputs.append(_output(row, mechanism) if row.keys() <= known else -1)
+        unknown |= dict.fromkeys(key for key in row if key not in known)
+        has.append([name in row for name in OPTIONAL])
+        ids += bytes.fromhex(row[NAME]) if _is_id(row.get(NAME)) else NO_ID
     if not cells:
         raise ValueError(f"{path} holds no reports: give a file with a report a row")
-    found = np.frombuffer(bytes(ids), np.uint8).reshape(-1, 16) if named else None
-    return KnownReports(cells, np.array(outputs, dtype=np.int64), found)
+    given = np.array(has)
+    some = given.any(axis=0)
+    found = np.where((given == some).all(axis=1), np.array(outputs, dtype=np.int64), -1)
+    absent = tuple(name for name, there in zip(OPTIONAL, some, strict=True) if not there)
+    raw = None if NAME in absent else np.frombuffer(bytes(ids), np.uint8).reshape(-1, 16)
+    return KnownReports(cells, found, raw, tuple(unknown), absent)
 
 
 def _number(mechanism: Mechanism, row: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], int]:
@@ -86,6 +98,10 @@ def _number(mechanism: Mechanism, row: Mapping[str, Any]) -> Callable[[Mapping[s
             values = tuple(row.get(name) for name in names)
             if values not in memory:
                 memory[values] = _cell(attributes, readers, values)
+            if USER_TYPE in row and USER_TYPE not in names and _whole(row[USER_TYPE]) != memory[values]:
+                raise ValueError(
+                    f"{USER_TYPE} is {row[USER_TYPE]!r:.40}, but the value is number {memory[values]}: keep one column"
+                )
             return memory[values]
 
         return by_value
@@ -116,16 +132,19 @@ def _cell(
     return cell
 
 
-def _output(row: Mapping[str, Any], mechanism: Mechanism, named: bool) -> int:
+def _output(row: Mapping[str, Any], mechanism: Mechanism) -> int:
     """Return the output of a row, -1 for one that is no report of the mechanism."""
-    found, name = _whole(row.get(OUTPUT)), row.get(NAME)
+    found = _whole(row.get(OUTPUT))
     known = (
         0 <= found < mechanism.outputs
         and row.get(MECHANISM, mechanism.form.mechanism) == mechanism.form.mechanism
+        and (NAME not in row or _is_id(row[NAME]))
     )
-    if named:
-        known = known and isinstance(name, str) and ID.fullmatch(name) is not None
     return found if known else -1
+
+
+def _is_id(name: Any) -> bool:
+    return isinstance(name, str) and ID.fullmatch(name) is not None
 
 
 def _whole(value: Any) -> int:
@@ -222,7 +241,8 @@ def audit_reports(
 
     Raises:
         ValueError: for other numbers of user types than of outputs, numbers that are not whole, user types
-            outside the domain, fewer than 100 reports of those tested, or a false-alarm rate outside (0, 0.5).
+            outside the domain, reports about one of several, fewer than 100 reports of those tested, or a false-alarm
+            rate outside (0, 0.5).
 
     Example:
         >>> import numpy as np, stratagem as st
@@ -249,6 +269,10 @@ def audit_reports(
     counted = Counter(cells)
     most = tuple(sorted(counted, key=lambda u: (-counted[u], u))[:types])
     check_options(sum(counted[u] for u in most), types, false_alarm, 0)
+    if len(counted) == 1 < size:
+        raise ValueError(
+            f"all reports are about user type {most[0]}, but at least 2 are compared: give reports about others as well"
+        )
     place = {u: k for k, u in enumerate(most)}
     kept = np.array([k for k, u in enumerate(cells) if u in place])
     valid = np.array([y if 0 <= y < mechanism.outputs else -1 for y in found[kept]], dtype=np.int64)

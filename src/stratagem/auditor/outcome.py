@@ -41,6 +41,10 @@ class Audit:
     certificate: Recheck
     samples: int
     """Reports of each user type, in random order; for reports from a file, the fewest of any user type tested."""
+    malformed: int
+    """Reports that have another form than the bundle describes, of which the ids alone are tested."""
+    tested: bool
+    """Whether any report has that form, so that outputs and epsilon were tested at all."""
     user_types: tuple[int, ...]
     drawn: int | None
     """Number of user types that were drawn at random from all; 0 where a file names them; None where all are tested."""
@@ -104,10 +108,13 @@ def outcome(
 ) -> Audit:
     """Return the outcome of an audit; questions in the order that `seed` drew, or of a file without one."""
     budget, level, samples = float(mechanism.epsilon), false_alarm / 4, int(asked.counts.min())
-    found = (*device_checks(*devices), [devices[1].every]) if devices else ((), (), ())
+    found = ((), (), ())
+    if devices:
+        every = devices[1].every
+        found = (*(device_checks(*devices) if every.formed else ((), ())), [every])
     checks = checked(plan, asked, firsts, false_alarm / 2, shuffled=seed is not None, devices=found)
-    evidence, together = _evidence(plan.pool, plan, asked, level)
-    levels = checks[0].level, next(one.level for one in checks if one.user_type is not None)
+    evidence, together = _evidence(plan.pool if asked.reports.formed else None, plan, asked, level)
+    levels = checks[0].level, next((one.level for one in checks if one.user_type is not None), level)
     size = mechanism.domain.size
     needed = samples_to_prove(plan.pool.columns, budget, EXCESS, level) if plan.pool else None
     return Audit(
@@ -115,6 +122,8 @@ def outcome(
         epsilon=mechanism.epsilon,
         certificate=recheck(mechanism.bundle),
         samples=samples,
+        malformed=asked.reports.malformed,
+        tested=asked.reports.formed,
         user_types=plan.user_types,
         drawn=chosen.drawn,
         domain_size=size,

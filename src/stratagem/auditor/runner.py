@@ -28,7 +28,7 @@ from stratagem.mechanism.mechanism import Mechanism
 WEB = Path(__file__).parents[1] / "mechanism" / "web"
 """The folder of the web client and of its driver."""
 ID = bytes(16)
-"""Placeholder for the id of a malformed report."""
+"""Placeholder for the id of a malformed report that has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,18 @@ class Reports:
     def malformed(self) -> int:
         """Number of reports that break the schema or name another mechanism."""
         return int((self.outputs < 0).sum())
+
+    @property
+    def formed(self) -> bool:
+        """Whether any report has the form of the bundle, so that outputs can be tested."""
+        return bool((self.outputs >= 0).any())
+
+    def ids_at(self, places: np.ndarray) -> np.ndarray:
+        """Return the ids (j, 16) that came at some places (k,), those of malformed reports included."""
+        if self.ids is None:
+            return np.zeros((0, len(ID)), np.uint8)
+        ids = self.ids[places]
+        return ids[(self.outputs[places] >= 0) | ids.any(axis=1)]
 
     def at(self, places: np.ndarray) -> Reports:
         """Return the reports at some places (k,), without those that are malformed."""

@@ -134,8 +134,10 @@ def _endless_refused(source: BinaryIO) -> BinaryIO:
 
 def summary(found: Aggregated) -> str:
     """Say what became of everything received."""
+    from stratagem.report.wording import counted
+
     tally = found.tally
-    parts = [f"{tally.reports:,} reports counted of {tally.received:,} received"]
+    parts = [f"{counted(tally.reports, 'report')} counted of {tally.received:,} received"]
     parts += [f"{reason} {count:,}" for reason, count in tally.rejected.items()]
     rest = {
         "repeated ids": tally.duplicates,
@@ -240,9 +242,12 @@ def _check_origin(mechanism: Mechanism, file: Path, tally: Tally, foreign: Mappi
     """Say which other mechanisms reports name; refuse reports of which none is of this one."""
     if not tally.foreign:
         return
+    from stratagem.report.wording import counted
+
     named = ", ".join(f"{count:,} of {name}" for name, count in Counter(foreign).most_common(SHOWN))
     sentence = (
-        f"{tally.foreign:,} reports are of another mechanism than {mechanism.form.mechanism} in {file}"
+        f"{counted(tally.foreign, 'report')} {'is' if tally.foreign == 1 else 'are'} of another mechanism than "
+        f"{mechanism.form.mechanism} in {file}"
         f"{f' ({named})' if named else ''}"
     )
     if tally.misplaced:

@@ -16,6 +16,7 @@ from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
     from stratagem.auditor.device import DevicePlan
+    from stratagem.auditor.known import KnownReports
     from stratagem.auditor.outcome import Audit, Evidence
     from stratagem.auditor.runner import Devices, Draw
     from stratagem.mechanism.mechanism import Mechanism
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 FAILED = 1
 CLIENTS = ("python", "node")
+SHOWN = 4
+"""Unknown columns that a sentence names."""
 
 
 def audit(
@@ -63,19 +66,24 @@ def audit(
     json: JSON = False,
 ) -> None:
     """Check a mechanism's certificate exactly and put its clients to the test; exit status 1 if one fails."""
-    mechanism = _loaded(file)
+    from stratagem.auditor.audit import check_options
+
+    mechanism, known = _loaded(file), None
+    check_options(100 if samples is None else samples, types, false_alarm, seed or 0)
     if reports is not None:
         if client is not None or samples is not None or seed is not None:
             raise ValueError("--reports audits a file: leave out --client, --samples and --seed")
-        found = {"foreign": _of_file(mechanism, reports, types, false_alarm)}
+        known, foreign = _of_file(mechanism, reports, types, false_alarm)
+        found = {"foreign": foreign}
     else:
         found = _of_clients(
             file, mechanism, client, false_alarm, {"samples": samples, "types": types, "seed": seed}
         )
     if json:
-        write_json(_data(mechanism, found, false_alarm))
+        columns = {} if known is None else {"unknown_columns": known.unknown, "absent_columns": known.absent}
+        write_json(_data(mechanism, found, false_alarm) | columns)
     else:
-        describe(mechanism, found, false_alarm)
+        describe(mechanism, found, false_alarm, known)
     if not all(one.passed for one in found.values()):
         raise SystemExit(FAILED)
 
@@ -93,14 +101,14 @@ def _loaded(file: Path) -> Mechanism:
         fail(str(error), FAILED if file.is_file() else 2)
 
 
-def _of_file(mechanism: Mechanism, file: Path, types: int, false_alarm: float) -> Audit:
-    """Audit the reports of a file."""
+def _of_file(mechanism: Mechanism, file: Path, types: int, false_alarm: float) -> tuple[KnownReports, Audit]:
+    """Read the reports of a file, and audit them."""
     from stratagem.auditor.known import audit_reports, read_known
 
     with progress("auditing the reports"):
         known = read_known(file, mechanism)
         options = {"ids": known.ids, "types": types, "false_alarm": false_alarm}
-        return audit_reports(mechanism, known.user_types, known.outputs, **options)
+        return known, audit_reports(mechanism, known.user_types, known.outputs, **options)
 
 
 def _of_clients(
@@ -173,7 +181,8 @@ def _client_data(one: Audit) -> dict[str, Any]:
         "user_types": list(one.user_types),
         "user_types_drawn": one.drawn,
         "user_types_in_all": one.domain_size,
-        "epsilon_lower_bound": one.epsilon_bound,
+        "epsilon_lower_bound": one.epsilon_bound if one.tested else None,
+        "malformed": one.malformed,
         "confidence": 1 - one.false_alarm / 2,
         "provable_epsilon": _finite(one.provable),
         "noticeable_epsilon": _finite(one.noticeable),
@@ -226,8 +235,10 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) -> None:
-    """Say what was found of the certificate and of every client, by name."""
+def describe(
+    mechanism: Mechanism, found: dict[str, Audit], false_alarm: float, known: KnownReports | None
+) -> None:
+    """Say what was found of the certificate, of every client by name, and of the columns of a file of reports."""
     from stratagem.io.table import Table
 
     certificate, epsilon = next(iter(found.values())).certificate, float(mechanism.epsilon)
@@ -246,7 +257,8 @@ def describe(mechanism: Mechanism, found: dict[str, Audit], false_alarm: float) 
         write(f"\n{name} client: {'passed' if one.passed else 'FAILED'}\n")
         write_table(Table(("check", "tests", "failed", "smallest p-value", "fails below"), _rows(one)))
         write()
-        for line in (*_asked(one), *_proved(one, epsilon), *_power(one, epsilon), *_kept(one, memo)):
+        tests = (*_proved(one, epsilon), *_power(one, epsilon), *_kept(one, memo)) if one.tested else ()
+        for line in (*_asked(one), *_malformed(one, known), *tests):
             write(line)
     write(f"\ncorrect clients fail an audit like this with probability {false_alarm:g} at most")
     write(
@@ -279,6 +291,20 @@ def _asked(one: Audit) -> Iterator[str]:
     order = "" if one.seed is None else f"; --seed {one.seed} asks the same again"
     least = "" if one.seed is not None else " or more"
     yield f"{one.samples:,}{least} reports of each of {tested}{order}"
+
+
+def _malformed(one: Audit, known: KnownReports | None) -> Iterator[str]:
+    """Say what the form of the reports left out of the tests, and which columns are to blame."""
+    if known is not None and known.unknown:
+        named = ", ".join(repr(name[:40]) for name in known.unknown[:SHOWN])
+        more = ", ..." if len(known.unknown) > SHOWN else ""
+        yield visible(f"no report has the key {named}{more}: a row that does has another form")
+    if known is not None and known.absent:
+        yield f"the form of {' and '.join(known.absent)} is not tested: no row has it"
+    if not one.tested:
+        yield "no report has the form that the bundle describes: outputs and epsilon are not tested"
+    elif one.malformed:
+        yield f"{one.malformed:,} reports have another form than the bundle describes: of these, ids alone are tested"
 
 
 def _proved(one: Audit, epsilon: float) -> Iterator[str]:

@@ -23,7 +23,7 @@ from stratagem.cli.option import (
     read_workload,
 )
 from stratagem.cli.output import write, write_files, write_json, write_table
-from stratagem.cli.request import OVER, read_over
+from stratagem.cli.request import OVER, read_budgets, read_over
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +88,8 @@ def bound(
             raise ValueError("--check reads workload and epsilon from the certificate: leave out both")
         _check(check_file, json=json)
         return
+    if epsilon is None and over is not None and over.startswith("epsilon="):
+        epsilon = read_budgets(over)[0]
     if workload is None or epsilon is None:
         raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
     if certificate is not None and (over is not None or objective != AVERAGE):

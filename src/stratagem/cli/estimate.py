@@ -18,6 +18,7 @@ from stratagem.cli.option import (
     ORDER,
     PLOT,
     WIDTH,
+    about_numbers,
     check_free,
     check_plot,
     read_workload,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from stratagem.estimation.share import Share
     from stratagem.estimation.synthetic import SyntheticPeople
     from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.workloads import Workload
 
 
 def estimate(
@@ -111,14 +113,13 @@ def estimate(
     """Estimate the answers of a mechanism's queries, or of others, from counts of its reports."""
     from stratagem.math.number import spread
     from stratagem.mechanism.mechanism import load_mechanism
+    from stratagem.report.wording import counted
 
     _check_files(out, plot, synthetic, force=force)
     _check_queries(workload, order, width, synthetic)
     mechanism = load_mechanism(file)
     tally = read_counts(mechanism, counts)
-    asked = None
-    if workload is not None:
-        asked = read_workload(workload, str(mechanism.domain), order, width)
+    asked = None if workload is None else _asked(mechanism, workload, order, width)
     options = {"method": method, "confidence": confidence, "simultaneous": simultaneous}
     if pooled and first is None:
         raise ValueError("--pooled was given without a first round: name it with --first FIRST COUNTS")
@@ -153,13 +154,13 @@ def estimate(
         more |= {"shares": [one.data() for one in _shares(found, chosen, of_all=of_all) or ()]}
         write_json(_data(mechanism, name, found, found.table(chosen), quantiles) | about | more)
         return
-    who = (
-        f"{found.users:,} reports" if rounds == 1 else f"{found.users:,} people with {rounds:,} reports each"
-    )
+    who = counted(found.users, "report")
+    if rounds > 1:
+        who = f"{found.users:,} people with {rounds:,} reports each"
     about = f"epsilon {_epsilon(mechanism, rounds):g}, {who}"
     shown = chosen or spread(found.workload.queries, queries)
     _describe(mechanism, name, found, shown, about)
-    _describe_shares(_shares(found, shown, of_all=of_all))
+    _describe_shares(found, _shares(found, shown, of_all=of_all))
     if rounds > 1:
         write("These are means: they are right for people whose values stayed the same in all rounds.")
     for text, value in quantiles.items():
@@ -194,6 +195,16 @@ def _check_queries(
             f"--{name} was given without --workload, so that the mechanism answers its own queries: name a workload "
             f"that has it, for example --workload {'marginals' if name == 'order' else 'all-range'}"
         )
+
+
+def _asked(mechanism: Mechanism, workload: str, order: int | None, width: int | None) -> Workload:
+    """Return other queries over a mechanism's domain; numbers are the middles of its bins, and other is none."""
+    from stratagem.mechanism.attribute import edge_value
+
+    asked = read_workload(workload, str(mechanism.domain), order, width)
+    edges = {one.name: tuple(map(edge_value, one.edges)) for one in mechanism.attributes if one.edges}
+    labels = {one.name: one.labels for one in mechanism.attributes if one.labels}
+    return about_numbers(workload, asked, order, edges, labels, gaps=True)
 
 
 def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeople:
@@ -253,21 +264,29 @@ def _shares(found: Estimate, chosen: Sequence[int] | None, *, of_all: bool) -> l
     return shares(found, chosen, of_all=of_all) if gaps and small else None
 
 
-def _describe_shares(shares: list[Share] | None) -> None:
-    """Write the shares of people, those of the same people in one table; None where there are no gaps."""
+def _describe_shares(found: Estimate, shares: list[Share] | None) -> None:
+    """Write the shares of people, those of the same people in one table; None where there are no gaps.
+
+    Queries that count nobody have averages instead.
+    """
     if shares is None:
         return
     if not shares:
         write("\nshares: none, as too few answered, or these queries count people who did not")
     from stratagem.io.table import Table
+    from stratagem.math.number import number_text
+    from stratagem.workloads.explicit import counts_users
 
+    counts = counts_users(found.workload)
     for who in dict.fromkeys(one.words for one in shares):
         same = [one for one in shares if one.words == who]
-        write(f"\nshares {who}:\n")
+        zeros = "" if counts or same[0].answered else ", where those who did not answer count 0"
+        write(f"\n{'shares' if counts else 'averages'} {who}{zeros}:\n")
         rows = [
-            (one.label, *(f"{100 * end:.1f} %" for end in (one.share, one.low, one.high))) for one in same
+            (one.label, *(f"{100 * end:.1f} %" if counts else number_text(end) for end in one[2:5]))
+            for one in same
         ]
-        write_table(Table(("query", "share", "from", "to"), rows))
+        write_table(Table(("query", "share" if counts else "average", "from", "to"), rows))
 
 
 def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:

@@ -52,7 +52,7 @@ def read_described(
         found = derive(edges, labels, None, None, unit)
     asked = read_workload(workload, found.domain if found else domain, order, width)
     values = found.values if found else read_values(asked.domain, edges, labels, unit)
-    return about_numbers(workload, asked, order, values["edges"]), values
+    return about_numbers(workload, asked, order, values["edges"], values["labels"]), values
 
 
 def derive(

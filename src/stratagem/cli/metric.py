@@ -63,12 +63,18 @@ def metric(
     from stratagem.mechanism.export.strategy_file import WRITERS
     from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.study.metric import optimise_metric
+    from stratagem.workloads.domain import OTHER
 
     if out is not None:
         check_target(out, (SUFFIX, *WRITERS))
         check_free(out, force=force)
     steps = _numbers(step)
     asked, values = read_described(workload, domain, None, width, edges, labels, unit)
+    last = (texts[-1] for texts in (*values["edges"].values(), *values["labels"].values()))
+    if OTHER in last:
+        raise ValueError(
+            "the value other has no place on a line, whose values are private by distance: leave it out"
+        )
     with progress("searching") as on_step:
         found = optimise_metric(asked, steps, on_step, seed=seed or 0)
     with keeping():

@@ -190,24 +190,39 @@ def read_workload(name: str, domain: Domain | str | None, order: int | None, wid
 
 
 def about_numbers(
-    name: str, asked: Workload, order: int | None, edges: Mapping[str, tuple[float | str, ...]]
+    name: str,
+    asked: Workload,
+    order: int | None,
+    edges: Mapping[str, tuple[float | str, ...]],
+    labels: Mapping[str, tuple[str, ...]],
+    *,
+    gaps: bool = False,
 ) -> Workload:
     """Return the workload; if it asks about numbers and its attribute has edges, about the middles of the bins.
 
+    With `gaps` a value other adds nothing to a sum.
+
     Raises:
-        ValueError: for edges that are not all numbers.
+        ValueError: for labels, or edges that are not all numbers.
     """
     from stratagem.catalogue.catalogue import load, takes_numbers
+    from stratagem.workloads.domain import OTHER
 
-    found = edges.get(asked.domain.attributes[0])
+    attribute = asked.domain.attributes[0]
+    if takes_numbers(name) and attribute in labels:
+        raise ValueError(
+            f"{name} asks about numbers, but the values of {attribute} are texts: ask for histogram"
+        )
+    found = edges.get(attribute)
     if found is None or not takes_numbers(name):
         return asked
-    numbers = [edge for edge in found if not isinstance(edge, str)]
-    if len(numbers) < len(found):
-        raise ValueError(
-            f"{name} asks about numbers, but dates, times and the value other are none: give edges of numbers alone"
-        )
-    middles = [low / 2 + high / 2 for low, high in pairwise(numbers)]
+    bounds = found[:-1] if gaps and found[-1] == OTHER else found
+    numbers = [edge for edge in bounds if not isinstance(edge, str)]
+    if len(numbers) < len(bounds):
+        none = "dates and times are none" if gaps else "dates, times and the value other are none"
+        advice = "ask for prefix or histogram" if gaps else "give edges of numbers alone"
+        raise ValueError(f"{name} asks about numbers, but {none}: {advice}")
+    middles = [low / 2 + high / 2 for low, high in pairwise(numbers)] + [0.0] * (len(found) - len(bounds))
     return load(name, domain=asked.domain, order=order, numbers=middles)
 
 

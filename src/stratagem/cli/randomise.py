@@ -100,6 +100,7 @@ def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, 
     from stratagem.cli.source import read_sources
     from stratagem.collection.binning import listed
     from stratagem.collection.columns import stream
+    from stratagem.report.wording import counted
 
     client, outside, others, sent = mechanism.client, Counter(), Counter(), 0
     sources = read_sources(mechanism.domain, columns, stated=client.attributes)
@@ -115,7 +116,7 @@ def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, 
     told = "".join(
         f"; {what}: {listed(kinds)}" for what, kinds in (("as other", others), ("left out", outside)) if kinds
     )
-    note(f"{sent:,} reports of {sent + outside.total():,} rows{told}")
+    note(f"{counted(sent, 'report')} of {counted(sent + outside.total(), 'row')}{told}")
 
 
 def _value(attributes: list[dict[str, Any]], text: str) -> Any:

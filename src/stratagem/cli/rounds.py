@@ -41,6 +41,7 @@ def rounds(
     """
     from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
+    from stratagem.report.wording import counted
     from stratagem.study.two_rounds import second_round
 
     check_target(out, (SUFFIX,))
@@ -60,7 +61,7 @@ def rounds(
             f"{','.join(attribute.edges)}"
         )
         write(
-            f"{tally.reports:,} reports chose them. Whoever sent one of these takes no part in the second round, "
-            f"so that epsilon {float(second.epsilon):g} holds for everybody."
+            f"{counted(tally.reports, 'report')} chose them. Whoever sent one of these takes no part in the second "
+            f"round, so that epsilon {float(second.epsilon):g} holds for everybody."
         )
         write_files(saved=out)

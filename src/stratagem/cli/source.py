@@ -34,6 +34,11 @@ def read_values(
     by_edges = assigned(domain.attributes, edges or [], "--edges")
     by_labels = assigned(domain.attributes, labels or [], "--labels")
     refuse_both(by_edges, by_labels)
+    for name, text in ((name, text) for name, text in by_edges.items() if "=" in text):
+        raise ValueError(
+            f"--edges {text} names another attribute than {name}, the only one of the domain: leave --domain out, or "
+            f"write {name}=..."
+        )
     return {
         "edges": {name: Edges.parse(text, sizes[name]).edges for name, text in by_edges.items()},
         "labels": {name: read_labels(text, sizes[name]).labels for name, text in by_labels.items()},

@@ -146,10 +146,14 @@ class Edges(Binning):
                 f"the edges {shown} were given, but edges must be finite numbers, dates or times of day that "
                 "increase: put them in order"
             )
-        values = max(0, len(bounds) - 1) + bool(self.has_other)
+        if len(bounds) < 2:
+            raise ValueError(
+                f"the edges {','.join(map(_text, self.edges))} were given, but a bin lies between two: give one more"
+            )
+        values = len(bounds) - 1 + bool(self.has_other)
         if values != self.size:
             raise ValueError(
-                f"the edges make {max(0, len(bounds) - 1)} bins{' and other' if self.has_other else ''}, but the "
+                f"the edges make {len(bounds) - 1} bins{' and other' if self.has_other else ''}, but the "
                 f"attribute has {self.size} values: give {self.size + 1 - self.has_other} edges, or START:STOP:STEP "
                 f"with {self.size - self.has_other} steps"
             )

@@ -7,7 +7,8 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -16,7 +17,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from stratagem.io.database import connect
-from stratagem.io.literal import descriptor, first_line
+from stratagem.io.literal import EndlessFileError, descriptor, first_line, open_regular
 
 LIMIT = 1 << 33
 """Largest total size of the arrays of a file in bytes (8 GiB): a strategy of 2 n outputs at n = 20,000."""
@@ -49,11 +50,8 @@ def array_names(path: Path) -> list[str]:
         OSError: for a file that cannot be read.
         ValueError: for a file that is no archive; the reason alone.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    except UNREADABLE:
-        raise ValueError(NO_ARCHIVE) from None
+    with _opened(path) as (_, archive):
+        return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
 
 
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
@@ -64,11 +62,21 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
         ValueError: for damaged or hostile contents; the reason alone.
     """
     names = tuple(names)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive, names)
-        with np.load(path, allow_pickle=False) as arrays:
+    with _opened(path) as (file, archive):
+        _check_sizes(archive, names)
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in names}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
+    """Open an archive, and say in one way what is wrong with it."""
+    try:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            yield file, archive
+    except EndlessFileError:
+        raise ValueError("it is a device, a pipe or a socket") from None
     except MemoryError:
         raise ValueError("it declares more numbers than fit into memory") from None
     except (*UNREADABLE, KeyError):

@@ -53,13 +53,13 @@ class Memo:
         """Return the memo whose permanent reports have this epsilon.
 
         Raises:
-            ValueError: for a table with more than two levels, or unless epsilon is above that of one report and at most
-                36.
+            ValueError: for a table of columns, which rounding moves off two levels, or unless epsilon is above that of
+                one report and at most 36.
         """
         if isinstance(table, ColumnTable):
             raise ValueError(
-                "the mechanism has rows of more than two probabilities, but repeated reports need two: optimise one "
-                "for repeated reports"
+                "the mechanism states every probability by itself, rounded, but repeated reports need rows of exactly "
+                "two: find another from its queries and both epsilons"
             )
         if check(epsilon) > LARGEST:
             raise ValueError(
@@ -68,7 +68,7 @@ class Memo:
         low, single = lower_level_of(epsilon), table.strategy.epsilon
         if not (low < table.data()["low"] and float(epsilon) > single * (1 + LEAST)):
             raise ValueError(
-                f"the permanent epsilon is {epsilon:g}, but one report alone has that much: give a larger one"
+                f"the permanent epsilon is {epsilon:g}, but one report alone has {single:g}: give a larger one"
             )
         return Memo(table, decimal_text(epsilon), low)
 

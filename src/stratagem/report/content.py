@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import date as calendar
 from functools import cached_property
 
 from stratagem.accuracy import evaluate
@@ -26,6 +28,8 @@ from stratagem.workloads.naming import Naming
 
 FACTORS = (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
 """Other budgets of a report, as multiples of the one asked for."""
+DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+"""A day as ISO 8601 writes it; other texts are printed as they are."""
 
 Solve = Callable[[float], Solution]
 
@@ -103,7 +107,7 @@ class Cover:
     """What whoever asks for a report says about the survey; what is empty or None is left out.
 
     Raises:
-        ValueError: for a number of users that is no whole number from 1 to 10^15.
+        ValueError: for a number of users that is no whole number from 1 to 10^15, or a day that does not exist.
     """
 
     title: str = ""
@@ -115,10 +119,17 @@ class Cover:
     date: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of users."""
+        """Refuse what is no number of users, and days that do not exist."""
         if self.users is not None:
             advice = "give how many people will answer, for example 5000"
             integer(self.users, "the number of users", 1, 10**15, advice)
+        if DAY.fullmatch(self.date):
+            try:
+                calendar.fromisoformat(self.date)
+            except ValueError:
+                raise ValueError(
+                    f"the date is {self.date}, which no calendar has: give one such as 2026-11-25"
+                ) from None
 
 
 @dataclass(frozen=True, eq=False)

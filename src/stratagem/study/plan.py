@@ -271,7 +271,7 @@ def plan(
         raise ValueError(
             "epsilon, users and error were all given, but each follows from the other two: leave one out"
         )
-    if column is None and isinstance(data, str | Path):
+    if not column and isinstance(data, str | Path):
         raise ValueError(f"no column of {data} was named: name the one that holds the answers")
     if isinstance(missing, str):
         raise ValueError(f"missing was given as the text {missing!r}, but is several: write a tuple of texts")

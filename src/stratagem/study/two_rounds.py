@@ -141,11 +141,16 @@ def combine(
     `method` and the other options are those of `estimate`.
 
     Raises:
-        ValueError: for mechanisms that are no pair, counts of other mechanisms, queries about other bins, and as
-            `estimate`.
+        ValueError: for mechanisms that are no pair, counts of other mechanisms or given twice, queries about other
+            bins, and as `estimate`.
     """
     starts, n = _starts(first, second), first.workload.domain_size
     (Q, one), (of_merged, two) = _collected(first, first_counts), _collected(second, second_counts)
+    if first.identifier == second.identifier and (one == two).all():
+        raise ValueError(
+            "both rounds have one mechanism and the same counts, so that reports would count twice: give the counts of "
+            "two rounds"
+        )
     prior = check_prior(second.prior, len(starts))
     source: DenseReconstruction = BestLinear.of(second.strategy.dense(), two, prior)
     if pooled:
