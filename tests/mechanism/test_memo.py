@@ -209,7 +209,7 @@ def test_numbers_of_reports_are_whole(reports):
 
 
 def test_rows_of_many_levels_have_no_memo():
-    with pytest.raises(ValueError, match="more than two probabilities"):
+    with pytest.raises(ValueError, match="repeated reports need rows of exactly two"):
         Memo.of(ColumnTable(np.full((2, 2), 1 << 31), 32), 2.0)
 
 

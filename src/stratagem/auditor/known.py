@@ -78,9 +78,9 @@ def read_known(path: str | Path, mechanism: Mechanism) -> KnownReports:
     if not cells:
         raise ValueError(f"{path} holds no reports: give a file with a report a row")
     given = np.array(has)
-    some = given.any(axis=0)
+    some = np.array(given.any(axis=0))
     found = np.where((given == some).all(axis=1), np.array(outputs, dtype=np.int64), -1)
-    absent = tuple(name for name, there in zip(OPTIONAL, some, strict=True) if not there)
+    absent = tuple(name for name, there in zip(OPTIONAL, some.tolist(), strict=True) if not there)
     raw = None if NAME in absent else np.frombuffer(bytes(ids), np.uint8).reshape(-1, 16)
     return KnownReports(cells, found, raw, tuple(unknown), absent)
 

@@ -108,12 +108,10 @@ def outcome(
 ) -> Audit:
     """Return the outcome of an audit; questions in the order that `seed` drew, or of a file without one."""
     budget, level, samples = float(mechanism.epsilon), false_alarm / 4, int(asked.counts.min())
-    found = ((), (), ())
-    if devices:
-        every = devices[1].every
-        found = (*(device_checks(*devices) if every.formed else ((), ())), [every])
+    together, own = device_checks(*devices) if devices and devices[1].every.formed else ((), ())
+    found = together, own, [devices[1].every] if devices else []
     checks = checked(plan, asked, firsts, false_alarm / 2, shuffled=seed is not None, devices=found)
-    evidence, together = _evidence(plan.pool if asked.reports.formed else None, plan, asked, level)
+    evidence, pooled = _evidence(plan.pool if asked.reports.formed else None, plan, asked, level)
     levels = checks[0].level, next((one.level for one in checks if one.user_type is not None), level)
     size = mechanism.domain.size
     needed = samples_to_prove(plan.pool.columns, budget, EXCESS, level) if plan.pool else None
@@ -131,7 +129,7 @@ def outcome(
         false_alarm=false_alarm,
         checks=checks,
         evidence=evidence,
-        pooled=together,
+        pooled=pooled,
         power=power(
             plan.favoured,
             chosen,
@@ -141,7 +139,7 @@ def outcome(
             {name: len(one.places) for name, one in firsts.items()},
             levels,
         ),
-        provable=provable(together.event, budget, together.trials[0], level) if together else math.inf,
+        provable=provable(pooled.event, budget, pooled.trials[0], level) if pooled else math.inf,
         devices=devices[0] if devices else None,
         samples_needed=None if needed is None or plan.pool is None else -(-needed // len(plan.pool.events)),
     )

@@ -353,14 +353,14 @@ class _Memo:
                 with suppress(OSError):
                     draft.unlink()
             most, entered, exposed = (DIGITS + 1) * self.values + 1, 0o011, 0
-            text = _content(self.path, most, "remove it, and put back the memo").decode("ascii", "replace")
+            text = _content(self.path, most, "put the memo there").decode("ascii", "replace")
             for folder in reversed(self.path.resolve().parents):  # others must enter each to go on
                 entered &= (mode := folder.stat().st_mode)
                 exposed |= 0 if mode & 0o1000 else mode & entered << 1  # no sticky bit: replaced
             exposed |= self.path.stat().st_mode & (entered << 2 | entered << 1)
-        except OSError as error:
+        except OSError as why:
             raise ValueError(
-                f"{self.path} cannot be kept or read ({error.strerror}): mend that first"
+                f"{self.path} cannot be kept or read ({why.strerror}): mend that first"
             ) from None
         words = text.removesuffix(END).split(" ")
         reports = array("Q", (int(word) for word in words if word.isdigit() and len(word) <= DIGITS))
