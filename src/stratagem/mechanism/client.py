@@ -358,10 +358,8 @@ class _Memo:
                 entered &= (mode := folder.stat().st_mode)
                 exposed |= 0 if mode & 0o1000 else mode & entered << 1  # no sticky bit: replaced
             exposed |= self.path.stat().st_mode & (entered << 2 | entered << 1)
-        except OSError as why:
-            raise ValueError(
-                f"{self.path} cannot be kept or read ({why.strerror}): mend that first"
-            ) from None
+        except OSError as io:
+            raise ValueError(f"{self.path} cannot be kept or read ({io.strerror}): mend that first") from None
         words = text.removesuffix(END).split(" ")
         reports = array("Q", (int(word) for word in words if word.isdigit() and len(word) <= DIGITS))
         known = text.endswith(END) and len(words) == len(reports) == self.values
