@@ -26,7 +26,8 @@ def shown(cell: dict) -> list[str]:
     """Return all that a code cell printed, pictures left out."""
     outputs = cell["outputs"]
     printed = [text(one["text"]) for one in outputs if "text" in one]
-    return printed + [text(v) for one in outputs for kind, v in one.get("data", {}).items() if "text" in kind]
+    kinds = [(kind, v) for one in outputs for kind, v in sorted(one.get("data", {}).items())]
+    return printed + [text(v) for kind, v in kinds if "text" in kind]
 
 
 def functions(code: str) -> set[str]:

@@ -144,7 +144,7 @@ def test_one_user_has_no_others_to_hide_among():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("n", "delta"), [(1, 1e-6), (2, 1e-6), (3, 1e-15)])
+@pytest.mark.parametrize(("n", "delta"), [(2, 1e-6), (3, 1e-15)])
 def test_few_values_and_a_tiny_delta_have_answers(n, delta):
     found = st.optimise_shuffled(st.histogram(n), 1.0, 10, delta)
     assert found.central.epsilon <= 1.0

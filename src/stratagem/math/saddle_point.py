@@ -260,6 +260,8 @@ def _inverse(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     Raises:
         LinAlgError: if A is not positive definite in double precision, even with a ridge.
     """
+    if not (np.diag(A) > 0).all():
+        raise np.linalg.LinAlgError("a diagonal entry is not positive")
     scale, ridge = 1 / np.sqrt(np.diag(A)), 0.0
     A = A * scale * scale[:, None]
     while True:

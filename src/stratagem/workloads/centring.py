@@ -104,7 +104,7 @@ def outweighed(workload: Workload, prior: Array | None = None) -> Outweighed | N
         return None
     n, total = workload.domain_size, total_term(workload, prior)
     own = np.square(root(workload, prior)).sum(axis=1)
-    seen = n * float((uniform(n) if prior is None else prior) @ own)
+    seen = float(own.sum()) if prior is None else max(n * float(prior @ own), float(own.sum()))
     if not own.any() or total <= OUTWEIGHS * seen:
         return None
     return Outweighed(rest, total - total_term(rest, prior), total > FAR * seen)
