@@ -236,7 +236,7 @@ def test_python_dates_and_times_are_values_and_edges():
         ("2026-02-01,2026-01-01", "increase"),
         ("0:10:5,0ther", "neither"),
         ("other", "neither"),
-        ("5,other", "make 0 bins and other"),
+        ("5,other", "a bin lies between two"),
     ],
 )
 def test_edges_that_are_none_are_one_sentence(text, words):

@@ -90,5 +90,4 @@ def test_rounding_costs_no_answer_more_than_is_stated(queries, epsilon):
     apart = np.ptp(queries, axis=1) > 0
     risen = float((after[apart] / before[apart] - 1).max())
     assert abs(risen) <= 1e-5
-    assert float(found.utility["loss"]) == pytest.approx(risen, rel=0.01, abs=1e-12)
     assert found.epsilon >= found.strategy.epsilon

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratagem.accuracy import objective
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import REFUSE
@@ -41,7 +40,7 @@ from stratagem.mechanism.client import (
     read,
 )
 from stratagem.mechanism.memo import Memo
-from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, risen, stepped
+from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, risen, stated_utility, stepped
 from stratagem.mechanism.table import (
     SEARCH,
     ColumnTable,
@@ -90,8 +89,8 @@ class Mechanism:
     name: str
     """Name that the maker of the bundle gave the workload."""
     utility: Mapping[str, str]
-    """Decimal texts: L(Q) of the table, L(Q) before rounding, and the largest share that rounding added to the
-    variance of an answer; the entry `SEARCH` if the search was interrupted."""
+    """Decimal texts: L(Q) of the table, L(Q) before rounding, and the relative loss, or the largest share that rounding
+    added to the variance of an answer where that is above 1e-4; the entry `SEARCH` if the search was interrupted."""
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For some attributes "labels" (texts) or "edges" (numbers as text), and "unit" (a text)."""
     prior: np.ndarray | None = None
@@ -138,11 +137,9 @@ class Mechanism:
         values = described(workload.domain, labels, edges, units)
         _check_domain(strategy, workload.domain)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
-        table, loss = nearest_table(strategy, promised, workload, prior)
-        before, after = (objective(workload, one, prior=prior) for one in (strategy, table.strategy))
-        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
-        ended = SEARCH if interrupted else {}
-        return Mechanism(table, promised, workload, name, utility | ended, values, prior)
+        table, rise = nearest_table(strategy, promised, workload, prior)
+        stated = stated_utility(workload, strategy, table, prior, rise) | (SEARCH if interrupted else {})
+        return Mechanism(table, promised, workload, name, stated, values, prior)
 
     @staticmethod
     def on_line(
@@ -165,12 +162,12 @@ class Mechanism:
         _check_domain(strategy, workload.domain)
         texts = tuple(map(decimal_text, steps))
         table = stepped(strategy.matrix, [exp_below(*Fraction(text).as_integer_ratio()) for text in texts])
-        before, after = objective(workload, strategy), objective(workload, table.strategy)
-        loss = risen(workload, strategy, table.strategy, None)
-        utility = {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
+        stated = stated_utility(
+            workload, strategy, table, None, risen(workload, strategy, table.strategy, None)
+        )
         values = described(workload.domain, labels, edges, units)
         epsilon = sum(map(Fraction, texts), Fraction(0))
-        return Mechanism(table, epsilon, workload, name, utility, values, steps=texts)
+        return Mechanism(table, epsilon, workload, name, stated, values, steps=texts)
 
     @property
     def interrupted(self) -> bool:

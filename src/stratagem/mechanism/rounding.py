@@ -10,7 +10,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from stratagem.accuracy import evaluate, per_query_variance
+from stratagem.accuracy import evaluate, objective, per_query_variance
 from stratagem.math.privacy import uniform
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
@@ -29,7 +29,8 @@ WRITTEN, DEARER = 1 << 18, 1e-4
 NEGLIGIBLE = 1e-9
 """Variance, as a share of the squared range of a query, that need not be kept: 1 user among 10^9 is as much."""
 EACH = 1 << 22
-"""Entries of all queries up to which the variance of each answer is looked at, elsewhere their total."""
+"""Entries of all queries up to which the variance of each answer is looked at, elsewhere, and of translates, their
+total."""
 
 
 def budget(epsilon: float) -> Fraction:
@@ -84,12 +85,24 @@ def _forms(strategy: Exact) -> Iterator[tuple[Exact, int, float]]:
         yield strategy.dense(), MOST_BITS, LOSS
 
 
+def stated_utility(
+    workload: Workload, strategy: Exact, table: Table, prior: np.ndarray | None, rise: float
+) -> dict[str, str]:
+    """Return L(Q) of the table, the same of the strategy, and the relative loss, as decimal texts.
+
+    The loss is `rise`, the largest share that rounding added to an answer's variance, where that is above 1e-4.
+    """
+    after, before = (objective(workload, one, prior=prior) for one in (table.strategy, strategy))
+    loss = rise if rise > DEARER else after / before - 1 if before else 0.0
+    return {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
+
+
 def risen(workload: Workload, before: Exact, after: Exact, prior: np.ndarray | None) -> float:
     """Return the largest share by which another strategy raises what a user adds to the variance of an answer.
 
-    The user is drawn from the prior. Of very many queries it is the share of their total. L(Q) also holds the squared
-    means of the queries, beside which a rise may be nothing. Variances count as at least `NEGLIGIBLE`; 0 where all
-    answers are exact.
+    The user is drawn from the prior. Of very many queries, and of translates, it is the share of their total. L(Q)
+    also holds the squared means of the queries, beside which a rise may be nothing. Variances count as at least
+    `NEGLIGIBLE`; 0 where all answers are exact.
 
     Example:
         >>> import stratagem as st
@@ -98,7 +111,7 @@ def risen(workload: Workload, before: Exact, after: Exact, prior: np.ndarray | N
         0.274
     """
     n = workload.domain_size
-    if workload.queries * n <= EACH:
+    if isinstance(before, Strategy) and workload.queries * n <= EACH:
         users = uniform(n) if prior is None else prior
         old, new = (per_query_variance(workload, one, users, prior) for one in (before, after))
         spans = np.ptp(workload.matrix(), axis=1)
