@@ -10,6 +10,7 @@ import pytest
 import stratagem as st
 from flights import delays
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.rounding import risen, stated_utility
 
 SEEDS = 100
 COVERED = (0.93, 0.97)
@@ -91,3 +92,13 @@ def test_rounding_costs_no_answer_more_than_is_stated(queries, epsilon):
     risen = float((after[apart] / before[apart] - 1).max())
     assert abs(risen) <= 1e-5
     assert found.epsilon >= found.strategy.epsilon
+
+
+def test_a_loss_of_one_answer_is_stated_where_it_is_large():
+    W, strategy = st.explicit(np.eye(4) + 1e7), st.randomised_response(4, 2.0)
+    table = Mechanism.of(st.randomised_response(4, 1.0), W, 1.0).table
+    rise = risen(W, strategy, table.strategy, None)
+    assert rise > 1
+    stated = {one: stated_utility(W, strategy, table, None, one)["loss"] for one in (rise, 1e-5)}
+    assert stated[rise] == f"{rise:.3e}"
+    assert float(stated[1e-5]) < 1e-9, "beside the squared means of the queries it is nothing"

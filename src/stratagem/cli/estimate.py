@@ -269,14 +269,14 @@ def _describe_shares(found: Estimate, shares: list[Share] | None) -> None:
 
     Queries that count nobody have averages instead.
     """
-    if shares is None:
-        return
-    if not shares:
-        write("\nshares: none, as too few answered, or these queries count people who did not")
     from stratagem.io.table import Table
     from stratagem.math.number import number_text
     from stratagem.workloads.explicit import counts_users
 
+    if shares is None:
+        return
+    if not shares:
+        write("\nshares: none, as too few answered, or these queries count people who did not")
     counts = counts_users(found.workload)
     for who in dict.fromkeys(one.words for one in shares):
         same = [one for one in shares if one.words == who]

@@ -48,9 +48,9 @@ def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: 
     """Return the answers of some queries, by default of all, per person who answered, or with `of_all` per person.
 
     Those who answered have no value "other" of any attribute that the query is about. A share is the ratio of two
-    estimates, its interval Fieller's (`of_ratios`) around the unbiased ones, cut to what is possible. Intervals that
-    hold together do so for all queries of the workload, whichever are asked for. Queries that
-    count "other" have none, nor has any where the estimated number of those who answered is not positive.
+    estimates, its interval Fieller's (`of_ratios`) around the unbiased ones, cut to what is possible. Queries that
+    count "other" have none, nor has any where the estimated number of those who answered is not positive. Intervals
+    that hold together do so for all queries of the workload, whichever are asked for.
 
     Raises:
         ValueError: for more than 2^27 entries of all queries, or a number that is no query's.

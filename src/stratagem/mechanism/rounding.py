@@ -115,9 +115,7 @@ def risen(workload: Workload, before: Exact, after: Exact, prior: np.ndarray | N
         users = uniform(n) if prior is None else prior
         old, new = (per_query_variance(workload, one, users, prior) for one in (before, after))
         spans = np.ptp(workload.matrix(), axis=1)
-        old = np.where(
-            spans > 0, np.maximum(old, NEGLIGIBLE * np.square(spans)), 0.0
-        )  # multiples of the total are known
+        old = np.maximum(old, NEGLIGIBLE * np.square(spans)) * (spans > 0)  # multiples of the total are known
     else:
         old, new = (np.array([evaluate(workload, one, prior).average_variance]) for one in (before, after))
     known = old > 0
