@@ -1,5 +1,9 @@
 """Files of reports counted through DuckDB: like the aggregator, and whatever interrupts them."""
 
+import itertools
+import re
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -14,6 +18,7 @@ from report_files import (
     write_parquet,
     write_quoted_csv,
 )
+from stratagem.collection import report_file
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import AnonymousReportsError, aggregate
@@ -155,6 +160,100 @@ def test_hostile_rows_are_counted_by_reason(tmp_path):
         "output out of range": 3,
     }
     assert tally.received == len(rows) + len(lost) + 1
+
+
+IDS = [
+    *(
+        "a" * 32,
+        "A" * 32,
+        "a" * 31,
+        "a" * 33,
+        "g" * 32,
+        "{" + "a" * 30 + "}",
+        "{" + "a" * 32 + "}",
+        "a" * 31 + "-",
+    ),
+    *(
+        "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa",
+        "a" * 31 + " ",
+        "a" * 31 + "\0",
+        "٣" * 32,
+        "ａ" * 32,
+        "ß" * 32,
+        "",
+        None,
+    ),
+]
+NUMBERS = [
+    *(
+        "0",
+        "6",
+        "7",
+        "-1",
+        "-0",
+        "00",
+        "01",
+        "+1",
+        " 1",
+        "1 ",
+        "1\n",
+        "1.0",
+        "1.",
+        "1e0",
+        "1_0",
+        "0x1",
+        "٣",
+        "true",
+    ),
+    *(
+        "9" * 18,
+        "9" * 19,
+        str((1 << 63) - 1),
+        str(1 << 63),
+        "9" * 40,
+        "-" + "9" * 40,
+        "--1",
+        "-",
+        "1-",
+        "",
+        None,
+    ),
+]
+
+
+def test_ids_and_numbers_of_a_table_are_judged_by_their_patterns(tmp_path):
+    """The engine casts them, and its casts take more than the patterns do."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    rows = [*((name, "1") for name in IDS), *((f"{k:032x}", text) for k, text in enumerate(NUMBERS))]
+    pyarrow.parquet.write_table(
+        pa.table(dict(zip(("id", "output"), zip(*rows, strict=True), strict=True))), tmp_path / "a.parquet"
+    )
+    expected, counts = Counter(), [0] * OUTPUTS
+    for name, text in rows:
+        if not re.fullmatch("[0-9a-f]{32}", name or ""):
+            expected["malformed id"] += 1
+        elif not re.fullmatch("-?(0|[1-9][0-9]*)", text or "", re.ASCII):
+            expected["output not a whole number"] += 1
+        elif not 0 <= int(text) < OUTPUTS:
+            expected["output out of range"] += 1
+        else:
+            counts[int(text)] += 1
+    tally = collected(tmp_path / "a.parquet")
+    assert tally.rejected == expected
+    assert tally.counts.tolist() == counts == [2, 1, 0, 0, 0, 0, 1]
+
+
+def test_one_pair_of_quotes_is_removed():
+    import ibis
+
+    texts = ["".join(each) for size in range(5) for each in itertools.product('"aé\n', repeat=size)] + [None]
+    table = ibis.memtable({"text": texts}, schema={"text": "string"})
+    found = ibis.duckdb.connect().to_pyarrow(table.select(table.text, bare=report_file._unquoted(table.text)))
+    expected = [text and re.sub(r'\A"([^"]*)"\Z', r"\1", text) for text in found["text"].to_pylist()]
+    assert len(expected) == 342
+    assert found["bare"].to_pylist() == expected
 
 
 def test_an_open_quote_swallows_nothing(tmp_path):

@@ -23,6 +23,7 @@ from stratagem.io.target import ScratchFolder, check_target, resolved
 from stratagem.io.toml import naming
 
 if TYPE_CHECKING:
+    import numpy as np
     from ibis.expr.types import Table
 
 ANEW = "collect its files anew, in another state"
@@ -174,6 +175,8 @@ class Collection:
             for rows in report_file.judged(self._ibis, content, self.form, self.anonymous):
                 if isinstance(rows, Counter):
                     self._reject(number, rows)
+                elif isinstance(rows, tuple):
+                    self._append(number, *rows)
                 else:
                     self._insert(number, rows)
             content.check_unchanged()
@@ -190,13 +193,15 @@ class Collection:
     def _insert(self, number: int, judged: Table) -> None:
         import ibis
 
-        rows = judged.select(
-            file=ibis.literal(number, "int32"),
-            id=judged.id.try_cast("uuid"),
-            output=judged.output,
-            reason=judged.reason,
-        )
-        self._ibis.insert("reports", rows)
+        self._ibis.insert("reports", judged.mutate(file=ibis.literal(number, "int32")))
+
+    def _append(self, number: int, ids: np.ndarray, outputs: np.ndarray) -> None:
+        import pyarrow as pa
+
+        names = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(ids), [None, pa.py_buffer(ids)])
+        self._ibis.con.register("arrived", pa.table({"id": names, "output": outputs}))
+        self._sql("INSERT INTO reports SELECT ?, id::UUID, output, NULL FROM arrived", number)
+        self._ibis.con.unregister("arrived")
 
     def _complete(self, number: int, content: Content) -> None:
         """Record the lines of a CSV file that its reader left out as rejected rows."""

@@ -5,22 +5,24 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from stratagem.collection.report_table import COLUMNS, check_columns, check_names, judge
+import numpy as np
+
+from stratagem.collection.alike import alike, read
+from stratagem.collection.report_table import COLUMNS, DIGITS, check_columns, check_names, judge
 from stratagem.collection.reports import (
     MECHANISM,
     NAMED,
-    Reason,
-    Report,
     ReportFormat,
-    batches,
-    lines,
+    blocks,
     mechanism_named,
 )
 from stratagem.io.literal import line_end_fault, line_ends, literal, open_regular
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 HEADER_LIMIT = 1 << 16
 """Largest number of bytes of the header of a CSV file."""
 CHUNK = 1 << 20
+AHEAD = 2
+"""Number of blocks of lines that are read while those before them are stored: each may take 0.2 GB."""
+Arrays = tuple[np.ndarray, np.ndarray]
+"""Reports as the bytes of their ids (k, 16) and their outputs (k,)."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +105,10 @@ class Content:
 
 def judged(
     connection: Backend, content: Content, form: ReportFormat, anonymous: str
-) -> Iterator[Table | Counter[str]]:
-    """Yield the rows of a file as judged tables (`judge`), or as numbers of rejected rows by reason.
+) -> Iterator[Table | Arrays | Counter[str]]:
+    """Yield the rows of a file as a judged table (`judge`), or as reports and numbers of rejected rows by reason.
 
-    A single transaction must take all of them. Use each table before asking for the next: the file is open until then.
+    A single transaction must take all of them. Use a table before asking for more: the file is open until then.
 
     Raises:
         ValueError: for columns that cannot hold reports.
@@ -123,7 +129,8 @@ def named(connection: Backend, path: Path) -> Iterator[tuple[str, int]]:
     """
     if path.suffix.lower() == ".jsonl":
         with open_regular(path) as file:
-            yield from ((mechanism_named(line), 1) for line in lines(file))
+            groups = (group for block in blocks(file) for group in alike(block))
+            yield from ((mechanism_named(group.line), len(group.places)) for group in groups)
         return
     with _table(connection, path) as table:
         if "mechanism" in table.columns:
@@ -147,23 +154,17 @@ def _stamp(status: os.stat_result) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _json_lines(path: Path, form: ReportFormat) -> Iterator[Table | Counter[str]]:
-    import ibis
-    import pyarrow as pa
-
-    with open_regular(path) as file:
-        for batch in batches(file):
-            found = [form.parse(line) for line in batch if line]
-            rejected = Counter(str(one) for one in found if isinstance(one, Reason))
-            yield rejected + Counter({str(Reason.SYNTAX): batch.count(b"")})
-            reports = [one for one in found if isinstance(one, Report)]
-            columns = {
-                "id": pa.array([one.id for one in reports], pa.string()),
-                "output": pa.array([one.output for one in reports], pa.int64()),
-                "reason": pa.nulls(len(reports), pa.string()),
-            }
-            if reports:
-                yield ibis.memtable(pa.table(columns))
+def _json_lines(path: Path, form: ReportFormat) -> Iterator[Arrays | Counter[str]]:
+    rejected: Counter[str] = Counter()
+    with open_regular(path) as file, ThreadPoolExecutor(AHEAD) as pool:
+        tasks = (pool.submit(read, block, form) for block in blocks(file))
+        begun = deque(islice(tasks, AHEAD))
+        while begun:
+            ids, outputs, others = begun.popleft().result()
+            begun.extend(islice(tasks, 1))
+            rejected.update(others)
+            yield ids, outputs
+    yield rejected
 
 
 @contextmanager
@@ -171,24 +172,24 @@ def _table(connection: Backend, path: Path) -> Iterator[Table]:
     """Open a CSV or Parquet file as a table that can be read while it is open."""
     with literal(path) as name:
         if path.suffix.lower() == ".csv":
-            yield _csv(connection, path, name)
+            yield _with_uuids(_csv(connection, path, name))
         else:
-            held = _held(connection, connection.read_parquet(name, hive_partitioning=False))
-            yield held
-            connection.con.execute(f"DROP TABLE {held.get_name()}")  # drop_table of Ibis 12 writes no name
+            yield _with_uuids(connection.read_parquet(name, hive_partitioning=False))
 
 
-def _held(connection: Backend, table: Table) -> Table:
-    """Return the columns of reports as a temporary table.
+def _with_uuids(table: Table) -> Table:
+    """Return the columns of reports, with ids of 32 lower-case hex digits as UUIDs and null for other texts.
 
-    A Parquet file states the least and largest value of each column, and DuckDB leaves out a comparison that these
-    decide, whatever the values are; of its own tables it knows them.
+    The state needs UUIDs in any case, and DuckDB makes them faster than it looks for other characters. Its cast alone
+    would also take A to F, hyphens and braces.
     """
-    from ibis.util import gen_name
-
     check_columns(table)
-    columns = table.select(*(name for name in COLUMNS if name in table.columns))
-    return connection.create_table(gen_name("held"), columns, temp=True)
+    columns: dict[str, Any] = {name: table[name] for name in COLUMNS if name in table.columns}
+    name = columns.get("id")
+    if name is not None and name.type().is_string():
+        plain = (name.length() == DIGITS) & (name == name.lower())
+        columns["id"] = plain.ifelse(name.try_cast("uuid"), None)
+    return table.select(**columns)
 
 
 def _csv(connection: Backend, path: Path, opened: str) -> Table:
@@ -217,7 +218,8 @@ def _csv(connection: Backend, path: Path, opened: str) -> Table:
 
 
 def _unquoted(text: Any) -> Any:
-    return text.re_replace('^"([^"]*)"$', r"\1")
+    quotes = text.startswith('"') & (text.find('"', 1) == text.length() - 1)
+    return quotes.ifelse(text.substr(1, text.length() - 2), text)
 
 
 def _header(path: Path) -> list[str]:

@@ -155,8 +155,9 @@ def _number(output: Any) -> tuple[Any, Any]:
     if output.type().is_integer():
         return output.notnull(), output.try_cast("int64")
     # the negated class also finds what $ overlooks in some dialects, a line end at the end
+    number = output.try_cast("int64")
     whole = output.re_search("^-?(0|[1-9][0-9]*)$") & ~output.re_search("[^-0-9]")
-    return whole.fill_null(False), output.try_cast("int64")
+    return (number.cast("string") == output).fill_null(False).ifelse(True, whole.fill_null(False)), number
 
 
 def _well_formed(name: Any) -> Any:

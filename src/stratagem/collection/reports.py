@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 from stratagem.math.number import integer
 
 LINE_LIMIT = 512
 """Largest number of bytes of a line; a report as clients write it has about 100."""
-CHUNK = 1 << 22
+CHUNK = 1 << 21
 """Largest number of bytes of which the lines are found at a time."""
 ENDLESS = 1 << 30
 """Number of bytes without a line end from which on a file is refused as not being text."""
@@ -129,30 +128,34 @@ def count_named(counts: Counter[str], name: str, times: int = 1) -> None:
 
 
 def lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file, as `batches` does."""
-    return chain.from_iterable(batches(file))
-
-
-def batches(file: BinaryIO) -> Iterator[list[bytes]]:
-    """Yield lists of the next lines of a file without their ends, each cut off shortly behind LINE_LIMIT bytes.
+    """Yield the lines of a file without their ends, each cut off shortly behind LINE_LIMIT bytes.
 
     A byte order mark before the first line is removed.
 
     Raises:
         ValueError: for a line of more than 1 GiB.
     """
+    for block in blocks(file):
+        yield from (line[: LINE_LIMIT + 2].rstrip(b"\r") for line in block.split(b"\n"))
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the next lines of a file together, without the end of the last one, as `lines` takes them apart.
+
+    Raises:
+        ValueError: for a line of more than 1 GiB.
+    """
     mark, begun, size = codecs.BOM_UTF8, b"", 0
     while chunk := file.read(CHUNK):
-        *whole, rest = chunk.split(b"\n")
-        if whole:
-            whole[0] = (begun + whole[0])[: LINE_LIMIT + 2].removeprefix(mark)
-            yield [line[: LINE_LIMIT + 2].rstrip(b"\r") for line in whole]
+        first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
+        if last >= 0:
+            yield (begun + chunk[:first])[: LINE_LIMIT + 2].removeprefix(mark) + chunk[first:last]
             mark, begun, size = b"", b"", 0
-        begun, size = (begun + rest)[: LINE_LIMIT + 2], size + len(rest)
+        begun, size = (begun + chunk[last + 1 :])[: LINE_LIMIT + 2], size + len(chunk) - last - 1
         if size > ENDLESS:
             raise ValueError("a line does not end within 1 GiB: give reports, one JSON object a line")
     if begun:
-        yield [begun.removeprefix(mark).rstrip(b"\r")]
+        yield begun.removeprefix(mark)
 
 
 class _RepeatedKeyError(ValueError):

@@ -48,7 +48,7 @@ def opened(path: Path, memory: str) -> Backend:
                 f"{path} cannot be opened as a collection (it is no DuckDB file): name another file"
             )
     # an absolute name, as DuckDB takes s3: and the like at the start for places elsewhere
-    return ibis.duckdb.connect(path.absolute(), memory_limit=memory, **CLOSED)
+    return ibis.duckdb.connect(path.absolute(), memory_limit=memory, **DISTRUSTING)
 
 
 def _begin(path: Path) -> None:
