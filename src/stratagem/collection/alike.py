@@ -23,7 +23,7 @@ ZERO = ord("0")
 TENS = 10 ** np.arange(17, -1, -1)
 """Values of the digits of a number, the last of which counts once (18,)."""
 TRIES = 8
-"""Number of lines of each length that others are compared with, before the rest are given one by one."""
+"""Number of lines of each length in a block with which the others are compared, before the rest come one by one."""
 
 
 class Alike(NamedTuple):
@@ -99,9 +99,7 @@ def _groups(places: np.ndarray, rows: np.ndarray) -> Iterator[Alike]:
         found = REPORT.fullmatch(line)
         if found and found[1] and found[2]:
             (first, last), (high, low) = found.span(1), found.span(2)
-            names = np.frombuffer(rows[:, first:last].tobytes().translate(HEX), np.uint8).reshape(
-                len(rows), -1
-            )
+            names = np.frombuffer(rows[:, first:last].tobytes().translate(HEX), np.uint8).reshape(-1, 32)
             digits = rows[:, high:low] - ZERO  # bytes below ZERO wrap around
             same[:, first:last] = names < 16
             same[:, high:low] = digits < 10

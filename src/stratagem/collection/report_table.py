@@ -154,10 +154,11 @@ def _number(output: Any) -> tuple[Any, Any]:
     """Return two columns: whether each value is a whole number, and the number or null beyond int64."""
     if output.type().is_integer():
         return output.notnull(), output.try_cast("int64")
-    # the negated class also finds what $ overlooks in some dialects, a line end at the end
     number = output.try_cast("int64")
+    usual = (number.cast("string") == output).fill_null(False)  # found in a third of the time of the patterns
+    # the negated class also finds what $ overlooks in some dialects, a line end at the end
     whole = output.re_search("^-?(0|[1-9][0-9]*)$") & ~output.re_search("[^-0-9]")
-    return (number.cast("string") == output).fill_null(False).ifelse(True, whole.fill_null(False)), number
+    return usual.ifelse(True, whole.fill_null(False)), number
 
 
 def _well_formed(name: Any) -> Any:
