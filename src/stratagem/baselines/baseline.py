@@ -76,3 +76,5 @@ class Baseline:
     reference: str
     candidates: Callable[[Setting, float], Candidates]
     """Function of (setting, epsilon) that yields the mechanisms to compare, none where it does not apply."""
+    slow: bool = False
+    """Whether it takes longer than most, so that it is tried last."""

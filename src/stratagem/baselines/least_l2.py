@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratagem.baselines.query_strategy import QueryStrategy, check_gram
+from stratagem.math.deadline import deadline
 from stratagem.math.linalg import factor
 
 TOLERANCE = 1e-7
@@ -48,7 +49,7 @@ def least_l2(V: np.ndarray, steps: int = 2000, tolerance: float = TOLERANCE) -> 
     F = factor(check_gram(V))
     now = best = _point(F, np.ones(len(F)))
     for _ in range(steps):
-        if best.objective - now.bound <= tolerance * now.bound:
+        if best.objective - now.bound <= tolerance * now.bound or deadline().over:
             break
         now = _point(F, now.gamma * np.square(now.diagonal))
         best = now if now.objective < best.objective else best

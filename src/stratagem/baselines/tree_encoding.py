@@ -60,4 +60,5 @@ TREE_ENCODING = Baseline(
     "a random level of a tree over the domain, as noisy bits or a noisy hash",
     "@cormode2019answering (TreeOUE, TreeOLH with consistency)",
     _candidates,
+    slow=True,
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +19,7 @@ from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.computing import on_one_core
+from stratagem.math.deadline import deadline, within
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import outweighed
@@ -298,15 +297,15 @@ def tighten(
     if apart is not None and apart.far:
         inner = replace(bounds, offset=0.0), apart.rest, epsilon, objective - apart.known
         return tighten(*inner, gap, seconds, patterns, p).above(apart.known, far=True)
-    search = _Tightening(bounds, workload, check(epsilon), p, objective, gap, time.monotonic() + seconds)
-    with suppress(KeyboardInterrupt), on_one_core(workload.domain.size):
+    search = _Tightening(bounds, workload, check(epsilon), p, objective, gap)
+    with within(seconds) as time, time.ended_by_hand(), on_one_core(workload.domain.size):
         search.run(patterns)
     return search.bounds
 
 
 @dataclass(eq=False)
 class _Tightening:
-    """The bounds found so far, the problem, and the gap and deadline that end the search."""
+    """The bounds found so far, the problem, and the gap that ends the search."""
 
     bounds: Bounds
     workload: Workload
@@ -314,11 +313,10 @@ class _Tightening:
     prior: np.ndarray | None
     objective: float
     gap: float
-    deadline: float
 
     def left(self, gap: float = math.inf) -> float:
         """Return the seconds to spend on another bound, 0 where the gap asked for, or this one, is reached."""
-        seconds = self.deadline - time.monotonic()
+        seconds = deadline().left
         near = self.objective <= self.bounds.best * (1 + min(self.gap, gap))
         return 0.0 if near or seconds < LATE or self.bounds.exact is not None else seconds
 

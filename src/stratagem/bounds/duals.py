@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
 from stratagem.math.answer_programme import programme
+from stratagem.math.deadline import deadline, within
 from stratagem.math.linalg import centred_factor, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
@@ -209,6 +210,8 @@ ten times as many as five."""
 SIMPLE, LISTED = 3, 12
 """More queries than the first number are left to the search among all patterns, which is exact, up to the second
 number of user types."""
+SHARE, LONGEST = 0.3, 60.0
+"""Share of the time that the linear programme may take, and the most seconds; it is a valid bound whenever it ends."""
 SAFETY = 1e-9
 """Relative amount taken off for the small columns of a pivoted Cholesky factor, which keep half the digits."""
 
@@ -271,7 +274,8 @@ def linear_dual(workload: Workload, epsilon: float, prior: np.ndarray | None = N
         return None
     h = n * (uniform(n) if prior is None else prior)
     F = F @ np.linalg.eigh((F.T * h) @ F)[1]
-    found = programme(*grouped(F, h), epsilon, E)
+    with within(min(SHARE * deadline().left, LONGEST)):
+        found = programme(*grouped(F, h), epsilon, E)
     if not math.isfinite(found.bound):
         return None
     total = total_term(workload, prior)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.exact import Centre, Start, solve
 from stratagem.bounds.formulas import ulps
 from stratagem.bounds.proof import AllPatterns, Proof
+from stratagem.math.deadline import deadline, within
 from stratagem.math.linalg import centred_factor, squared_distances
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
@@ -78,7 +78,11 @@ class Generation:
 
         `stop` receives the bound after each round; a true answer ends the search.
         """
-        deadline, step, idle = time.monotonic() + seconds, STEP, 0
+        with within(seconds):
+            self._run(enough, stop)
+
+    def _run(self, enough: float, stop: Callable[[float], bool] | None) -> None:
+        step, idle = STEP, 0
         held: Proof | None = None
         begin: Start | None = None
         while self.best.factor.any():
@@ -100,7 +104,7 @@ class Generation:
                 step = max(SHORTER * step, LEAST_STEP)
             self.best = max(self.best, held, key=lambda proof: proof.value)
             wanted = min(enough, self.objective / (1 + ATTAINED))
-            if self.best.value >= wanted or idle == PATIENCE or time.monotonic() > deadline:
+            if self.best.value >= wanted or idle == PATIENCE or deadline().over:
                 return
             if stop is not None and stop(self.best.value):
                 return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +16,7 @@ from scipy.optimize import OptimizeResult, minimize
 from stratagem.bounds.generation import Generation, between, first_proof, single_proof
 from stratagem.bounds.proof import WHOLE, Proof, groups, listed_patterns, listed_size, masses
 from stratagem.math.computing import working_in
+from stratagem.math.deadline import deadline, within
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
 
@@ -235,18 +235,21 @@ class Ascent:
 
         `stop` receives the bound after each stage; a true answer ends the search.
         """
-        deadline = time.monotonic() + seconds
+        with within(seconds):
+            self._run(enough, stop)
+
+    def _run(self, enough: float, stop: Callable[[float], bool] | None) -> None:
         if not self.best.factor.any():
             return
         proof = self._proof()
         small = 1 / (1 + math.exp(proof.epsilon)) <= SMALL
         for smoothing in SMOOTHINGS if small else [width for width in SMOOTHINGS if width <= FINE]:
             self._look_at(proof)
-            self._descend(smoothing, deadline)
+            self._descend(smoothing)
             proof = self._proof()
             self.point = _point(proof)
             self.best = max(self.best, proof, key=lambda proof: proof.value)
-            done = self.best.value >= enough or time.monotonic() > deadline
+            done = self.best.value >= enough or deadline().over
             if done or (stop is not None and stop(self.best.value)):
                 return
         single = single_proof(self.best)
@@ -273,7 +276,7 @@ class Ascent:
             a = len(proof.prior) * (1 + math.expm1(proof.epsilon) * f[kept])
             self.point = np.append(self.point[: ends(len(proof.prior))[-1]], tilts[kept] / a)
 
-    def _descend(self, smoothing: float, deadline: float) -> None:
+    def _descend(self, smoothing: float) -> None:
         """Minimise the smoothed loss of one stage by L-BFGS-B, which moves the point."""
         n = len(self.best.gamma)
         parts = ends(n)
@@ -289,7 +292,7 @@ class Ascent:
 
         def step(intermediate_result: OptimizeResult) -> None:
             self.point = intermediate_result.x.copy()
-            if time.monotonic() > deadline:
+            if deadline().over:
                 raise StopIteration
 
         free = [(None, None)]

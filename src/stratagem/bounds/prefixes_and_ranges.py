@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -17,6 +16,7 @@ from scipy.optimize import OptimizeResult, minimize
 from stratagem.bounds.formulas import ULP, root_trace, safe
 from stratagem.bounds.nonnegative import largest, logarithm, root, spectral
 from stratagem.math.computing import working_in
+from stratagem.math.deadline import deadline, within
 from stratagem.workloads.ranges import Line
 
 LOW, CELLS = 32, 24
@@ -237,15 +237,15 @@ class Search:
 
     def run(self, seconds: float, enough: float = math.inf) -> None:
         """Run until the bound reaches `enough`, time is up or all stages are done."""
-        deadline = time.monotonic() + seconds
-        for smoothing in SMOOTHINGS:
-            self._descend(smoothing, deadline)
-            found = replace(self.best, arrays=self._arrays(self.point))
-            self.best = max(self.best, found, key=lambda proof: proof.value)
-            if self.best.value >= enough or time.monotonic() > deadline:
-                break
+        with within(seconds) as time:
+            for smoothing in SMOOTHINGS:
+                self._descend(smoothing)
+                found = replace(self.best, arrays=self._arrays(self.point))
+                self.best = max(self.best, found, key=lambda proof: proof.value)
+                if self.best.value >= enough or time.over:
+                    break
 
-    def _descend(self, smoothing: float, deadline: float) -> None:
+    def _descend(self, smoothing: float) -> None:
         """Make the steps of one stage, in which the widths do not change, so that loss and slope agree."""
         with working_in("float64"):
             width = smoothing * np.array([float(size) for size in _sizes(self.point, self.terms)])
@@ -256,7 +256,7 @@ class Search:
 
         def step(intermediate_result: OptimizeResult) -> None:
             self.point = intermediate_result.x.copy()
-            if time.monotonic() > deadline:
+            if deadline().over:
                 raise StopIteration
 
         limits = [(None, None)] * 2 + [(0, None)] * (len(self.point) - 2)

@@ -35,11 +35,9 @@ from stratagem.cli import (
     tune,
 )
 from stratagem.cli.compilation_cache import keep_compiled_code
-from stratagem.cli.interruption import ended, interrupted, interruptions
+from stratagem.cli.interruption import INTERRUPTED, ended, interrupted, interruptions
 from stratagem.cli.option import GroupedCommand
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
-
-INTERRUPTED = 130
 
 
 def _write_version(asked: bool) -> None:

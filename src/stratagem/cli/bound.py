@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,7 +115,7 @@ def bound(
         workloads, budgets = read_over(
             over, asked, epsilon, lambda text: read_workload(workload, text, order, width)
         )
-    with progress("computing bounds", limit or None):
+    with progress("computing bounds", limit or math.inf):
         options = {"objective": objective, "prior": read_prior(prior, asked)}
         line = bound_sweep(workloads, budgets, **options, seconds=limit)
     if plot is not None:

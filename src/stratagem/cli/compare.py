@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.interruption import keeping, note, progress, time_limit
+from stratagem.cli.interruption import keeping, note, progress
 from stratagem.cli.layout import stated_options
 from stratagem.cli.option import ALL, FORCE, JSON, PLOT, check_free, check_plot
 from stratagem.cli.output import write, write_command, write_files, write_json, write_table
@@ -52,6 +52,8 @@ def compare(
     if out is not None:
         check_target(out, SUFFIXES)
         check_free(out, force=force)
+    from stratagem.solvers.auto import time_limit
+
     with progress("comparing", time_limit(request.solver)) as on_step:
         line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
     with keeping():

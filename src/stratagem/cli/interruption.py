@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
+import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -14,14 +15,17 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from stratagem.io.screen import visible
+from stratagem.math.deadline import Deadline
 
 if TYPE_CHECKING:
-    from stratagem.solvers import Auto, Solver, Step
+    from stratagem.solvers import Step
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
 
 
+LONGEST = 60.0
+"""Seconds that a command may search where none are given."""
 PULSE, INTERVAL = 0.25, 10.0
 """Seconds between two states of a bar, and between two lines where there is no terminal."""
 
@@ -31,36 +35,36 @@ class Meter:
     """How far a task is, from the steps of its search; called with every step."""
 
     task: str
-    limit: float | None
-    """Seconds that the search may take; None without a limit."""
-    began: float = field(default_factory=time.monotonic)
+    limit: float
+    """Seconds that the search may take; infinity without a limit."""
+    time: Deadline = field(default_factory=Deadline)
     searching: float | None = None
-    """When the search began, where it did."""
+    """Seconds after which the search began, where it did."""
     words: str = ""
 
     def __call__(self, step: Step) -> None:
         """Take note of a step."""
-        self.searching = time.monotonic() - step.seconds
+        self.searching = self.time.elapsed - step.seconds
         self.words = f" start {step.start + 1}, step {step.step}, {100 * step.gap:.2f} % above the bound;"
 
     @property
     def spent(self) -> float:
         """Seconds of the search so far."""
-        return 0.0 if self.searching is None else time.monotonic() - self.searching
+        return 0.0 if self.searching is None else self.time.elapsed - self.searching
 
     def line(self) -> str:
         """Return what is done, the elapsed seconds, and how many of the limit are left."""
-        elapsed, left = f"{self.task}:{self.words} {time.monotonic() - self.began:.0f} s", ""
-        if self.limit is not None and self.searching is None:
+        elapsed, left = f"{self.task}:{self.words} {self.time.elapsed:.0f} s", ""
+        if math.isfinite(self.limit) and self.searching is None:
             left = f", limit of the search {self.limit:.0f} s"
-        elif self.limit is not None:
+        elif math.isfinite(self.limit):
             more = self.limit - self.spent
             left = f", at most {more:.0f} of {self.limit:.0f} s left" if more > 0 else ", finishing"
         return f"{elapsed}{left}"
 
 
 @contextmanager
-def progress(task: str, limit: float | None = None) -> Iterator[Callable[[Step], None]]:
+def progress(task: str, limit: float = math.inf) -> Iterator[Callable[[Step], None]]:
     """Show how far a task is: on a terminal a bar after two seconds, else a line on standard error every ten.
 
     `limit` are the seconds that its search may take; the callback is given the steps of that search.
@@ -94,15 +98,6 @@ def _repeated(show: Callable[[], None], first: float, interval: float) -> Iterat
         thread.join()  # never stop a bar that is just starting
 
 
-def time_limit(solver: Solver | Auto) -> float | None:
-    """Return the seconds that a search with this solver may take, None without a limit."""
-    from stratagem.solvers import Auto
-    from stratagem.solvers.auto import LONGEST
-
-    seconds = (solver.max_seconds or LONGEST) if isinstance(solver, Auto) else solver.limits.max_seconds
-    return seconds if math.isfinite(seconds) else None
-
-
 def note(sentence: str) -> None:
     """Write a line to standard error."""
     with suppress(OSError):
@@ -123,7 +118,7 @@ def _bar(meter: Meter) -> Iterator[Callable[[], None]]:
 
     def show() -> None:
         bar.start()
-        total = None if meter.searching is None else meter.limit
+        total = None if meter.searching is None or meter.limit == math.inf else meter.limit
         bar.update(shown, description=meter.line(), completed=meter.spent, total=total, refresh=True)
 
     try:
@@ -132,6 +127,10 @@ def _bar(meter: Meter) -> Iterator[Callable[[], None]]:
         bar.stop()
 
 
+HEEDED = 0.5
+"""Seconds after a second Ctrl-C within which the command ends by itself, without leaving drafts of files."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals by which others ask a command to end."""
 _seen: list[int] = []
@@ -162,11 +161,39 @@ def interruptions() -> Iterator[None]:
         signal.default_int_handler(number, frame)
 
     with ExitStack() as handlers:
+        handlers.enter_context(_insisting())
         handlers.enter_context(_handled(note))
         for ending in ENDINGS:
             if signal.getsignal(ending) is signal.SIG_DFL:
                 handlers.enter_context(_handled(_end, ending))
         yield
+
+
+@contextmanager
+def _insisting() -> Iterator[None]:
+    """End the process where a second Ctrl-C is not heeded within `HEEDED` seconds: compiled code sees none.
+
+    A thread is told of signals by their numbers, even while the main thread is in compiled code.
+    """
+    ours, signals = socket.socketpair()
+    signals.setblocking(False)
+    done = threading.Event()
+
+    def watch() -> None:
+        presses = 0
+        while seen := ours.recv(64):
+            presses += seen.count(signal.SIGINT)
+            if presses > 1 and not done.wait(HEEDED):
+                os._exit(INTERRUPTED)
+
+    threading.Thread(target=watch, daemon=True).start()
+    before = signal.set_wakeup_fd(signals.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        done.set()
+        signals.close()
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.compare import write_comparison
-from stratagem.cli.interruption import interrupted, keeping, note, progress, time_limit
+from stratagem.cli.interruption import interrupted, keeping, note, progress
 from stratagem.cli.option import ALL, FORCE, JSON, check_free
 from stratagem.cli.output import Command, read_count, write, write_facts, write_json
 from stratagem.cli.request import Request, requesting
@@ -51,6 +51,8 @@ def optimise(
     check_out(out, plain=plain, force=force)
     if request.layout is None:
         check_values_kept(out, request.values)
+    from stratagem.solvers.auto import time_limit
+
     with progress("optimising", time_limit(request.solver)) as on_step:
         options = {"objective": request.objective, "prior": request.prior}
         solution = run(request.workload, request.epsilon, request.solver, on_step, **options)

@@ -57,7 +57,8 @@ GAP = Annotated[
     typer.Option(help="Stop once this close to the bound, 0.01 for 1 %.", show_default=False),
 ]
 SECONDS = Annotated[
-    float | None, typer.Option(help="Stop the search after so many seconds.", show_default=False)
+    float | None,
+    typer.Option(help="Stop after so many seconds; 60 where none are given.", show_default=False),
 ]
 OBJECTIVE = Annotated[str, typer.Option(help="average, worst-case or worst-query.")]
 PRIOR = Annotated[

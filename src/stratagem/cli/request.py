@@ -193,11 +193,12 @@ def _request(
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
     from stratagem.catalogue.catalogue import leaves_domain
+    from stratagem.cli.interruption import LONGEST
     from stratagem.cli.layout import derive, named_columns, read_described
     from stratagem.collection.columns import read
     from stratagem.math.privacy import check
     from stratagem.problem import problem_of
-    from stratagem.study.preset import solver_of
+    from stratagem.study.preset import limited, solver_of
 
     check(epsilon)
     if (data is None) != (not column):
@@ -212,6 +213,7 @@ def _request(
     )
     asked, values = read_described(workload, domain, order, width, edges, labels, unit, described)
     chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
+    chosen = limited(chosen, LONGEST)
     belief = read_prior(prior, asked)
     problem_of(asked, epsilon, objective, belief)
     users = None

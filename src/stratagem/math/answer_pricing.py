@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stratagem.math.deadline import deadline
+
 
 class Peaks(NamedTuple):
     """Local maxima of the excess over the prices, as a function of the answer."""
@@ -114,7 +116,7 @@ def ceiling(prices: np.ndarray, weights: np.ndarray, E: float, enough: float) ->
     reach, r = _reach(prices, weights, E), prices.shape[1] - 1
     waiting = _tops(prices, weights, E, np.zeros((1, r)), np.full((1, r), reach))
     settled, seen, look = -math.inf, 0, FIRST
-    while len(waiting.top) and seen < BOXES:
+    while len(waiting.top) and seen < BOXES and not (seen and deadline().over):
         first = np.zeros(len(waiting.top), dtype=bool)
         count = min(BATCH, len(first))
         first[np.argpartition(-waiting.top, count - 1)[:count]] = True

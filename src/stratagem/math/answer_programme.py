@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stratagem.math.answer_pricing import Peaks, ceiling, climbed, peaks
+from stratagem.math.deadline import deadline
 from stratagem.math.interior_point import Answers, solve
 
 GRID, TAIL = 192, 12
@@ -85,10 +86,11 @@ def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float
     for left in reversed(range(ROUNDS[columns.shape[1]])):
         proofs = _proofs(found.prices, proof, given, starts)
         proof = max([*proofs, proof or proofs[0]], key=lambda one: one.bound)
+        last = not left or deadline().over
         slack = TIGHT[columns.shape[1]] * (best.value - noise) + NEGLIGIBLE * best.value
-        if best.value - proof.bound <= slack or not left:
-            proof, top, starts, secured = _secured(proof, given, starts, slack, LAST if not left else CHECKS)
-            if secured or not left:
+        if best.value - proof.bound <= slack or last:
+            proof, top, starts, secured = _secured(proof, given, starts, slack, LAST if last else CHECKS)
+            if secured or last:
                 break
             proofs = [proof]
         cuts = np.concatenate([*(one.more for one in proofs), cuts[: CUTS if several else 0]])
@@ -131,6 +133,8 @@ def _secured(
         if len(opened) == 0:
             return proof, top, starts, True
         starts = np.concatenate([starts, opened])
+        if deadline().over:
+            break
         if check + 1 < checks:
             proof = _lowered(proof.prices, given, starts)
     return proof, top, starts, False

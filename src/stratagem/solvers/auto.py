@@ -198,6 +198,11 @@ class Auto:
         return None
 
 
+def time_limit(solver: Solver | Auto) -> float:
+    """Return the seconds that a search with this solver may take, infinity without a limit."""
+    return (solver.max_seconds or LONGEST) if isinstance(solver, Auto) else solver.limits.max_seconds
+
+
 def _affordable(solver: Certified, n: int, seconds: float) -> int:
     """Return the number of rows whose first weight updates fit into half the seconds, at least 4 n."""
     return max(FEWEST * n, math.floor(FIRST * seconds / (PRODUCT * solver.weight_updates(n) * n**2)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral, Real
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 import jax
 
 from stratagem.math.computing import on_one_core
+from stratagem.math.deadline import Deadline, OutOfTimeError, Stop, within
 from stratagem.problem import Problem, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 
@@ -92,6 +93,10 @@ class Status(StrEnum):
     SAVED_INTERRUPTED = "A saved strategy whose search was interrupted; another search may find a better one."
     BASELINE = "No search beat this published mechanism."
     BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; allow more seconds."
+
+
+ENDED_BY: dict[Stop | None, Status] = {Stop.CALLBACK: Status.STOPPED, Stop.INTERRUPTED: Status.INTERRUPTED}
+"""The status of a search that was asked to stop."""
 
 
 @dataclass(frozen=True)
@@ -191,15 +196,15 @@ def search(
     """
     release_compiled_code()
     bound = problem.lower_bound if lower_bound is None else lower_bound
-    found, began = Search(), time.perf_counter()
-    try:
-        with on_one_core(problem.workload.domain_size):
+    found = Search()
+    with within(solver.limits.max_seconds) as time:
+        with time.ended_by_hand(), on_one_core(problem.workload.domain_size), suppress(OutOfTimeError):
+            found.status = Status.TIME_EXHAUSTED  # of a first state that never came
             for start in range(solver.limits.restarts):
-                found.status = _descend(solver, problem, bound, start, found, began, on_step)
+                found.status = _descend(solver, problem, bound, start, found, time, on_step)
                 if found.status not in (Status.CONVERGED, Status.STEPS_EXHAUSTED):
                     break
-    except KeyboardInterrupt:
-        found.status = Status.INTERRUPTED
+        found.status = ENDED_BY.get(time.stopped, found.status)
     return found
 
 
@@ -209,7 +214,7 @@ def _descend(
     bound: float,
     start: int,
     found: Search,
-    began: float,
+    time: Deadline,
     on_step: Callback | None,
 ) -> Status:
     """Run one start until a limit applies, update `found`, and return the status that tells why it ended."""
@@ -219,14 +224,15 @@ def _descend(
         best = found.keep(state)
         trace.append(state.objective)
         gap = relative_gap(best, bound)
-        found.history.append(Step(start, step, trace[-1], best, gap, time.perf_counter() - began))
+        found.history.append(Step(start, step, trace[-1], best, gap, time.elapsed))
         if on_step is not None and on_step(found.history[-1]):
+            time.end(Stop.CALLBACK)
             return Status.STOPPED
         if gap <= limits.gap:
             return Status.OPTIMAL
         if state.stuck or stalled(trace, limits):
             return Status.CONVERGED
-        if found.history[-1].seconds > limits.max_seconds:
+        if time.over:
             return Status.TIME_EXHAUSTED
         if step < limits.max_steps:
             state = solver.advance(problem, state)

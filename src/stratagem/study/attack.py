@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
@@ -17,6 +16,7 @@ from stratagem.bounds.limited import limited_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
+from stratagem.math.deadline import Stop, within
 from stratagem.math.number import integer, real, upper, upper_percent, users_text
 from stratagem.math.privacy import best_guess, check_several, posterior, surest
 from stratagem.problem import problem_of, relative_gap
@@ -294,8 +294,7 @@ def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: i
         bound = max(bound, limited_bound(workload, epsilon, guess=(n * cap - 1) / math.expm1(epsilon)))
         found = _mixed(free, cap)
         objective = problem_of(workload, epsilon).value(found, None)
-        began = time.perf_counter()
-        try:
+        with within() as time, time.ended_by_hand():
             V = np.asarray(workload.gram(), dtype=float)
             for step, one in enumerate(search_capped(V, epsilon, cap, ROUNDS, np.random.default_rng(seed))):
                 try:
@@ -304,13 +303,11 @@ def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: i
                     continue
                 if value < objective:
                     found, objective = one, value
-                record = Step(
-                    0, step, value, objective, relative_gap(objective, bound), time.perf_counter() - began
-                )
+                record = Step(0, step, value, objective, relative_gap(objective, bound), time.elapsed)
                 if on_step is not None and on_step(record):
+                    time.end(Stop.CALLBACK)
+                if time.over:
                     break
-        except KeyboardInterrupt:
-            pass
     design = CappedDesign(
         workload=workload,
         strategy=found,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from stratagem.accuracy import evaluate, goal, objective
 from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
+from stratagem.math.deadline import Deadline, Stop, within
 from stratagem.math.number import numbers, upper_percent, users_text
 from stratagem.math.privacy import MAXIMUM, check_several
 from stratagem.problem import relative_gap
@@ -171,25 +171,24 @@ def optimise_metric(
     bound, information = metric_bound(workload, d)
     found = geometric(d)
     first = least = objective(workload, found)
-    began, V, rng = time.perf_counter(), centred(workload).gram, np.random.default_rng(seed)
+    V, rng = centred(workload).gram, np.random.default_rng(seed)
     rounds = ROUNDS if V.any() and relative_gap(first, bound) > CLOSE else 0
-    try:
+    with within(SECONDS) as time, time.ended_by_hand():
         for step, one in enumerate(search_metric(V, d, information, rounds, rng) if rounds else ()):
-            value, seconds = objective(workload, one), time.perf_counter() - began
+            value = objective(workload, one)
             if value < least:
                 found, least = one, value
             gap = relative_gap(least, bound)
-            stopped = on_step is not None and on_step(Step(0, step, value, least, gap, seconds))
-            if stopped or gap <= CLOSE or seconds > SECONDS:
+            if on_step is not None and on_step(Step(0, step, value, least, gap, time.elapsed)):
+                time.end(Stop.CALLBACK)
+            if gap <= CLOSE or time.over:
                 break
-    except KeyboardInterrupt:
-        pass
     return _design(workload, found, least, bound, d, first)
 
 
 def _by_matrix(workload: Workload, given: np.ndarray, on_step: Callback | None) -> MetricDesign:
     """Return the best strategy for distances that are a matrix (n x n)."""
-    d, began = _distances(given, workload.domain_size), time.perf_counter()
+    d, time = _distances(given, workload.domain_size), Deadline()
     S = all_rays(d)
     bound, weights = listed_bound(workload, d, S)
     found = published_at(d)
@@ -200,7 +199,7 @@ def _by_matrix(workload: Workload, given: np.ndarray, on_step: Callback | None) 
         if value < least:
             found, least = one, value
     if on_step is not None:
-        on_step(Step(0, 0, least, least, relative_gap(least, bound), time.perf_counter() - began))
+        on_step(Step(0, 0, least, least, relative_gap(least, bound), time.elapsed))
     return _design(workload, found, least, bound, d, first)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
+from stratagem.math.deadline import Deadline, within
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
@@ -31,6 +31,7 @@ from stratagem.solvers import (
     Status,
     search,
 )
+from stratagem.solvers.auto import time_limit
 from stratagem.solvers.certified.joint import UNKNOWNS, SaddlePoint, SaddlePointState, unknowns
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
@@ -47,6 +48,9 @@ ROUNDING = 1e-9
 CERTIFIED, PATIENCE = 0.01, (30.0, 60.0)
 """Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
 for that search. It may take twice as long as everything before it, within these limits."""
+SEARCHED, FINISHED = 0.7, 0.9
+"""Shares of the time after which the search ends where the bound may have to be tightened, and where not, and the
+tightening; the rest is for the exact variances of the result."""
 
 SHORT = 1e-3
 """Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
@@ -104,32 +108,38 @@ def optimise(
         >>> solution.lower_bound <= solution.objective <= 1.03 * solution.lower_bound
         True
     """
-    began = time.perf_counter()
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
     asked = problem_of(workload, epsilon, objective, prior)
+    with within(time_limit(solver or Auto())) as time:
+        return _solved(asked, solver, on_step, time)
+
+
+def _solved(
+    asked: Problem, solver: Solver | Auto | None, on_step: Callback | None, time: Deadline
+) -> Solution:
+    """Return the solution of a problem, within the time."""
     problem = asked.levelled
     _check_solver(solver, problem)
     chosen, reason = choose(solver, problem)
-    bounds, baselines = problem.bounds, _ranking(chosen)(problem)
+    baselines = _ranking(chosen)(problem)
+    bounds = problem.bounds
     fallback = _fitting(baselines, _most(solver))
     if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
     else:
-        found = _found(chosen, problem, on_step)
+        found = _found(chosen, problem, on_step, time)
     best = _best(problem, chosen, found, fallback)
     if isinstance(solver, Auto | None) and _falls_short(problem, chosen, best):
         again = (solver or Auto()).dense(problem)
-        second = _found(again.solver, problem, on_step)
+        second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
             (chosen, reason), found, best = again, second, other
     dense = best.strategy if isinstance(best.strategy, Strategy) else None
-    if best.status not in FINAL and (dense is not None or line(workload) is not None):
+    if best.status not in FINAL and (dense is not None or line(problem.workload) is not None):
         listed = problem.workload.domain_size <= EXHAUSTIVE
         wanted = chosen.limits.gap or (SHORT if listed else CERTIFIED)
-        allowed = min(
-            chosen.limits.max_seconds, max(PATIENCE[0], 2 * (time.perf_counter() - began)), PATIENCE[1]
-        )
+        allowed = min(time.until(FINISHED), max(PATIENCE[0], 2 * time.elapsed), PATIENCE[1])
         near = WarmStart(best.objective, None if dense is None else high_sets(dense), _mixture(found))
         bounds = problem.tightened(bounds, near, wanted, allowed)
     solution = Solution(
@@ -141,7 +151,7 @@ def optimise(
         status=_verdict(best.status, relative_gap(best.objective, bounds.best), chosen.limits.gap),
         solver=best.maker,
         reason=reason if best.maker == type(chosen).__name__ else UNBEATEN,
-        seconds=time.perf_counter() - began,
+        seconds=time.elapsed,
         history=tuple(found.history),
         baselines=baselines,
         prior=best.prior,
@@ -162,7 +172,7 @@ def _of_queries(solution: Solution, asked: Problem) -> Solution:
         accuracy=replace(solution.accuracy, objective=solution.accuracy.objective + known),
         objective=solution.objective + known,
         bounds=solution.bounds.above(known, far=asked.apart.far),
-        baselines=Ranking(published, solution.baselines.failed),
+        baselines=Ranking(published, solution.baselines.failed, solution.baselines.late),
     )
 
 
@@ -248,10 +258,11 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | 
     return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
 
 
-def _found(solver: Solver, problem: Problem, on_step: Callback | None) -> Search:
+def _found(solver: Solver, problem: Problem, on_step: Callback | None, time: Deadline) -> Search:
     """Return the result of a search, empty if double precision cannot evaluate a strategy that it meets."""
     try:
-        return search(solver, problem, on_step)
+        with within(time.until(SEARCHED)):
+            return search(solver, problem, on_step)
     except BREAKDOWN:
         return Search()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from typing import Any
 
@@ -70,6 +71,13 @@ def solver_of(
     chosen = Auto() if solver is None else solver
     given = {name: value for name, value in given.items() if value is not None}
     return _overridden(chosen, given) if given else chosen
+
+
+def limited(solver: Solver | Auto, seconds: float) -> Solver | Auto:
+    """Return the solver with a limit of time, if it takes one and has none."""
+    takes = "max_seconds" in (field.name for field in fields(solver))
+    unlimited = takes and solver.max_seconds in (None, math.inf)  # type: ignore[union-attr]
+    return replace(solver, max_seconds=seconds) if unlimited else solver  # type: ignore[call-arg]
 
 
 def _overridden(solver: Solver | Auto, given: dict[str, Any]) -> Solver | Auto:

@@ -25,6 +25,7 @@ from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
 from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
 from stratagem.bounds.formulas import FAILURES
 from stratagem.math.computing import on_one_core
+from stratagem.math.deadline import deadline, within
 from stratagem.problem import Problem
 from stratagem.solvers.junta.published_junta import published_juntas, sampled_tables
 from stratagem.solvers.junta.signature_choice import searchable
@@ -34,6 +35,8 @@ from stratagem.workloads.centring import levelled
 OPTIMISED = "optimised"
 """Name of the strategy found by the search in a list of mechanisms; no baseline may have it."""
 
+SHARE = 0.25
+"""Share of the time that published mechanisms may take."""
 RANKED = 512
 """Largest number of user types for which a symmetric strategy is compared with every published mechanism
 (half a minute)."""
@@ -82,18 +85,24 @@ class Ranking(tuple[Contender, ...]):
 
     failed: tuple[str, ...]
     """Names of the mechanisms that are left out because double precision does not hold their numbers."""
+    late: tuple[str, ...]
+    """Names of the mechanisms that are left out because time ran out."""
 
-    def __new__(cls, contenders: Iterable[Contender], failed: Iterable[str] = ()) -> Ranking:
+    def __new__(
+        cls, contenders: Iterable[Contender], failed: Iterable[str] = (), late: Iterable[str] = ()
+    ) -> Ranking:
         """Return the contenders in the order of their objectives, those that are equal but for rounding as given."""
         ranking = super().__new__(cls, sorted(contenders, key=lambda one: ten_digits(one.objective)))
-        ranking.failed = tuple(failed)
+        ranking.failed, ranking.late = tuple(failed), tuple(late)
         return ranking
 
 
 def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) -> Ranking:
     """Return the best candidate of every baseline that supports the workload, least objective first.
 
-    Never empty by default: randomised response has full rank, so it supports every workload.
+    Never empty by default: randomised response has full rank, so it supports every workload. With a limit of time they
+    take at most `SHARE` of it, the slow ones last, each at most half of what is left; once one is known, those for
+    which there is no time are named in its place.
 
     Example:
         >>> import stratagem as st
@@ -101,14 +110,21 @@ def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) 
         >>> rank_baselines(problem_of(st.prefix(64), 1.0))[0].mechanism
         'hierarchical'
     """
-    setting, best, failed = setting_of(problem), list[Contender](), list[str]()
-    with on_one_core(problem.workload.domain_size):
-        for baseline in baselines:
+    baselines = tuple(baselines)
+    setting, best, failed, late = setting_of(problem), dict[str, Contender](), list[str](), list[str]()
+    with on_one_core(problem.workload.domain_size), within(SHARE * deadline().left) as time:
+        for baseline in sorted(baselines, key=lambda one: one.slow):
+            if best and time.over:
+                late.append(baseline.name)
+                continue
             try:
-                best += [one for one in [tuned(baseline, problem, setting)] if one]
+                with within(time.left / 2):
+                    found = tuned(baseline, problem, setting)
             except FAILURES:
                 failed.append(baseline.name)
-    return Ranking(best, failed)
+            else:
+                best |= {baseline.name: found} if found else {}
+    return Ranking((best[one.name] for one in baselines if one.name in best), failed, late)
 
 
 def ten_digits(objective: float) -> float:
@@ -132,7 +148,7 @@ def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], prob
             strategy above epsilon.
     """
     taken, setting = {OPTIMISED, *(one.mechanism for one in ranked)}, setting_of(problem)
-    failed = ranked.failed if isinstance(ranked, Ranking) else ()
+    failed, late = (ranked.failed, ranked.late) if isinstance(ranked, Ranking) else ((), ())
     for baseline in baselines:
         if not isinstance(baseline, Baseline):
             raise ValueError(
@@ -150,7 +166,7 @@ def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], prob
             )
         taken.add(baseline.name)
         ranked = (*ranked, *([found] if found else []))
-    return Ranking(ranked, failed)
+    return Ranking(ranked, failed, late)
 
 
 def rank_invariant(problem: Problem) -> Ranking:
@@ -169,12 +185,16 @@ def rank_invariant(problem: Problem) -> Ranking:
         published = {**published_juntas(asked.spectrum, epsilon)}
         published |= {f"{MARGINAL_SELECTION.name}, {shares}": one for shares, one in sampled.items()}
     best: dict[str, Contender] = {}
+    late: list[str] = []
     for title, strategy in published.items():
         name, _, parameters = title.partition(", ")
+        if best and deadline().over:
+            late.append(name)
+            continue
         value = evaluate(workload, strategy, problem.prior).objective
         found = Contender(name, parameters, strategy, value, problem)
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
-    return Ranking(best.values())
+    return Ranking(best.values(), late=[name for name in dict.fromkeys(late) if name not in best])
 
 
 def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
@@ -212,6 +232,8 @@ def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender |
                 continue
             if best is None or value < best.objective:
                 best = Contender(baseline.name, parameters, strategy, value, problem)
+            if deadline().over:
+                break
     if best is None and failure is not None:
         raise failure
     return best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,6 +10,7 @@ from fractions import Fraction
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.estimation.averaged import variances
 from stratagem.io.screen import brief
+from stratagem.math.deadline import Stop, within
 from stratagem.math.number import integer, upper_percent
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import MOST_BITS
@@ -105,7 +105,6 @@ def optimise_repeated(
         >>> design.mechanism.memo.epsilon(20) <= 2.0
         True
     """
-    began = time.perf_counter()
     workload = workload_of(workload, domain)
     k = integer(rounds, "the number of rounds", 1, MOST, "give how many reports of each person are averaged")
     if not check(epsilon) < check(permanent):
@@ -126,22 +125,25 @@ def optimise_repeated(
     ratio = (permanent / epsilon) ** (1 / (POINTS - 1))
     waiting = [epsilon * ratio**i for i in range(POINTS if k > 1 else 1)]
     halvings = HALVINGS if k > 1 else 0
-    try:
-        while waiting:
-            for budget in waiting:
-                tried[budget] = _made(workload, budget, epsilon, permanent, k)
-                best = min(variance for _, variance in tried.values())
-                passed = time.perf_counter() - began
-                step = Step(0, len(tried), tried[budget][1], best, relative_gap(best, bound), passed)
-                if on_step is not None and on_step(step):
-                    raise KeyboardInterrupt
-            waiting, halvings = _between(tried) if halvings else [], halvings - 1
-    except KeyboardInterrupt:
+    with within() as time:
+        with time.ended_by_hand():
+            while waiting and not time.over:
+                for budget in waiting:
+                    tried[budget] = _made(workload, budget, epsilon, permanent, k)
+                    best = min(variance for _, variance in tried.values())
+                    step = Step(
+                        0, len(tried), tried[budget][1], best, relative_gap(best, bound), time.elapsed
+                    )
+                    if on_step is not None and on_step(step):
+                        time.end(Stop.CALLBACK)
+                    if time.over:
+                        break
+                waiting, halvings = _between(tried) if halvings else [], halvings - 1
         if not tried:
-            raise
+            raise KeyboardInterrupt
     chosen = min(tried, key=lambda budget: tried[budget][1])
     mechanism, variance = tried[chosen]
-    design = RepeatedDesign(mechanism, k, chosen, variance, bound, time.perf_counter() - began)
+    design = RepeatedDesign(mechanism, k, chosen, variance, bound, time.elapsed)
     if design.gap < -1e-9:
         raise ArithmeticError("a mechanism with a memo contradicts its bound")
     return design

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from stratagem.accuracy import objective
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
+from stratagem.math.deadline import Deadline
 from stratagem.problem import Average
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.solver import check_limits
@@ -92,7 +92,7 @@ def trade_off(
         >>> [point.outputs for point in table.points]
         [16, 64]
     """
-    began, n = time.perf_counter(), workload.domain_size
+    time, n = Deadline(), workload.domain_size
     wanted = _checked(outputs, n)
     check_limits(max_seconds)
     problem = Average(workload=workload, epsilon=epsilon)
@@ -106,7 +106,7 @@ def trade_off(
         if points and points[-1].objective <= value:
             value, strategy = points[-1].objective, points[-1].strategy
         points.append(TradePoint(m, value, value / problem.lower_bound - 1, strategy))
-    return TradeOff(tuple(points), problem.lower_bound, time.perf_counter() - began)
+    return TradeOff(tuple(points), problem.lower_bound, time.elapsed)
 
 
 def _checked(outputs: Sequence[int] | None, n: int) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,6 +15,7 @@ from stratagem.accuracy import evaluate, goal
 from stratagem.bounds.limited import limited_bound
 from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
+from stratagem.math.deadline import Stop, within
 from stratagem.math.number import integer, real, upper_percent
 from stratagem.math.privacy import MINIMUM, check, check_delta, check_several
 from stratagem.math.shuffling import USERS, PrivacyBlanket, Shuffled
@@ -122,7 +122,6 @@ def optimise_shuffled(
         ValueError: unless epsilon is from 10^-6 to `local`, users a whole number from 1 to 10^15 and 0 < delta < 1;
             for a domain of one value; and as `optimise`.
     """
-    began = time.perf_counter()
     workload = workload_of(workload, domain)
     users = integer(users, "the number of users", 1, USERS, "give the number of reports that are shuffled")
     check_delta(delta)
@@ -134,19 +133,20 @@ def optimise_shuffled(
         )
     target = Target(epsilon, delta, users)
     aim = Target(epsilon * (1 - ROUNDING), delta, users)
-    naive = _solved(workload, _safe(target, local))
-    own = _own(aim, naive, local)
-    best: Solution | _Found = own
-    try:
-        for step, found in enumerate(_searched(aim, own, local, seed)):
-            if found.objective < best.objective:
-                best = found
-            gap = relative_gap(best.objective, _bound(target, workload, best.epsilon))
-            record = Step(0, step, found.objective, best.objective, gap, time.perf_counter() - began)
-            if on_step is not None and on_step(record):
-                break
-    except KeyboardInterrupt:
-        pass
+    with within() as time:
+        naive = _solved(workload, _safe(target, local))
+        own = _own(aim, naive, local)
+        best: Solution | _Found = own
+        with time.ended_by_hand():
+            for step, found in enumerate(_searched(aim, own, local, seed)):
+                if found.objective < best.objective:
+                    best = found
+                gap = relative_gap(best.objective, _bound(target, workload, best.epsilon))
+                record = Step(0, step, found.objective, best.objective, gap, time.elapsed)
+                if on_step is not None and on_step(record):
+                    time.end(Stop.CALLBACK)
+                if time.over:
+                    break
     strategy, central = best.strategy, best.strategy.blanket.shuffled(users, delta)
     design = ShuffledDesign(
         workload=workload,
@@ -158,7 +158,7 @@ def optimise_shuffled(
         lower_bound=_bound(target, workload, best.epsilon),
         own=own,
         naive=naive,
-        seconds=time.perf_counter() - began,
+        seconds=time.elapsed,
     )
     if not target.reached(strategy.blanket) or design.gap < -1e-9:
         raise ArithmeticError("a shuffled strategy contradicts its bound or its central epsilon")

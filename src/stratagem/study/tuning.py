@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 from stratagem.baselines import BASELINES
 from stratagem.bounds.formulas import FAILURES
 from stratagem.io.toml import nearest
+from stratagem.math.deadline import Deadline
 from stratagem.problem import Average, Problem, problem_of
 from stratagem.solvers import Status
 from stratagem.strategies import Strategy, TableSampling
@@ -45,7 +45,7 @@ def tune(
         >>> tune(st.prefix(16), 1.0, "hierarchical").solver
         'hierarchical (branching 2, design, optimal levels)'
     """
-    began, problem = time.perf_counter(), problem_of(workload, epsilon, objective, prior)
+    time, problem = Deadline(), problem_of(workload, epsilon, objective, prior)
     known = {baseline.name: baseline for baseline in BASELINES}
     if not isinstance(mechanism, str) or mechanism not in known:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
@@ -71,7 +71,7 @@ def tune(
         status=Status.TUNED,
         solver=str(contender),
         reason="asked for",
-        seconds=time.perf_counter() - began,
+        seconds=time.elapsed,
         baselines=Ranking((contender,)),
         prior=problem.prior,
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stratagem.bounds.proof import all_patterns
+from stratagem.math.deadline import deadline
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.design import (
@@ -121,22 +121,21 @@ class Certified(Solver):
         Raises:
             ValueError: for fewer outputs than user types, or a start for another number of user types.
         """
-        n, now = problem.workload.domain_size, time.perf_counter()
+        n = problem.workload.domain_size
         if self.outputs is not None and self.outputs < n:
             raise ValueError(
                 f"outputs is {self.outputs}; this solver needs at least {n}, one for each user type"
             )
         if self.start is not None and self.start.domain_size != n:
             raise ValueError(f"start has {self.start.domain_size} user types and the workload {n}")
-        end = now + self.max_seconds if best is None else best.end
         polishes, part = self._polishes(problem), start if self.resume is None else start + 1
         if polishes and part == 0:
-            return descent(problem, None, self.rows(n), end, self.seed)
+            return descent(problem, None, self.rows(n), self.seed)
         if polishes and part > 1 and isinstance(best, Polish):
             return renewed(problem, best, self.seed, start)
         if best is not None and (not polishes or part > 1):
             return replace(best, closed=True)
-        fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]), now, end)
+        fresh = self._fresh(problem, np.random.default_rng([self.seed, 0]))
         if fresh.tools is None:
             return fresh
         if self.resume is None:
@@ -162,7 +161,7 @@ class Certified(Solver):
     def retarget(self, problem: Problem, state: ColumnGenerationState) -> ColumnGenerationState:
         """Return the state for a problem with another workload or prior, from the patterns and weights of `state`."""
         rng = state.tools.rng if state.tools else np.random.default_rng(self.seed)
-        fresh = self._fresh(problem, rng, time.perf_counter(), state.end)
+        fresh = self._fresh(problem, rng)
         if fresh.tools is None or state.design is None:
             return replace(fresh, closed=True)
         design, numbers = state.design, fresh.tools.numbers
@@ -170,23 +169,20 @@ class Certified(Solver):
         steps = steps if numbers.n <= EXHAUSTIVE else max(4, steps // 4)
         return replace(fresh, design=numbers.improved(design.patterns, design.p, None, steps))
 
-    def _fresh(
-        self, problem: Problem, rng: np.random.Generator, now: float, end: float
-    ) -> ColumnGenerationState:
+    def _fresh(self, problem: Problem, rng: np.random.Generator) -> ColumnGenerationState:
         """Return the state before the first patterns; it is closed if the workload contains the total alone."""
         n = problem.workload.domain_size
         F = problem.factor
         total = total_term(problem.workload, problem.prior)
         scale = float(np.square(F).sum())
         if not F.any():
-            return ColumnGenerationState(None, total, 0.0, None, end, closed=True)
+            return ColumnGenerationState(None, total, 0.0, None, closed=True)
         E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
         numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
-        deadline = now + SHARE * (end - now) if self._polishes(problem) else end
+        until = deadline().part(SHARE) if self._polishes(problem) else deadline()
         field = field_factor(problem.target.information)
-        return ColumnGenerationState(
-            None, total, scale, SearchContext(numbers, problem.target, field, E, rng, deadline), end
-        )
+        context = SearchContext(numbers, problem.target, field, E, rng, until)
+        return ColumnGenerationState(None, total, scale, context)
 
     def advance(
         self, problem: Problem, state: ColumnGenerationState | Polish
@@ -227,17 +223,17 @@ class Certified(Solver):
         """
         tools, n = state.tools, patterns.shape[1]
         assert tools is not None
-        design = tools.numbers.improved(patterns, p, state.design, self.weight_updates(n), tools.deadline)
+        design = tools.numbers.improved(patterns, p, state.design, self.weight_updates(n), tools.until)
         design = self._limited(tools, design)
         state = replace(state, design=design, trace=(*state.trace, design.value))
         if self.outputs is None or not self._polishes(problem) or not self._exhausted(state, tools):
             return state
         rows = project_to_feasible(design, tools.E, problem.shares, self.outputs)
-        return descended(problem, descent(problem, rows, self.outputs, state.end, self.seed))
+        return descended(problem, descent(problem, rows, self.outputs, self.seed))
 
     def _exhausted(self, state: ColumnGenerationState, tools: SearchContext) -> bool:
         """Return whether the rounds of column generation end: by gain, by number or by time."""
-        trace, late = state.trace, time.perf_counter() > tools.deadline
+        trace, late = state.trace, tools.until.over
         if late or len(trace) > self.max_steps:
             return True
         back = trace[-1 - self.patience :][0] - trace[-1]
@@ -288,7 +284,7 @@ class Certified(Solver):
         drawn = tools.rng.choice(len(design.p), count // 2, p=design.p / design.p.sum())
         shaken = design.patterns[drawn] ^ (tools.rng.random((len(drawn), n)) < 1.0 / n)
         starts = np.concatenate([tools.fields(count - len(drawn)), shaken])
-        found, score = tools.numbers.priced(design, starts, 8, tools.deadline)
+        found, score = tools.numbers.priced(design, starts, 8, tools.until)
         order = np.argsort(-score)
         order = order[score[order] > 1e-6]
         return distinct(found[order], design.patterns)[: max(64, self.rows(n) // 4)]
@@ -306,6 +302,6 @@ class Certified(Solver):
         if needed <= min(limit, len(keep)):
             return kept
         improved = tools.numbers.improved(
-            kept.patterns, kept.p, kept, max(4, self.weight_updates(len(design.nu)) // 4), tools.deadline
+            kept.patterns, kept.p, kept, max(4, self.weight_updates(len(design.nu)) // 4), tools.until
         )
         return self._limited(tools, improved) if len(keep) > limit else improved

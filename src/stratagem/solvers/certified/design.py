@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
 
 import jax
@@ -12,6 +10,7 @@ import numpy as np
 
 from stratagem.bounds.duals import WeightedDual
 from stratagem.math.computing import Precision, working_in
+from stratagem.math.deadline import Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
 from stratagem.solvers.certified.patterns import gaussian_patterns
 from stratagem.solvers.certified.pricing import Prices, search
@@ -76,14 +75,14 @@ class Arithmetic:
         p: np.ndarray,
         near: Design | None,
         steps: int,
-        deadline: float = math.inf,
+        until: Deadline | None = None,
     ) -> Design:
         """Return the design after `steps` weight updates from any positive p (m,), balanced or not.
 
         Updates run in blocks of about one second. The first block always runs; no further block starts after
-        the deadline, which is on the clock of `time.perf_counter`.
+        the deadline.
         """
-        m = len(patterns)
+        m, until = len(patterns), until or deadline()
         padded = padding(m, self.n)
         stride = max(1, WORK // (padded * self.n**2))
         with working_in("float64"):
@@ -95,19 +94,19 @@ class Arithmetic:
             )
             for first in range(0, steps, stride):
                 found = jax.block_until_ready(improve(X, F, found, min(stride, steps - first)))
-                if time.perf_counter() > deadline:
+                if until.over:
                     break
             value = float(inform(X, found.p, F).value)
             return Design(patterns, np.asarray(found.p)[:m], float(found.mu), np.asarray(found.nu), value)
 
     def priced(
-        self, design: Design, starts: np.ndarray, steps: int, deadline: float = math.inf
+        self, design: Design, starts: np.ndarray, steps: int, until: Deadline | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the patterns (k x n) that a local search reaches from `starts` (k x n), and their scores over mu (k,).
 
         Once the deadline has passed, the remaining starts are left out.
         """
-        m = len(design.patterns)
+        m, until = len(design.patterns), until or deadline()
         batch = max(1, CHUNK // self.n)
         found, worth = [], []
         with working_in("float64"):
@@ -122,7 +121,7 @@ class Arithmetic:
                 patterns, scores = search(B, prices, steps)
                 found.append(np.asarray(patterns) > 0.5)
                 worth.append(np.asarray(scores, dtype=float) / design.mu)
-                if time.perf_counter() > deadline:
+                if until.over:
                     break
         return np.concatenate(found), np.concatenate(worth)
 
@@ -160,8 +159,8 @@ class SearchContext:
     """Factor L (n x r) of the covariance L L^T of the Gaussian fields that random patterns come from."""
     E: float
     rng: np.random.Generator
-    deadline: float
-    """Time on the clock of `time.perf_counter` at which the search for rows ends."""
+    until: Deadline
+    """When the search for rows ends."""
 
     def fields(self, count: int) -> np.ndarray:
         """Return random patterns (count x n) with the covariance of the target's information matrix."""
@@ -179,11 +178,6 @@ class ColumnGenerationState:
     scale: float
     """tr V_c; the design works with V_c divided by this number."""
     tools: SearchContext | None
-    end: float
-    """Time on the clock of `time.perf_counter` at which the search ends.
-
-    It is later than `tools.deadline` if the rows are polished after column generation.
-    """
     listed: Design | None = None
     """The optimum over all patterns as the exact bound found it, where they can be listed."""
     trace: tuple[float, ...] = ()

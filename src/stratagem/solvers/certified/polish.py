@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
 
 from stratagem.math.computing import working_in
+from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
@@ -90,8 +90,6 @@ class Polish:
     """
 
     point: Point
-    end: float
-    """Time on the clock of `time.perf_counter` at which to stop, even within a step of the search."""
 
     @property
     def objective(self) -> float:
@@ -104,12 +102,12 @@ class Polish:
         return self.point.stuck
 
 
-def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, end: float, seed: int) -> Polish:
+def descent(problem: Problem, rows: TwoLevelStrategy | None, outputs: int, seed: int) -> Polish:
     """Return the start of a descent with `outputs` rows: from `rows`, repeated as needed, or random if None."""
     gradient = ProjectedGradient(outputs=outputs, seed=seed)
     if rows is not None:
         gradient = replace(gradient, start=rows.dense())
-    return Polish(gradient.begin(problem, 0, None), end)
+    return Polish(gradient.begin(problem, 0, None))
 
 
 def renewed(problem: Problem, best: Polish, seed: int, start: int) -> Polish:
@@ -125,7 +123,7 @@ def descended(problem: Problem, state: Polish) -> Polish:
     point = state.point
     for _ in range(STRIDE):
         point = ProjectedGradient().advance(problem, point)
-        if point.stuck or time.perf_counter() > state.end:
+        if point.stuck or deadline().over:
             break
     return replace(state, point=point)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -10,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from stratagem.accuracy import objective
+from stratagem.math.deadline import deadline
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
@@ -61,8 +61,6 @@ class Mixture:
     """The signatures that are searched for new patterns."""
     number: int
     """Number of rounds so far."""
-    end: float
-    """Time on the clock of `time.perf_counter` at which a round looks for no further patterns."""
     stuck: bool = False
     """Whether the search has ended: the lower bound is attained, or the workload contains the total alone."""
     empty: bool = False
@@ -116,22 +114,21 @@ class Junta(Solver):
 
     def begin(self, problem: Problem, start: int, best: Mixture | None) -> Mixture:
         """Return the best mixture of published juntas, all patterns of few cells and balanced random ones."""
-        now, rng = time.perf_counter(), np.random.default_rng([self.seed, 0])
-        first, end = now + FIRST * self.limits.max_seconds, now + self.limits.max_seconds
+        rng, first = np.random.default_rng([self.seed, 0]), deadline().part(FIRST)
         found = checked_harmonics(problem.workload)
         check_tables(found.spectrum)
         characters, excess = Characters(found, divided(found.spectrum)), ratio(problem.epsilon) - 1
         if not characters.kinds:
-            return _nothing(characters, excess, problem, end)
+            return _nothing(characters, excess, problem)
         listed = signatures(characters, excess, rng)
         pools = [*published(characters, problem.epsilon, excess), *exhaustive(listed)]
         own = (Signature(axes_of(kind), characters, excess) for kind in characters.kinds)
         pools += [tables(signature, rng) for signature in own]
         for signature in listed:
-            if time.perf_counter() < first:
+            if not first.over:
                 pools.append(balanced(signature, rng))
         pool = joined(pools)
-        return _weighed(problem, Mixture(0.0, pool, np.ones(len(pool.packed)), listed, 0, end))
+        return _weighed(problem, Mixture(0.0, pool, np.ones(len(pool.packed)), listed, 0))
 
     def advance(self, problem: Problem, state: Mixture) -> Mixture:
         """Return the mixture after one round, which adds patterns of high worth and optimises all weights."""
@@ -148,7 +145,7 @@ class Junta(Solver):
         found = [state.pool.chosen(keep)]
         for i in rng.permutation(len(state.signatures))[:TURNS]:
             found.append(undervalued(state.signatures[i], state.pool, prices, value, rng))
-            if time.perf_counter() > state.end:
+            if deadline().over:
                 break
         pool = joined(found)
         weights = np.full(len(pool.packed), 1e-3 / len(pool.packed))
@@ -177,7 +174,7 @@ class Junta(Solver):
         return min(mixture, flat_orbit(spectrum.sizes, E), key=partial(objective, problem.workload))
 
 
-def _nothing(characters: Characters, excess: float, problem: Problem, end: float) -> Mixture:
+def _nothing(characters: Characters, excess: float, problem: Problem) -> Mixture:
     """Return the mixture for a workload of the total alone: one arbitrary pattern, as a strategy needs one.
 
     Raises:
@@ -195,9 +192,7 @@ def _nothing(characters: Characters, excess: float, problem: Problem, end: float
     signature = Signature((group,), characters, excess)
     pool = pooled(signature, np.arange(signature.cells)[None] == 0)
     share = float(characters.spectrum.values[0])
-    return Mixture(
-        share * problem.workload.scale, pool, np.ones(1), (signature,), 0, end, stuck=True, empty=True
-    )
+    return Mixture(share * problem.workload.scale, pool, np.ones(1), (signature,), 0, stuck=True, empty=True)
 
 
 def _lightened(state: Mixture) -> Mixture:

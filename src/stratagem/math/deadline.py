@@ -1,0 +1,112 @@
+"""The one clock: how long a call may take, and whether it was asked to stop.
+
+Whoever is called first states the seconds (`within`); everything that may take longer than a tenth of a second asks
+`deadline()` from time to time, and returns what it has once that is over. No other module looks at the time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class OutOfTimeError(RuntimeError):
+    """Time ran out before there was anything to return."""
+
+
+class Stop(StrEnum):
+    """Why a call was asked to stop before its time."""
+
+    INTERRUPTED = "Ctrl-C"
+    CALLBACK = "the callback"
+
+
+@dataclass(eq=False)
+class Deadline:
+    """The seconds that a call may take, within those of its caller."""
+
+    seconds: float = math.inf
+    caller: Deadline | None = None
+    began: float = field(default_factory=time.monotonic)
+    stop: Stop | None = None
+    """Why it was asked to stop; None where nobody did."""
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, at least 0; 0 once it was asked to stop."""
+        if self.stopped:
+            return 0.0
+        own = max(0.0, self.seconds - self.elapsed)
+        return own if self.caller is None else min(own, self.caller.left)
+
+    @property
+    def over(self) -> bool:
+        """Whether no time is left."""
+        return self.left <= 0
+
+    @property
+    def stopped(self) -> Stop | None:
+        """Why it, or a caller's, was asked to stop before its time; None where nobody did."""
+        return self.stop or (self.caller and self.caller.stopped)
+
+    def check(self) -> None:
+        """Raise if no time is left.
+
+        Raises:
+            OutOfTimeError: for it.
+        """
+        if self.over:
+            raise OutOfTimeError("time ran out before there was a result: allow more seconds")
+
+    def until(self, share: float) -> float:
+        """Return the seconds that are left until a share of all seconds has passed, at least 0."""
+        own = share * self.seconds - self.elapsed
+        return max(0.0, min(own, self.left))
+
+    def part(self, share: float) -> Deadline:
+        """Return a deadline for a share of the seconds that are left."""
+        return Deadline(share * self.left, self)
+
+    def end(self, why: Stop) -> None:
+        """Ask this call to stop, and those that it is part of."""
+        one: Deadline | None = self
+        while one is not None and one.caller is not None:  # the last one is everybody's
+            one.stop, one = one.stop or why, one.caller
+
+    @contextmanager
+    def ended_by_hand(self) -> Iterator[None]:
+        """Let Ctrl-C end the block, not the call: whatever asks afterwards has no time left."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.end(Stop.INTERRUPTED)
+
+
+_current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # noqa: B039  never stopped
+
+
+def deadline() -> Deadline:
+    """Return the deadline of the call; one without end where nobody has set one."""
+    return _current.get()
+
+
+@contextmanager
+def within(seconds: float = math.inf) -> Iterator[Deadline]:
+    """Give a block so many seconds, or what its caller has left if that is less."""
+    caller = _current.get()
+    one = Deadline(min(seconds, caller.left), caller)
+    token = _current.set(one)
+    try:
+        yield one
+    finally:
+        _current.reset(token)
