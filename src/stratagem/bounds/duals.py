@@ -210,7 +210,7 @@ ten times as many as five."""
 SIMPLE, LISTED = 3, 12
 """More queries than the first number are left to the search among all patterns, which is exact, up to the second
 number of user types."""
-SHARE, LONGEST = 0.3, 60.0
+SHARE, LONGEST = 0.5, 60.0
 """Share of the time that the linear programme may take, and the most seconds; it is a valid bound whenever it ends."""
 SAFETY = 1e-9
 """Relative amount taken off for the small columns of a pivoted Cholesky factor, which keep half the digits."""

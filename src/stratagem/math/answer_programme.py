@@ -25,6 +25,8 @@ TIGHT, NEGLIGIBLE = {1: 3e-4, 2: 3e-4, 3: 3e-4, 4: 5e-4, 5: 5e-4}, 1e-6
 """Distance of bound and programme at which they end, relative to the variance, by rank, and to the objective."""
 CHECKS, LAST = 2, 8
 """Times that boxes check prices, lowered in between, before more answers join, and when none join any more."""
+SEARCHED = 0.5
+"""Share of the time after which boxes check the prices."""
 CUTS = 256
 """Answers that stay although they are not used, the latest, because they limit prices."""
 LOWERINGS = 12
@@ -82,11 +84,11 @@ def programme(columns: np.ndarray, weights: np.ndarray, epsilon: float, E: float
     starts, outer, given = points / unit, outer / unit, Answers(points / unit, columns / unit, weights, E)
     noise, several = float(weights @ np.square(given.columns).sum(axis=1)), columns.shape[1] > 1
     best = found = _solved(given)
-    proof, cuts, top = None, outer[:0], math.inf
+    proof, cuts, top, search = None, outer[:0], math.inf, deadline().part(SEARCHED)
     for left in reversed(range(ROUNDS[columns.shape[1]])):
         proofs = _proofs(found.prices, proof, given, starts)
         proof = max([*proofs, proof or proofs[0]], key=lambda one: one.bound)
-        last = not left or deadline().over
+        last = not left or search.over
         slack = TIGHT[columns.shape[1]] * (best.value - noise) + NEGLIGIBLE * best.value
         if best.value - proof.bound <= slack or last:
             proof, top, starts, secured = _secured(proof, given, starts, slack, LAST if last else CHECKS)
