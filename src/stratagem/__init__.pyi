@@ -39,7 +39,6 @@ from .baselines import tree_encoding as tree_encoding
 from .bounds import Bounds as Bounds
 from .bounds import lower_bounds as lower_bounds
 from .bounds import tighten as tighten
-from .catalogue.catalogue import load as load
 from .collection.aggregator import Aggregator as Aggregator
 from .collection.collection import Collection as Collection
 from .collection.tally import counted as counted
@@ -135,3 +134,4 @@ from .workloads import prefix as prefix
 from .workloads import stack as stack
 from .workloads import total as total
 from .workloads import weighted as weighted
+from .workloads.given import load as load

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from stratagem import workloads as w
-from stratagem.catalogue.catalogue import entry, folder, load, names
+from stratagem.catalogue.catalogue import entry, folder, names
+from stratagem.workloads.given import load
 from stratagem.workloads.serial import to_data
 
 pytestmark = pytest.mark.smoke

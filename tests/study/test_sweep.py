@@ -114,7 +114,7 @@ def test_it_prints_as_an_aligned_table(domains):
         ([st.prefix(4)], [1.0], "several of one"),
         (st.prefix(4), [], "at least one"),
         ([], 1.0, "at least one"),
-        (st.prefix(4), "0.5", "at least one"),
+        (st.prefix(4), "0.5", "epsilon is '0.5'"),
         (st.prefix(4), [0.5, -1.0], "epsilon"),
     ],
 )

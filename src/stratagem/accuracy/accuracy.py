@@ -12,7 +12,8 @@ import numpy as np
 from stratagem.io.screen import brief
 from stratagem.math.number import real, users_text
 from stratagem.strategies import Randomiser
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 ERROR = 0.01
 """Standard error of an answer, as a share of the users, at which the users needed are stated."""
@@ -139,15 +140,18 @@ class Accuracy:
 
 
 def evaluate(
-    workload: Workload,
+    workload: WorkloadLike,
     strategy: Randomiser,
     prior: np.ndarray | None = None,
+    *,
+    domain: DomainLike | None = None,
 ) -> Accuracy:
     """Return the exact accuracy of `strategy` (m x n) on `workload` (p x n); a protocol's with its own estimator.
 
     `prior` (n,), probabilities, chooses the reconstruction: the one of least variance if the types are so
     distributed; 1/n by default. The variances are exact for every data vector either way.
-    Only directions of the row space of W are inverted: with V = F F^T, L = ||M^(+1/2) F||_F^2 and
+    The workload may be a name, a file or a matrix of queries over the strategy's user types, or over a `domain` (see
+    `workload_of`). Only directions of the row space of W are inverted: with V = F F^T, L = ||M^(+1/2) F||_F^2 and
     ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2, so that directions nobody asks for cannot add noise.
 
     Raises:
@@ -160,7 +164,8 @@ def evaluate(
         >>> round(accuracy.objective, 4)
         224.9176
     """
-    return accuracy_of(strategy, workload, prior)
+    asked = workload_of(workload, domain, lambda: strategy.domain_size)
+    return accuracy_of(strategy, asked, prior)
 
 
 def objective(

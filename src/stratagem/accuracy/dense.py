@@ -17,8 +17,9 @@ from stratagem.math.linalg import (
 from stratagem.math.privacy import check_prior, uniform
 from stratagem.strategies import LinearProtocol, Randomiser, Runnable
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import levelled, root, total_term
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 BLOCK = 1 << 25
 """Entries of a temporary array."""
@@ -51,9 +52,14 @@ def dense_objective(
 
 
 def per_query_variance(
-    workload: Workload, strategy: Runnable, x: np.ndarray, prior: np.ndarray | None = None
+    workload: WorkloadLike,
+    strategy: Runnable,
+    x: np.ndarray,
+    prior: np.ndarray | None = None,
+    *,
+    domain: DomainLike | None = None,
 ) -> np.ndarray:
-    """Return the exact variance (p,) of every answer for the data vector x (n,), R as in `evaluate`.
+    """Return the exact variance (p,) of every answer for the data vector x (n,); workload and R as in `evaluate`.
 
     Var_i = w_i^T C w_i with C = R diag(Q x) R^T - diag(x), the covariance of the estimated data vector;
     C = sum_k c_k e_k e_k^T gives Var = sum_k c_k (W e_k)^2 without building W.
@@ -61,7 +67,8 @@ def per_query_variance(
     Raises:
         UnsupportedWorkloadError: as `evaluate`.
     """
-    return _variances_of(strategy, workload, np.asarray(x, dtype=float), prior)
+    asked = workload_of(workload, domain, lambda: strategy.domain_size)
+    return _variances_of(strategy, asked, np.asarray(x, dtype=float), prior)
 
 
 @singledispatch

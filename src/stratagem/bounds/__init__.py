@@ -15,7 +15,6 @@ from stratagem.bounds.exact import EXACT_LIMIT, RELAXED_LIMIT, exact, sdp
 from stratagem.bounds.formulas import attempted, closed, integer, noiseless, norms, safe, svd
 from stratagem.bounds.generation import Generation
 from stratagem.bounds.proof import WHOLE
-from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.computing import on_one_core
@@ -23,6 +22,7 @@ from stratagem.math.deadline import deadline, within
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import outweighed
+from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.norm import Norms
 from stratagem.workloads.ranges import Line, line
 from stratagem.workloads.spectrum import Spectrum
@@ -268,19 +268,22 @@ LATE = 0.5
 
 def tighten(
     bounds: Bounds,
-    workload: Workload,
+    workload: WorkloadLike,
     epsilon: float,
     objective: float = math.inf,
     gap: float = 0.01,
     seconds: float = 20.0,
     patterns: np.ndarray | None = None,
     prior: ArrayLike | None = None,
+    *,
+    domain: DomainLike | None = None,
 ) -> Bounds:
     """Return the bounds with expensive ones added, as long as they leave more than a gap to an objective.
 
     In this order: the exact optimum up to n = 10, the nonnegative bound up to 1024, of prefixes and all ranges up to
     2^20 where the gap is above 5 %, the semidefinite bound for n > 20 up to n = 32.
     Under a prior (n counts or probabilities) all of them are bounds for that prior, as `bounds` must be.
+    Workload and domain are those of `lower_bounds`.
     `objective` is L(Q) of a strategy found; `patterns` (N, n) bool are the sets T of its rows of most weight,
     from which the nonnegative bound starts up to n = 20. Whatever is passed, each number is a
     bound: a wrong objective or useless patterns cost time alone. Ctrl-C ends it with those completed, and a
@@ -292,6 +295,7 @@ def tighten(
         >>> quick.best < tighten(quick, st.prefix(32), 4.0, seconds=5).best
         True
     """
+    workload = workload_of(workload, domain)
     p = None if prior is None else check_prior(prior, workload.domain.size)
     apart = outweighed(workload, p)
     if apart is not None and apart.far:

@@ -25,7 +25,8 @@ from stratagem.math import privacy
 from stratagem.math.block_design import covering_tables
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import check_delta
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 LONGEST = 4
 """Largest number of measured queries per user type."""
@@ -232,7 +233,12 @@ class CentralComparison:
 
 
 def compare(
-    workload: Workload, epsilon: float, neighbours: Neighbours, delta: float | None = None
+    workload: WorkloadLike,
+    epsilon: float,
+    neighbours: Neighbours,
+    delta: float | None = None,
+    *,
+    domain: DomainLike | None = None,
 ) -> CentralComparison:
     """Set the mechanisms of the central model side by side, each tuned to its least average variance.
 
@@ -240,11 +246,12 @@ def compare(
     data, exactly. The optimised queries are never worse than another mechanism with geometric noise.
 
     Args:
-        workload: Linear queries over at most 1024 user types.
+        workload: Linear queries over at most 1024 user types, or their name, file or matrix (see `workload_of`).
         epsilon: Privacy budget.
         neighbours: "add-remove" or "replace". One person replaced by another changes the histogram by 2
             in the L1 norm; only "replace" is comparable with local differential privacy.
         delta: Adds Gaussian noise on the histogram and on optimised queries.
+        domain: Domain of a name which fits any, or of the columns of a matrix.
 
     Raises:
         ValueError: for an epsilon, delta or relation that is not one, a workload that asks for nothing (or for
@@ -256,7 +263,7 @@ def compare(
         'optimised'
     """
     check(neighbours)
-    privacy.check(epsilon)
+    workload, epsilon = workload_of(workload, domain), privacy.check(epsilon)
     if delta is not None:
         check_delta(delta)
     if workload.domain_size > LARGEST:

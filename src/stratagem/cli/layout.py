@@ -46,7 +46,7 @@ def read_described(
     Raises:
         ValueError: as `load`, `derive` and `read_values`.
     """
-    from stratagem.catalogue.catalogue import leaves_domain
+    from stratagem.workloads.given import leaves_domain
 
     if found is None and domain is None and leaves_domain(workload):
         found = derive(edges, labels, None, None, unit)

@@ -185,7 +185,7 @@ def read_workload(name: str, domain: Domain | str | None, order: int | None, wid
     Raises:
         ValueError: as `load`.
     """
-    from stratagem.catalogue.catalogue import load
+    from stratagem.workloads.given import load
 
     return load(name, domain=domain, order=order, width=width)
 
@@ -206,8 +206,8 @@ def about_numbers(
     Raises:
         ValueError: for labels, or edges that are not all numbers.
     """
-    from stratagem.catalogue.catalogue import load, takes_numbers
     from stratagem.workloads.domain import OTHER
+    from stratagem.workloads.given import load, takes_numbers
 
     attribute = asked.domain.attributes[0]
     if takes_numbers(name) and attribute in labels:

@@ -192,13 +192,13 @@ def _request(
     clip: CLIP = False,
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
-    from stratagem.catalogue.catalogue import leaves_domain
     from stratagem.cli.interruption import LONGEST
     from stratagem.cli.layout import derive, named_columns, read_described
     from stratagem.collection.columns import read
     from stratagem.math.privacy import check
     from stratagem.problem import problem_of
     from stratagem.study.preset import limited, solver_of
+    from stratagem.workloads.given import leaves_domain
 
     check(epsilon)
     if (data is None) != (not column):

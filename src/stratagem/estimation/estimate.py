@@ -33,6 +33,7 @@ from stratagem.math.number import integer, real
 from stratagem.workloads import Workload, along, histogram, prefix
 from stratagem.workloads.domain import Attribute, Domain
 from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
@@ -211,8 +212,8 @@ class Estimate:
         """
         return self.reconstruction.covariance(self.workload, self.about)
 
-    def ask(self, workload: Workload) -> Estimate:
-        """Return the answers to other queries from the same reports.
+    def ask(self, workload: WorkloadLike) -> Estimate:
+        """Return the answers to other queries from the same reports; a name or a matrix (p x n) is over their domain.
 
         Post-processed answers come from the same data vector where the queries that it was made for determine these,
         so that one cell has one answer, whatever it is asked with; others are post-processed anew (`answered_by`).
@@ -221,6 +222,7 @@ class Estimate:
             UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
             ValueError: if the post-processing does not fit them.
         """
+        workload = workload_of(workload, default=lambda: self.workload.domain)
         self.reconstruction.check(workload)
         base = self.base or self.workload
         if self.processed is not None and self.method.fits is EVERY and answered_by(base, workload):

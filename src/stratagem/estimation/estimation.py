@@ -24,8 +24,9 @@ from stratagem.estimation.translation.reconstruction import TABLE, TranslationRe
 from stratagem.estimation.translation.window import WindowReconstruction
 from stratagem.math.privacy import uniform
 from stratagem.strategies import LinearProtocol, Runnable, Strategy, TranslationStrategy
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.domain import Attribute
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 
 @final
@@ -116,8 +117,9 @@ class Published(DenseReconstruction):
 def estimate(
     strategy: Runnable,
     counts: Counts,
-    workload: Workload,
+    workload: WorkloadLike,
     *,
+    domain: DomainLike | None = None,
     prior: np.ndarray | None = None,
     method: str = "unbiased",
     confidence: float = 0.95,
@@ -133,7 +135,8 @@ def estimate(
         strategy: The strategy or protocol that the clients ran.
         counts: Number of reports of each output, one report a user: (m,), or sparse where m is too large. For a
             protocol, its totals.
-        workload: The queries.
+        workload: The queries, as in `evaluate`.
+        domain: Domain of a name which fits any, or of the columns of a matrix; by default the strategy's user types.
         prior: Prior (n,) that chooses the reconstruction, as in `evaluate`; a protocol has its published one.
         method: Name of the post-processing: unbiased (none); recommended, which is wnnls where n x n arrays can be
             formed and else none; wnnls and maximum-entropy for all queries; ibu for those that know no order of
@@ -161,6 +164,7 @@ def estimate(
         >>> result.answers.round().tolist(), result.standard_errors.round().tolist()
         ([510.0, 710.0, 923.0, 1000.0], [47.0, 50.0, 41.0, 0.0])
     """
+    workload = workload_of(workload, domain, lambda: strategy.domain_size)
     chosen = _checked(method, confidence, about)
     if rounds is None:
         reconstruction = _reconstruction(strategy, counts, prior, chosen)

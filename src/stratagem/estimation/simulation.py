@@ -20,9 +20,10 @@ from stratagem.math.number import user_counts
 from stratagem.math.privacy import check_prior
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.strategies.strategy import reconstructed
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import root
 from stratagem.workloads.domain import Attribute
+from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
@@ -105,10 +106,11 @@ class Simulation:
 
 
 def simulate(
-    workload: Workload,
+    workload: WorkloadLike,
     strategy: Strategy | TranslationStrategy,
     x: np.ndarray,
     *,
+    domain: DomainLike | None = None,
     repetitions: int = 100,
     seed: int = 0,
     prior: np.ndarray | None = None,
@@ -116,9 +118,9 @@ def simulate(
 ) -> Simulation:
     """Return the errors of the estimates from repeated reports of x[u] users of each type u.
 
-    All users report `repetitions` times. `prior` (n,) chooses the reconstruction, as in `evaluate`; `attributes`
-    hold the names of the values, as in `estimate`. Reports are drawn as counts, which have the same distribution as
-    those of one report a user; those of translates are drawn one by one.
+    All users report `repetitions` times. `workload`, `domain` and `prior` (n,), which chooses the reconstruction, are
+    those of `evaluate`; `attributes` hold the names of the values, as in `estimate`. Reports are drawn as counts, which
+    have the same distribution as those of one report a user; those of translates are drawn one by one.
 
     Raises:
         ValueError: for fewer than 2 repetitions, no users, or a strategy that cannot answer the workload.
@@ -129,6 +131,7 @@ def simulate(
         >>> abs(run.ratio - 1) < 4 * run.ratio_error
         True
     """
+    workload = workload_of(workload, domain, lambda: strategy.domain_size)
     x = _check(repetitions, seed, x, workload.domain_size)
     if isinstance(strategy, TranslationStrategy):
         refuse_prior(prior)

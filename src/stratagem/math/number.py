@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
+from decimal import Decimal
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,17 +32,47 @@ def numbers(values: ArrayLike) -> np.ndarray:
 
 
 def array(values: ArrayLike) -> np.ndarray:
-    """Return values as an array, a single nan where its rows would have different lengths."""
+    """Return values as an array, a single nan where its rows would have different lengths; sparse ones are filled up.
+
+    Raises:
+        ValueError: for a sparse array of more than 2^27 numbers once it is filled up.
+    """
     try:
-        return np.asarray(values)
+        return np.asarray(dense(values))
     except ValueError:
         return np.array(np.nan)
 
 
+FILLED = 1 << 27
+"""Numbers of the largest sparse array that is filled up (1 GiB)."""
+
+
+def dense(values: Any) -> Any:
+    """Return a sparse array or matrix of SciPy as an array of NumPy, and anything else as it is.
+
+    Raises:
+        ValueError: for more than 2^27 numbers.
+    """
+    made = sys.modules.get("scipy.sparse")  # without it nobody has such an array
+    if made is None or not made.issparse(values):
+        return values
+    entries(math.prod(values.shape), FILLED, "the sparse matrix", "ask fewer queries, or merge values")
+    return values.toarray()
+
+
 def real(value: object) -> float:
-    """Return one real number as a float, or nan for anything else; every comparison with nan is false."""
+    """Return one real number as a float, or nan for anything else; every comparison with nan is false.
+
+    Numbers of NumPy and arrays of shape () are numbers; texts and truth values are not.
+
+    >>> real(np.float32(0.5)), real(np.array(2)), real("1"), real(True)
+    (0.5, 2.0, nan, nan)
+    """
+    if not isinstance(value, Real | Decimal):
+        found = array(value)  # type: ignore[arg-type]
+        return float(found) if found.ndim == 0 and found.dtype.kind in "iuf" else math.nan
     try:
-        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        return math.nan if isinstance(value, bool) else float(value)
     except OverflowError:
         return math.nan
 

@@ -16,15 +16,12 @@ exp(2 epsilon) exceeds the range of double precision."""
 
 
 def check(epsilon: float) -> float:
-    """Return epsilon as a float.
+    """Return epsilon as a float; a text is none.
 
     Raises:
         ValueError: if it is not a number from 1e-6 to 300.
     """
-    try:
-        value = float(epsilon)
-    except (TypeError, ValueError):
-        value = math.nan
+    value = real(epsilon)
     if not MINIMUM <= value <= MAXIMUM:
         raise ValueError(
             f"epsilon is {epsilon!r}: give a number from {MINIMUM:g} to {MAXIMUM:g}, for example 1.0"

@@ -54,8 +54,9 @@ from stratagem.mechanism.table import (
 )
 from stratagem.mechanism.translation_table import TranslationTable
 from stratagem.strategies import MatrixStrategy, TranslationStrategy
-from stratagem.workloads import Domain, Workload
+from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.domain import Attribute
+from stratagem.workloads.given import WorkloadLike
 from stratagem.workloads.serial import to_data
 
 if TYPE_CHECKING:
@@ -111,9 +112,10 @@ class Mechanism:
     @staticmethod
     def of(
         strategy: Exact,
-        workload: Workload,
+        workload: WorkloadLike,
         epsilon: float,
         *,
+        domain: DomainLike | None = None,
         name: str = "workload",
         labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
         edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
@@ -125,14 +127,16 @@ class Mechanism:
 
         A matrix gets 32 bits, 52 where 32 would add more than 1e-6 to the variance of an answer, or becomes two-level
         where its rows are and even those would. A small two-level strategy becomes a matrix where 32 bits add 1e-4.
-        `labels` and `edges` say what the values of an attribute are: by name, or at once for a domain of one
-        attribute. Edge k up to below edge k + 1 is value k. `units` say what numbers are measured in.
+        `workload` and `domain` are those of `evaluate`. `labels` and `edges` say what the values of an attribute
+        are: by name, or at once for a domain of one attribute. Edge k up to below edge k + 1 is value k. `units` say
+        what numbers are measured in.
         `prior` (n,) chooses the reconstruction, and it and `interrupted` are kept in the bundle.
 
         Raises:
             ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels, edges and units that
                 do not fit the domain.
         """
+        workload = given.workload_of(workload, domain, lambda: strategy.domain_size)
         promised = budget(check(epsilon))
         values = described(workload.domain, labels, edges, units)
         _check_domain(strategy, workload.domain)
@@ -275,9 +279,11 @@ class Mechanism:
         return Collection(path, self.identifier, self.outputs, anonymous=anonymous)
 
     def estimate(
-        self, counts: Counts, workload: Workload | None = None, *, rounds: int = 1, **options: Any
+        self, counts: Counts, workload: WorkloadLike | None = None, *, rounds: int = 1, **options: Any
     ) -> Estimate:
         """Return the answers of its own workload, or of another, from the counts of its outputs, (m,) or sparse.
+
+        Another workload is given as in `evaluate`, a name or a matrix over the domain of its own.
 
         `rounds` says how many reports of every user the counts hold, made by its memo. The options are those of
         `estimate`: method, confidence, simultaneous, about.
@@ -286,7 +292,9 @@ class Mechanism:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
         options |= {"prior": self.prior, "attributes": self.attributes, "rounds": self._rounds(rounds)}
-        return estimate(self.strategy, counts, workload or self.workload, base=self.workload, **options)
+        own = self.workload
+        asked = own if workload is None else given.workload_of(workload, default=lambda: own.domain)
+        return estimate(self.strategy, counts, asked, base=own, **options)
 
     def _rounds(self, number: int) -> Rounds | None:
         if (

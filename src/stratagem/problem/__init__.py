@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from stratagem.math.privacy import check, check_prior
 from stratagem.problem.minimax import Minimax, WorstCase, WorstQuery
 from stratagem.problem.problem import Average, Problem, WarmStart, relative_gap
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 __all__ = [
     "KINDS",
@@ -25,15 +26,19 @@ KINDS: dict[str, type[Problem]] = {leaf.kind: leaf for leaf in (Average, WorstCa
 
 
 def problem_of(
-    workload: Workload, epsilon: float, objective: str = Average.kind, prior: ArrayLike | None = None
+    workload: WorkloadLike,
+    epsilon: float,
+    objective: str = Average.kind,
+    prior: ArrayLike | None = None,
+    domain: DomainLike | None = None,
 ) -> Problem:
-    """Return the problem with the objective of this name and a prior (n,).
+    """Return the problem with the objective of this name and a prior (n,); workload and domain as in `workload_of`.
 
     Raises:
         ValueError: for an epsilon out of range, an unknown name, an invalid prior, or a prior together with
             "worst-case".
     """
-    epsilon = check(epsilon)
+    workload, epsilon = workload_of(workload, domain), check(epsilon)
     if objective not in KINDS:
         raise ValueError(f"the objective is {objective!r}, but must be one of {', '.join(KINDS)}: choose one")
     if prior is not None and objective == WorstCase.kind:

@@ -13,7 +13,6 @@ import numpy as np
 
 from stratagem.accuracy import UnsupportedWorkloadError, evaluate, goal
 from stratagem.bounds.limited import limited_bound
-from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.deadline import Stop, within
@@ -34,6 +33,7 @@ from stratagem.strategies import (
 from stratagem.study.optimisation import optimise
 from stratagem.study.solution import Design, Solution
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,10 +14,11 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
-from stratagem.math.number import number_text, ratio, real
+from stratagem.math.number import array, number_text, ratio, real
 from stratagem.math.privacy import check
 from stratagem.problem import Average, WarmStart, problem_of
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,25 +33,43 @@ TIGHT = 1e-3
 
 
 def along(
-    workload: Workload | Sequence[Workload], epsilon: float | Sequence[float]
+    workload: WorkloadLike | Sequence[WorkloadLike],
+    epsilon: float | Iterable[float],
+    domain: DomainLike | None = None,
 ) -> tuple[str, list[tuple[Workload, float]]]:
     """Return the name of the axis, and the workload and budget at every place on it.
 
     Raises:
-        ValueError: if none or both are sequences, one is empty, or a budget is out of range.
+        ValueError: if none or both are sequences, one is empty, or a budget is out of range; and as `workload_of`.
     """
-    workloads = [workload] if isinstance(workload, Workload) else _several(workload, "workloads")
-    budgets = [epsilon] if isinstance(epsilon, int | float) else _several(epsilon, "budgets")
-    if isinstance(workload, Workload) == isinstance(epsilon, int | float):
+    listed, many = _are_listed(workload), are_listed(epsilon)
+    given = _several(workload, "workloads") if listed else [workload]
+    workloads = [_workload(one, domain) for one in given]
+    budgets = [check(one) for one in (_several(epsilon, "budgets") if many else [epsilon])]
+    if listed == many:
         raise ValueError(
             f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
             "them: give several of one and one of the other"
         )
-    for one in workloads:
-        if not isinstance(one, Workload):
-            raise ValueError(f"{one!r} was given among the workloads: give workloads such as st.prefix(8)")
-    axis = EPSILON if isinstance(workload, Workload) else DOMAIN
-    return axis, list(product(workloads, map(check, budgets)))
+    return DOMAIN if listed else EPSILON, list(product(workloads, budgets))
+
+
+def are_listed(epsilon: object) -> bool:
+    """Return whether several budgets were given, in a list, rather than one number or a text, which is none."""
+    return isinstance(epsilon, Iterable) and not isinstance(epsilon, str) and math.isnan(real(epsilon))
+
+
+def _are_listed(given: object) -> bool:
+    """Return whether workloads were given in a list, rather than one: a name, or a matrix, whose rows are numbers."""
+    one = isinstance(given, Workload | str | Path) or array(given).ndim == 2  # type: ignore[arg-type]
+    return isinstance(given, Iterable) and not one
+
+
+def _workload(given: WorkloadLike, domain: DomainLike | None) -> Workload:
+    """Return one workload of several, which numbers alone are not."""
+    if not isinstance(given, Workload | str | Path) and array(given).ndim == 0:
+        raise ValueError(f"{given!r} was given among the workloads: give workloads such as st.prefix(8)")
+    return workload_of(given, domain)
 
 
 def place(axis: str, workload: Workload, epsilon: float) -> float:
@@ -59,7 +79,7 @@ def place(axis: str, workload: Workload, epsilon: float) -> float:
 
 def _several(given: Iterable, what: str) -> list:
     """Return the sequence as a list, which must not be empty."""
-    items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    items = list(given)
     if not items:
         raise ValueError(f"{given!r} was given as {what}: give at least one in a list")
     return items
@@ -156,19 +176,21 @@ class BoundSweep:
 
 
 def bound_sweep(
-    workload: Workload | Sequence[Workload],
-    epsilon: float | Sequence[float],
-    solver: Solver | Auto | None = None,
+    workload: WorkloadLike | Sequence[WorkloadLike],
+    epsilon: float | Iterable[float],
+    solver: Solver | Auto | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
+    domain: DomainLike | None = None,
     seconds: float = 0.0,
 ) -> BoundSweep:
     """Return every lower bound along several budgets or several domains, the published one (svd) among them.
 
-    One of `workload` and `epsilon` is a sequence. With a solver a strategy is found at every place too; its
-    bounds are those of the solution. Without one, `seconds` is the time for the expensive bounds at each place.
+    One of `workload` and `epsilon` is a sequence; each workload is given as in `optimise`, names over the `domain`.
+    With a solver a strategy is found at every place too; its bounds are those of the solution. Without one, `seconds`
+    is the time for the expensive bounds at each place.
 
     Raises:
         ValueError: if none or both of them are sequences, or one is empty, for a negative time, and as `optimise`.
@@ -181,7 +203,7 @@ def bound_sweep(
     """
     if not real(seconds) >= 0:
         raise ValueError(f"the time is {seconds!r} seconds, but must not be negative: give for example 10.0")
-    (axis, places), done, ended = along(workload, epsilon), [], False
+    (axis, places), done, ended = along(workload, epsilon, domain), [], False
     for W, budget in places:
         if solver is None:
             point = BoundPoint(W, budget, _bounds(W, budget, objective, prior, seconds))
@@ -196,7 +218,7 @@ def bound_sweep(
 def _solved(
     workload: Workload,
     epsilon: float,
-    solver: Solver | Auto,
+    solver: Solver | Auto | str,
     on_step: Callback | None,
     objective: str,
     prior: ArrayLike | None,

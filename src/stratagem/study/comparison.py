@@ -16,7 +16,6 @@ from stratagem.accuracy import ERROR, Users
 from stratagem.baselines import Baseline
 from stratagem.bounds import Bounds
 from stratagem.catalogue.bibliography import SCOPE
-from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import WIDTH, brief, show
 from stratagem.io.table import Table
 from stratagem.io.toml import nearest
@@ -38,6 +37,7 @@ from stratagem.study.ranking import (
 )
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

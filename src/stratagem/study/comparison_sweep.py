@@ -15,23 +15,26 @@ from stratagem.math.privacy import check
 from stratagem.problem import Average
 from stratagem.solvers import Auto, Callback, Certified, Solver
 from stratagem.strategies import TwoLevelStrategy
-from stratagem.study.bound_table import along, place
+from stratagem.study.bound_table import along, are_listed, place
 from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison, Row
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.study.solution import Solution
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def path(
-    workload: Workload,
+    workload: WorkloadLike,
     epsilons: Iterable[float],
     solver: Certified | None = None,
     on_step: Callback | None = None,
+    *,
+    domain: DomainLike | None = None,
 ) -> tuple[Solution, ...]:
-    """Return a certified solution for every budget, in the order given.
+    """Return a certified solution for every budget, in the order given; workload and domain as in `optimise`.
 
     At low budgets the patterns are large sets, and random fields alone come close to the optimum. At high
     budgets the patterns are small, hard to guess and change little with epsilon. Each search therefore starts
@@ -46,9 +49,9 @@ def path(
         >>> [solution.gap < 0.01 for solution in solutions]
         [True, True, True]
     """
-    if not isinstance(epsilons, Iterable) or isinstance(epsilons, str):
+    if not are_listed(epsilons):
         raise ValueError(f"epsilons is {epsilons!r}: give several budgets, for example [0.5, 1, 2]")
-    budgets = [check(epsilon) for epsilon in epsilons]
+    workload, budgets = workload_of(workload, domain), [check(epsilon) for epsilon in epsilons]
     if not budgets:
         raise ValueError("no epsilon was given: give at least one, for example [0.5, 1, 2]")
     if not isinstance(solver, Certified | None):
@@ -217,17 +220,19 @@ def _least(comparison: Comparison) -> float:
 
 
 def sweep(
-    workload: Workload | Sequence[Workload],
-    epsilon: float | Sequence[float],
-    solver: Solver | Auto | None = None,
+    workload: WorkloadLike | Sequence[WorkloadLike],
+    epsilon: float | Iterable[float],
+    solver: Solver | Auto | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,
+    domain: DomainLike | None = None,
 ) -> Sweep:
     """Compare the optimised strategy with every baseline and bound along several budgets or several domains.
 
-    One of `workload` and `epsilon` is a sequence. Figures 1 and 2 of McKenna et al. (VLDB 2020) are the plots
-    of such sweeps. Ctrl-C ends the sweep after the comparison that it interrupts, which counts.
+    One of `workload` and `epsilon` is a sequence; each workload is given as in `optimise`, names over the `domain`.
+    Figures 1 and 2 of McKenna et al. (VLDB 2020) are the plots of such sweeps. Ctrl-C ends the sweep after the
+    comparison that it interrupts, which counts.
 
     Raises:
         ValueError: if none or both of them are sequences, or one is empty; and as `compare`.
@@ -238,7 +243,7 @@ def sweep(
         >>> line.axis, [round(users, -3) for users in line.users_needed()["lower bound"]]
         ('epsilon', [127000, 29000])
     """
-    axis, places = along(workload, epsilon)
+    axis, places = along(workload, epsilon, domain)
     done = []
     for W, budget in places:
         solution = optimise(W, budget, solver, on_step, objective=objective)

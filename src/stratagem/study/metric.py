@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import evaluate, goal, objective
 from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
-from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.math.deadline import Deadline, Stop, within
 from stratagem.math.number import numbers, upper_percent, users_text
@@ -24,6 +23,7 @@ from stratagem.strategies import MatrixStrategy
 from stratagem.study.solution import Design
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import centred
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism

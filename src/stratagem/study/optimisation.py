@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
-from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.math.deadline import Deadline, within
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Minimax, WarmStart, problem_of, relative_gap
@@ -40,6 +39,7 @@ from stratagem.study.preset import solver_of
 from stratagem.study.ranking import Contender, Ranking, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
+from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.ranges import line
 
 ROUNDING = 1e-9
@@ -77,6 +77,7 @@ def optimise(
     domain: DomainLike | None = None,
     gap: float | None = None,
     seconds: float | None = None,
+    seed: int | None = None,
 ) -> Solution:
     """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published strategy.
 
@@ -91,6 +92,7 @@ def optimise(
 
     The workload may be given by its name with a `domain`, as a file or as a matrix (p x n) of queries (see
     `workload_of`), the solver by its name; `gap` and `seconds` limit the search (see `solver_of`).
+    `seed` is that of the solver: unless time ends it, a search with the same seed gives the same strategy.
 
     Guarantee:
         The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no
@@ -98,7 +100,7 @@ def optimise(
 
     Raises:
         ValueError: if epsilon is out of range, the domain is too large for a matrix, the prior is not one,
-            the solver does not know the objective, or a prior and epsilon leave no strategy that double
+            the solver does not know the objective or has no seed, or a prior and epsilon leave no strategy that double
             precision can evaluate.
         ArithmeticError: if a result contradicts a bound or its privacy budget, which would be a fault here.
 
@@ -108,7 +110,7 @@ def optimise(
         >>> solution.lower_bound <= solution.objective <= 1.03 * solution.lower_bound
         True
     """
-    workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
+    workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds, seed=seed)
     asked = problem_of(workload, epsilon, objective, prior)
     with within(time_limit(solver or Auto())) as time:
         return _solved(asked, solver, on_step, time)

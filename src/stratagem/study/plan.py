@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from stratagem.accuracy import users_needed
-from stratagem.catalogue.catalogue import load, takes_numbers
 from stratagem.collection.binning import Labels
 from stratagem.collection.columns import distinct
 from stratagem.collection.edges import Edges
@@ -30,6 +29,7 @@ from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
 from stratagem.workloads import Domain, Workload
 from stratagem.workloads.domain import OTHER
+from stratagem.workloads.given import load, takes_numbers
 
 EPSILON = 1.0
 """The budget of a plan that neither states one nor an error to reach."""

@@ -84,5 +84,7 @@ def _overridden(solver: Solver | Auto, given: dict[str, Any]) -> Solver | Auto:
     """Return the solver with some fields replaced."""
     known = [field.name for field in fields(solver)]
     if extra := [name for name in given if name not in known]:
-        raise ValueError(f"{extra[0]} was given, but this solver takes {', '.join(known)}: leave it out")
+        raise ValueError(
+            f"{extra[0]} was given, but {type(solver).__name__} takes {', '.join(known)}: leave it out"
+        )
     return replace(solver, **given)

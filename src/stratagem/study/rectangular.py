@@ -21,7 +21,8 @@ from stratagem.solvers import Auto, Solver
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.optimisation import optimise
 from stratagem.study.solution import Solution
-from stratagem.workloads import Workload, histogram
+from stratagem.workloads import histogram
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ def rectangular(
     loss: str | Sequence | np.ndarray = "L0",
     *,
     epsilon: float | None = None,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     prior: Sequence[float] | np.ndarray | None = None,
     solver: Solver | Auto | None = None,
 ) -> LocalComparison:
@@ -73,7 +74,8 @@ def rectangular(
         alpha: exp(-epsilon), between 0 and 1; give this or epsilon.
         loss: what the square program minimises, as in `design`.
         epsilon: the privacy budget, instead of alpha.
-        workload: what is to be estimated from all reports; the histogram of the n + 1 values by default.
+        workload: what is to be estimated from all reports, as in `optimise`; by default the histogram of the
+            n + 1 values.
         prior: weights of the values (n+1), for both; uniform by default. The square program gives no answer
             to a value that is much rarer than others, and then reconstructs nothing about it.
         solver: of the strategy optimiser, as in `optimise`.
@@ -92,12 +94,12 @@ def rectangular(
         True
     """
     square = counts.design(size, alpha, loss, epsilon=epsilon, prior=prior, reach=size)
-    workload = histogram(size + 1) if workload is None else workload
+    asked = workload_of(histogram(size + 1) if workload is None else workload, default=lambda: size + 1)
     budget = epsilon if epsilon is not None else -log_decay(square.mechanism.alpha)
     weights = None if prior is None else np.asarray(prior, dtype=float)
     channel = MatrixStrategy(square.mechanism.matrix)
     try:
-        accuracy = evaluate(workload, channel, weights)
+        accuracy = evaluate(asked, channel, weights)
     except UnsupportedWorkloadError:
         accuracy = None
-    return LocalComparison(square, accuracy, optimise(workload, budget, solver, prior=weights))
+    return LocalComparison(square, accuracy, optimise(asked, budget, solver, prior=weights))

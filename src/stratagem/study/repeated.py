@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.estimation.averaged import variances
 from stratagem.io.screen import brief
 from stratagem.math.deadline import Stop, within
@@ -26,6 +25,7 @@ from stratagem.strategies import MatrixStrategy
 from stratagem.strategies.two_level import two_levels
 from stratagem.study.optimisation import optimise
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 POINTS = 4
 """Budgets between the two epsilons, ends included, for which sets are looked for first."""
@@ -107,7 +107,8 @@ def optimise_repeated(
     """
     workload = workload_of(workload, domain)
     k = integer(rounds, "the number of rounds", 1, MOST, "give how many reports of each person are averaged")
-    if not check(epsilon) < check(permanent):
+    epsilon, permanent = check(epsilon), check(permanent)
+    if not epsilon < permanent:
         raise ValueError(
             f"the permanent epsilon is {permanent:g}, but must be above {epsilon:g}, that of one report: give a "
             "larger one"

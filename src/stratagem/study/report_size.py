@@ -13,11 +13,12 @@ from stratagem.accuracy import objective
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.deadline import Deadline
-from stratagem.problem import Average
+from stratagem.problem import problem_of
 from stratagem.solvers import Certified, Problem, search
 from stratagem.solvers.solver import check_limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike
+from stratagem.workloads.given import WorkloadLike
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,12 +77,18 @@ class TradeOff:
 
 
 def trade_off(
-    workload: Workload, epsilon: float, outputs: Sequence[int] | None = None, max_seconds: float = math.inf
+    workload: WorkloadLike,
+    epsilon: float,
+    outputs: Sequence[int] | None = None,
+    max_seconds: float = math.inf,
+    *,
+    domain: DomainLike | None = None,
 ) -> TradeOff:
     """Return the best strategy found for each number m of `outputs`, each at least n; default 2 n to 32 n.
 
     The certified solver runs once at the largest m, then a few rounds at each m from the rows that it found:
     they drop rows, improve the rest and polish. Half of `max_seconds` is for the one, half for the others.
+    Workload and domain are those of `optimise`.
 
     Raises:
         ValueError: if epsilon is out of range or a number of outputs is below n.
@@ -92,10 +99,10 @@ def trade_off(
         >>> [point.outputs for point in table.points]
         [16, 64]
     """
-    time, n = Deadline(), workload.domain_size
+    time, problem = Deadline(), problem_of(workload, epsilon, domain=domain)
+    workload, n = problem.workload, problem.workload.domain_size
     wanted = _checked(outputs, n)
     check_limits(max_seconds)
-    problem = Average(workload=workload, epsilon=epsilon)
     widest = _two_level(problem, Certified(outputs=wanted[-1], polish=False, max_seconds=max_seconds / 2))
     F, share = problem.factor, max_seconds / 2 / len(wanted)
     points: list[TradePoint] = []

@@ -13,7 +13,6 @@ import numpy as np
 
 from stratagem.accuracy import evaluate, goal
 from stratagem.bounds.limited import limited_bound
-from stratagem.catalogue.catalogue import WorkloadLike, workload_of
 from stratagem.io.screen import brief
 from stratagem.math.deadline import Stop, within
 from stratagem.math.number import integer, real, upper_percent
@@ -27,6 +26,7 @@ from stratagem.strategies import Strategy
 from stratagem.study.optimisation import optimise
 from stratagem.study.solution import Design, Solution
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from stratagem.mechanism.mechanism import Mechanism
@@ -126,11 +126,13 @@ def optimise_shuffled(
     users = integer(users, "the number of users", 1, USERS, "give the number of reports that are shuffled")
     check_delta(delta)
     check_several(workload.domain_size)
-    if not MINIMUM <= real(epsilon) <= check(local):
+    central, local = real(epsilon), check(local)
+    if not MINIMUM <= central <= local:
         raise ValueError(
             f"the central epsilon is {epsilon!r}, but must be at least {MINIMUM:g} and at most the local one, "
             f"{local:g}: give for example 0.1"
         )
+    epsilon = central
     target = Target(epsilon, delta, users)
     aim = Target(epsilon * (1 - ROUNDING), delta, users)
     with within() as time:

@@ -16,22 +16,24 @@ from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.optimisation import certify
 from stratagem.study.ranking import Contender, Ranking, setting_of, tuned
 from stratagem.study.solution import Solution
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike
+from stratagem.workloads.given import WorkloadLike
 
 
 def tune(
-    workload: Workload,
+    workload: WorkloadLike,
     epsilon: float,
     mechanism: str,
     *,
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
+    domain: DomainLike | None = None,
 ) -> Solution:
     """Return a published mechanism at its best on a workload, with its exact variances and the bounds.
 
     A protocol is written out as a matrix where it has few enough reports, so that it can be saved and run; it
     then answers with the best linear estimator instead of its published one, never worse on the average objective.
-    `objective` and `prior` as in `optimise`.
+    `workload`, `domain`, `objective` and `prior` as in `optimise`.
 
     Guarantee:
         As `optimise`: the measured epsilon is at most `epsilon`.
@@ -45,7 +47,7 @@ def tune(
         >>> tune(st.prefix(16), 1.0, "hierarchical").solver
         'hierarchical (branching 2, design, optimal levels)'
     """
-    time, problem = Deadline(), problem_of(workload, epsilon, objective, prior)
+    time, problem = Deadline(), problem_of(workload, epsilon, objective, prior, domain)
     known = {baseline.name: baseline for baseline in BASELINES}
     if not isinstance(mechanism, str) or mechanism not in known:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
@@ -59,7 +61,7 @@ def tune(
     if contender is None:
         raise ValueError(
             f"{mechanism} was asked for, but does not answer these queries, or is not tried on domains of this "
-            f"size, over domain {workload.domain}: compare the mechanisms to see which do"
+            f"size, over domain {problem.workload.domain}: compare the mechanisms to see which do"
         )
     strategy, contender = _finite(contender, problem)
     solution = Solution(

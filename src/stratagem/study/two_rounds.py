@@ -22,6 +22,7 @@ from stratagem.study.optimisation import optimise
 from stratagem.workloads import AllRange, Domain, Prefix, Workload
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.domain import OTHER
+from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.merged import Spread
 from stratagem.workloads.naming import Naming
 
@@ -123,7 +124,7 @@ def combine(
     first_counts: Counts,
     second: Mechanism,
     second_counts: Counts,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     *,
     pooled: bool = False,
     method: str = "unbiased",
@@ -158,7 +159,8 @@ def combine(
         Q = np.concatenate([share * Q, (1 - share) * np.repeat(of_merged, sizes, axis=1)])
         both = BestLinear.of(MatrixStrategy(Q), np.concatenate([one, two]), np.repeat(prior / sizes, sizes))
         source = Pooled(both, source, starts)
-    asked, inexact = workload or second.workload, 0
+    asked = workload_of(second.workload if workload is None else workload, default=lambda: second.domain)
+    inexact = 0
     if asked.domain_size != len(starts):
         if asked.domain_size != n:
             raise ValueError(

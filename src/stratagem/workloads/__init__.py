@@ -4,9 +4,11 @@ A domain is given as 64, "2^6", "age=100,sex=2", a dict of sizes, or a `Domain`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from numpy.typing import ArrayLike
 
+from stratagem.math.number import array
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit, power_queries
@@ -75,7 +77,7 @@ def parity(domain: DomainLike, order: int | None = None) -> Workload:
 
 
 def explicit(rows: ArrayLike, domain: DomainLike | None = None) -> Workload:
-    """Ask the rows of a p x n matrix; a predicate is a row of 0 and 1.
+    """Ask the rows of a p x n matrix, dense or sparse; a predicate is a row of 0 and 1.
 
     >>> explicit([[1, 1, 0], [0, 1, 1]]).domain_size
     3
@@ -113,23 +115,30 @@ def moments(values: ArrayLike, order: int, domain: DomainLike | None = None) -> 
     return power_queries(values, order, None if domain is None else Domain.of(domain))
 
 
-def kron(factors: Iterable[Workload]) -> Workload:
+def kron(factors: Iterable[Workload | ArrayLike]) -> Workload:
     """Ask every combination of one query from each factor, over the factors' attributes together.
+
+    A factor is a workload or a matrix (p x n), dense or sparse.
 
     >>> kron([prefix({"age": 100}), histogram({"sex": 2})]).queries
     200
     """
-    return Product(tuple(factors))
+    return Product(tuple(map(_part, factors)))
 
 
-def stack(parts: Iterable[Workload]) -> Workload:
-    """Ask the queries of every part, all over one domain."""
-    return Stack(tuple(parts))
+def stack(parts: Iterable[Workload | ArrayLike]) -> Workload:
+    """Ask the queries of every part, a workload or a matrix (p x n), all over one domain."""
+    return Stack(tuple(map(_part, parts)))
 
 
-def weighted(workload: Workload, weight: float) -> Workload:
-    """Multiply every query by a weight."""
-    return Weighted(workload, weight)
+def weighted(workload: Workload | ArrayLike, weight: float) -> Workload:
+    """Multiply every query of a workload or a matrix (p x n) by a weight."""
+    return Weighted(_part(workload), weight)
+
+
+def _part(given: Any) -> Any:
+    """Return the workload of a matrix, and anything else as it is."""
+    return given if isinstance(given, Workload) or array(given).ndim != 2 else explicit(given)
 
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.io.screen import brief
-from stratagem.math.number import array, integer
+from stratagem.math.number import array, dense, integer
 from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.product import Product
@@ -144,10 +144,14 @@ def counts_users(workload: Workload) -> bool:
 
 def _checked(rows: object) -> Array:
     try:
-        array = np.asarray(rows)
+        array = np.asarray(dense(rows))
     except ValueError:
         raise ValueError(f"an explicit workload was given rows of unequal length: {ADVICE}") from None
-    if array.dtype.kind not in "biuf" or array.ndim != 2 or array.size == 0:
+    if array.size == 0:
+        raise ValueError(
+            f"an explicit workload was given no numbers (shape {array.shape}), but must ask something: {ADVICE}"
+        )
+    if array.dtype.kind not in "biuf" or array.ndim != 2:
         raise ValueError(
             f"an explicit workload was given {array.dtype} of shape {array.shape}, but needs real numbers of "
             f"shape (p, n): {ADVICE}"

@@ -1,0 +1,121 @@
+"""Workloads as people give them: by name, as a file, as a matrix, or made before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from stratagem.catalogue.catalogue import HEADER, Entry, entry, names, read_entry
+from stratagem.io.toml import build, naming, nearest
+from stratagem.workloads import Domain, DomainLike, Workload, explicit
+from stratagem.workloads.matrix_file import read_matrix
+from stratagem.workloads.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Request, refuse_options
+
+MATRIX_SUFFIXES = (".npy", ".csv")
+
+
+def load(
+    name: str | Path,
+    *,
+    domain: DomainLike | None = None,
+    order: int | None = None,
+    width: int | None = None,
+    numbers: Iterable[float] | None = None,
+) -> Workload:
+    """Return a workload from its name in the catalogue, or from the path of a .toml, .npy or .csv file.
+
+    An entry that names a family needs a domain and may take an order, a width, or the numbers that the values
+    of its attribute stand for (mean and moments; by default 0, 1, 2, ...). One that fixes its domain takes none
+    of them, nor does a matrix of queries (except a domain that names its columns).
+
+    >>> load("marginals", domain="2^6", order=3).queries
+    160
+
+    Raises:
+        ValueError: for an unknown name, with the nearest ones, an unreadable file, or what does not fit.
+    """
+    stood = None if numbers is None else tuple(numbers)
+    request = Request(None if domain is None else Domain.of(domain), order, width, stood)
+    found = _entry_of(name)
+    if found is not None:
+        return _from_entry(found, request)
+    path = Path(name)
+    if path.suffix.lower() in MATRIX_SUFFIXES:
+        return _from_matrix(path, request)
+    raise ValueError(
+        f"{str(name)!r} is neither a workload of the catalogue nor a .toml, .npy or .csv file: "
+        f"{nearest(str(name), names('workloads'))}"
+    )
+
+
+def leaves_domain(name: str | Path) -> bool:
+    """Return whether a workload of the catalogue or a .toml file fits any domain, so that one must be named.
+
+    >>> leaves_domain("prefix"), leaves_domain("ages-by-sex")
+    (True, False)
+    """
+    found = _entry_of(name)
+    return found is not None and "family" in found.settings
+
+
+def takes_numbers(name: str | Path) -> bool:
+    """Return whether a workload asks about the numbers that the values of an attribute stand for.
+
+    >>> takes_numbers("mean"), takes_numbers("prefix")
+    (True, False)
+    """
+    found = _entry_of(name)
+    family = None if found is None else FAMILIES.get(str(found.settings.get("family")))
+    return family is not None and "numbers" in family.options
+
+
+def _entry_of(name: str | Path) -> Entry | None:
+    """Return the entry of a name in the catalogue or of a .toml file, None for anything else."""
+    if isinstance(name, str) and name in names("workloads"):
+        return entry("workloads", name)
+    path = Path(name)
+    return read_entry(path, str(path)) if path.suffix.lower() == ".toml" else None
+
+
+def _from_entry(entry: Entry, request: Request) -> Workload:
+    recipe = FamilyRecipe if "family" in entry.settings else QueryRecipe
+    with naming(entry.source):
+        return build(recipe, entry.settings, entry.source, also=HEADER).workload(request, entry.source)
+
+
+def _from_matrix(path: Path, request: Request) -> Workload:
+    refuse_options(request.options(), (), str(path))
+    with naming(str(path)):
+        return explicit(read_matrix(path), request.domain)
+
+
+WorkloadLike = Workload | str | Path | ArrayLike
+"""A workload, its name in the catalogue, the path of a .toml, .npy or .csv file, or queries as a matrix (p x n)."""
+
+
+def workload_of(
+    given: WorkloadLike, domain: DomainLike | None = None, default: Callable[[], DomainLike] | None = None
+) -> Workload:
+    """Return the workload itself, the one of a name or path as `load` reads it, or the one of a matrix.
+
+    `domain` is that of a name which fits any, or names the columns of a matrix, dense or sparse; without it these
+    are over the `default`, which is looked at only then.
+
+    >>> workload_of("prefix", 8).queries, workload_of([[1, 0], [1, 1]]).domain_size
+    (8, 2)
+
+    Raises:
+        ValueError: for a workload with a domain beside its own; and as `load` and `explicit`.
+    """
+    if isinstance(given, Workload):
+        if domain is not None:
+            raise ValueError(
+                f"domain {domain} was given with a workload over domain {given.domain}: leave it out"
+            )
+        return given
+    named = isinstance(given, str | Path)
+    if domain is None and default is not None and not (named and not leaves_domain(given)):
+        domain = default()
+    return load(given, domain=domain) if named else explicit(given, domain)  # type: ignore[arg-type]
