@@ -69,17 +69,25 @@ def import_matrix(
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
-    """Check a strategy matrix made elsewhere (outputs x user types) and write it as a bundle."""
+    """Check a strategy matrix made elsewhere (outputs x user types), say how good it is, and write it as a bundle.
+
+    Without --domain, --edges and --labels the values are as many as the matrix has.
+    """
     from stratagem.io.target import check_target
     from stratagem.io.toml import naming
+    from stratagem.math.number import number_text, upper_percent
     from stratagem.mechanism.matrix_import import import_matrix
     from stratagem.mechanism.matrix_input import read_probabilities
     from stratagem.mechanism.mechanism import SUFFIX
+    from stratagem.workloads.given import leaves_domain
 
-    asked, values = read_described(workload, domain, order, width, edges, labels, unit)
     check_target(out, (SUFFIX,))
     check_free(out, force=force)
-    given, belief = read_probabilities(matrix, variable), read_prior(prior, asked)
+    given = read_probabilities(matrix, variable)
+    if domain is None and not (edges or labels) and given.ndim == 2 and leaves_domain(workload):
+        domain = str(given.shape[0 if transposed else 1])
+    asked, values = read_described(workload, domain, order, width, edges, labels, unit)
+    belief = read_prior(prior, asked)
     with naming(str(matrix)):
         adopted = import_matrix(
             given,
@@ -101,7 +109,10 @@ def import_matrix(
                 "epsilon": epsilon,
                 "epsilon_realised": mechanism.strategy.epsilon,
                 "outputs": mechanism.outputs,
-                "objective": float(mechanism.utility["objective"]),
+                "objective": adopted.objective,
+                "lower_bound": adopted.bounds.best,
+                "bound": adopted.bounds.name,
+                "gap": adopted.gap if math.isfinite(adopted.gap) else None,
                 "moved": adopted.moved,
                 "loss": adopted.loss if math.isfinite(adopted.loss) else None,
                 "mechanism": mechanism.identifier,
@@ -112,6 +123,10 @@ def import_matrix(
     write(
         f"{out} holds the strategy of {mechanism.outputs} possible reports x {asked.domain_size} user types, in whole "
         f"numbers that hold epsilon {epsilon:g} exactly"
+    )
+    write(
+        f"objective {number_text(adopted.objective)}, at most {upper_percent(adopted.gap)} above the proven minimum "
+        f"of {number_text(adopted.bounds.best)} (the {adopted.bounds.name} bound)"
     )
     if adopted.moved:
         cost = f"{100 * adopted.loss:+.3g} %" if math.isfinite(adopted.loss) else "not comparable"

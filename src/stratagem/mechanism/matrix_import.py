@@ -5,16 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.accuracy import objective
+from stratagem.accuracy import evaluate, objective
 from stratagem.io.screen import brief
+from stratagem.math.number import count_text, dense
 from stratagem.math.privacy import check, ratio
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.strategies import MatrixStrategy
-from stratagem.workloads import Workload
+from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.given import WorkloadLike, workload_of
+
+if TYPE_CHECKING:
+    from stratagem.bounds import Bounds
+    from stratagem.problem import Problem
 
 PASSES = 200
 """Largest number of bisection steps, more than double precision can distinguish."""
@@ -90,12 +98,37 @@ class MatrixImport:
     loss: float
     """L(Q) after / before - 1, before rounding to whole numbers; NaN where the matrix had none before."""
 
+    @property
+    def objective(self) -> float:
+        """L(Q) of the mechanism, in whole numbers."""
+        return float(self.mechanism.utility["objective"])
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Lower bounds on the objective of every unbiased strategy, those that take a second or less."""
+        return self._problem.bounds
+
+    @cached_property
+    def gap(self) -> float:
+        """objective / lower bound - 1: the mechanism is at most this far above the proven minimum."""
+        mechanism = self.mechanism
+        accuracy = evaluate(mechanism.workload, mechanism.strategy, mechanism.prior)
+        return self._problem.gap(self.bounds, self.objective, accuracy)
+
+    @cached_property
+    def _problem(self) -> Problem:
+        from stratagem.problem import problem_of  # proofs are no part of what is shipped
+
+        mechanism = self.mechanism
+        return problem_of(mechanism.workload, float(mechanism.epsilon), prior=mechanism.prior)
+
 
 def import_matrix(
     matrix: ArrayLike,
-    workload: Workload,
+    workload: WorkloadLike,
     epsilon: float,
     *,
+    domain: DomainLike | None = None,
     transposed: bool = False,
     repair: bool = False,
     name: str = "workload",
@@ -109,7 +142,9 @@ def import_matrix(
     It must hold probabilities whose columns sum to one within 1e-9 and measure at most `epsilon`, up to the
     rounding of doubles. With `repair` it may break any of that and is replaced by the strategy next to it
     that does not. Outputs keep their order, and those that never occur are left out. `transposed` says that
-    it comes as n x m; nothing about the matrix is guessed.
+    it comes as n x m; nothing about the matrix is guessed. The workload may be a name, a file or a matrix of queries,
+    over the n values of the matrix or over a `domain` (see `workload_of`). The result says how good the matrix is:
+    `objective`, `bounds` and `gap`.
 
     Guarantee:
         As for every mechanism: the whole numbers hold epsilon exactly, whatever the matrix was.
@@ -124,7 +159,9 @@ def import_matrix(
         >>> round(import_matrix(loose, st.histogram(4), 1.0, repair=True).moved, 4)
         0.0025
     """
-    Q, epsilon = _shaped(matrix, workload, transposed), check(epsilon)
+    Q, epsilon = _probabilities(matrix, transposed), check(epsilon)
+    workload = workload_of(workload, domain, lambda: Q.shape[1])
+    _check_values(Q, workload.domain_size)
     fault = _fault(Q, epsilon)
     if fault and not repair:
         raise ValueError(f"{fault}: correct it, or ask for a repair, which moves it to the private side")
@@ -137,10 +174,10 @@ def import_matrix(
     return MatrixImport(mechanism, moved, _loss(Q, strategy, workload, mechanism.prior))
 
 
-def _shaped(matrix: ArrayLike, workload: Workload, transposed: bool) -> np.ndarray:
+def _probabilities(matrix: ArrayLike, transposed: bool) -> np.ndarray:
     """Return the matrix as m x n doubles, all of them finite."""
     try:
-        given = np.asarray(matrix)
+        given = np.asarray(dense(matrix))
     except ValueError:
         given = np.array(None)
     if given.dtype.kind not in "biuf" or given.ndim != 2 or 0 in given.shape:
@@ -148,13 +185,7 @@ def _shaped(matrix: ArrayLike, workload: Workload, transposed: bool) -> np.ndarr
             f"the strategy was given as {given.dtype} of shape {given.shape}, but must be a matrix of "
             "numbers: give outputs x user types"
         )
-    Q, n = (given.T if transposed else given).astype(float), workload.domain_size
-    if Q.shape[1] != n:
-        hint = "say that it is transposed" if Q.shape[0] == n else "give a strategy made for the workload"
-        raise ValueError(
-            f"the strategy is a matrix of {Q.shape[0]} outputs x {Q.shape[1]} user types, but the workload "
-            f"has {n} user types: {hint}"
-        )
+    Q = (given.T if transposed else given).astype(float)
     if not np.isfinite(Q).all():
         raise ValueError(
             f"the strategy has {np.count_nonzero(~np.isfinite(Q))} entries that are no finite numbers, which "
@@ -163,6 +194,16 @@ def _shaped(matrix: ArrayLike, workload: Workload, transposed: bool) -> np.ndarr
     if not (Q > 0).any():
         raise ValueError("the strategy has no entry above zero: give probabilities")
     return Q
+
+
+def _check_values(Q: np.ndarray, n: int) -> None:
+    """Refuse a matrix that is not about the n user types of the workload."""
+    if Q.shape[1] != n:
+        hint = "say that it is transposed" if Q.shape[0] == n else "give a strategy made for the workload"
+        raise ValueError(
+            f"the strategy is a matrix of {Q.shape[0]} outputs x {Q.shape[1]} user types, but the workload "
+            f"has {count_text(n)} user types: {hint}"
+        )
 
 
 def _fault(Q: np.ndarray, epsilon: float) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from stratagem.io.database import connect
 from stratagem.io.literal import check_regular, first_line, literal
 from stratagem.io.npz import array_names, read_arrays
-from stratagem.workloads.matrix_file import read_matrix
+from stratagem.workloads.matrix_file import read_csv, read_matrix
 
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """NumPy data types of the number types in a file."""
@@ -98,14 +98,16 @@ ENTRIES = 1 << 27
 """Numbers of the largest matrix that is read (1 GiB)."""
 USUAL = "strategy"
 """The name under which stratagem itself writes a matrix."""
+OUTPUT = "output"
+"""The column of a table that says the order of the rows."""
 
 
 def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndarray:
     """Return the matrix in a file, unchanged.
 
     An .npz or .mat file may hold several arrays: `variable` names one; without it, it is the one called
-    `strategy`, or the only one. A .parquet file is read column by column; a column `output` says the order
-    of the rows and is left out.
+    `strategy`, or the only one. In a .csv file with a header and in a .parquet file a column `output` says the
+    order of the rows and is left out.
 
     Raises:
         ValueError: for another suffix, a file that cannot be read or holds no matrix, or no such variable.
@@ -129,6 +131,14 @@ def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndar
 
 def _read_plain(path: Path, variable: str | None) -> np.ndarray:
     return read_matrix(path)
+
+
+def _read_csv(path: Path, variable: str | None) -> np.ndarray:
+    names, matrix = read_csv(path)
+    if OUTPUT not in names[: matrix.shape[1]]:
+        return matrix
+    place = names.index(OUTPUT)
+    return np.delete(matrix[np.argsort(matrix[:, place], kind="stable")], place, axis=1)
 
 
 def _read_npz(path: Path, variable: str | None) -> np.ndarray:
@@ -159,9 +169,9 @@ def _read_parquet(path: Path, variable: str | None) -> np.ndarray:
             scan, source = "read_parquet(?, hive_partitioning = false)", [name]
             described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", source).fetchall()
             rows = connection.execute(f"SELECT count(*) FROM {scan}", source).fetchall()[0][0]
-            names = [row[0] for row in described if row[0] != "output"]
+            names = [row[0] for row in described if row[0] != OUTPUT]
             _check_size(float(rows) * len(names))
-            order = "ORDER BY output" if len(names) < len(described) else ""
+            order = f"ORDER BY {OUTPUT}" if len(names) < len(described) else ""
             quoted = (column.replace('"', '""') for column in names)
             chosen = ", ".join(f'CAST("{column}" AS DOUBLE)' for column in quoted)
             columns = connection.execute(f"SELECT {chosen} FROM {scan} {order}", source).fetchnumpy()
@@ -175,7 +185,7 @@ def _read_parquet(path: Path, variable: str | None) -> np.ndarray:
 READERS: dict[str, Callable[[Path, str | None], np.ndarray]] = {
     ".npy": _read_plain,
     ".npz": _read_npz,
-    ".csv": _read_plain,
+    ".csv": _read_csv,
     ".mat": _read_mat,
     ".parquet": _read_parquet,
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -43,9 +43,10 @@ def along(
         ValueError: if none or both are sequences, one is empty, or a budget is out of range; and as `workload_of`.
     """
     listed, many = _are_listed(workload), are_listed(epsilon)
-    given = _several(workload, "workloads") if listed else [workload]
+    given: list[Any] = _several(workload, "workloads") if listed else [workload]
     workloads = [_workload(one, domain) for one in given]
-    budgets = [check(one) for one in (_several(epsilon, "budgets") if many else [epsilon])]
+    asked: list[Any] = _several(epsilon, "budgets") if many else [epsilon]
+    budgets = [check(one) for one in asked]
     if listed == many:
         raise ValueError(
             f"{len(workloads)} workloads and {len(budgets)} budgets were given, but a sweep goes along one of "
@@ -77,7 +78,7 @@ def place(axis: str, workload: Workload, epsilon: float) -> float:
     return epsilon if axis == EPSILON else workload.domain_size
 
 
-def _several(given: Iterable, what: str) -> list:
+def _several(given: Any, what: str) -> list[Any]:
     """Return the sequence as a list, which must not be empty."""
     items = list(given)
     if not items:

@@ -23,7 +23,7 @@ def read_matrix(path: Path) -> Array:
         ValueError: for another suffix, an unreadable file, or a cell that is not a finite number,
             with its line.
     """
-    readers = {".npy": _read_npy, ".csv": _read_csv}
+    readers = {".npy": _read_npy, ".csv": lambda path: read_csv(path)[1]}
     if path.suffix.lower() not in readers:
         raise ValueError(
             f"{path} was given as a matrix, but only .npy and .csv are read: save the matrix as one of them"
@@ -51,13 +51,23 @@ def _read_npy(path: Path) -> Array:
         ) from None
 
 
-def _read_csv(path: Path) -> Array:
+def read_csv(path: Path) -> tuple[list[str], Array]:
+    """Return the names in the header of a .csv file, none without one, and its numbers, one row a line.
+
+    Raises:
+        OSError: for a file that cannot be read.
+        ValueError: as `read_matrix`.
+    """
     rows: list[list[float]] = []
+    names: list[str] = []
     try:
         with io.TextIOWrapper(open_regular(path), newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
             for cells in reader:
-                if _skipped(cells, first=reader.line_num == 1):
+                if reader.line_num == 1 and all(_parsed(cell) is None for cell in cells):
+                    names = [cell.strip() for cell in cells]
+                    continue
+                if not any(cell.strip() for cell in cells):
                     continue
                 rows.append([_number(cell, path, reader.line_num) for cell in cells])
                 _check_length(rows, path, reader.line_num)
@@ -67,12 +77,7 @@ def _read_csv(path: Path) -> Array:
         ) from None
     if not rows:
         raise ValueError(f"{path} holds no numbers, but needs at least one row: write one row a line")
-    return np.array(rows)
-
-
-def _skipped(cells: list[str], *, first: bool) -> bool:
-    header = first and all(_parsed(cell) is None for cell in cells)
-    return header or not any(cell.strip() for cell in cells)
+    return names, np.array(rows)
 
 
 def _parsed(cell: str) -> float | None:

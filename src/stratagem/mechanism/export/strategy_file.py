@@ -15,6 +15,7 @@ from stratagem.io.npz import array_names, read_arrays, write_parquet
 from stratagem.io.target import check_target, written_atomically
 from stratagem.io.toml import naming
 from stratagem.math.privacy import check, check_prior
+from stratagem.mechanism.matrix_input import OUTPUT
 from stratagem.strategies import MatrixStrategy
 from stratagem.workloads import Workload
 from stratagem.workloads.serial import from_data, to_data
@@ -67,7 +68,7 @@ def save(path: str | Path, stored: StoredStrategy) -> Path:
     The .npz holds `strategy` (m x n float64), `epsilon`, `workload` (its name) and `specification` (the
     workload as JSON text, from which it is rebuilt exactly), and `prior` (n) where there is one; the .mat
     holds `strategy`, `epsilon` and `prior`. Both hold the text `status`, "interrupted", where Ctrl-C ended the
-    search. The .csv a line for each output; the .parquet a column `output`
+    search. The .csv, under a header, and the .parquet hold a column `output`
     and the columns `u0`, `u1`, ... of the user types. All of them hold doubles: the whole numbers that
     clients draw from are in the bundle alone. The file appears complete or not at all.
 
@@ -136,7 +137,9 @@ def _write_npz(file: BinaryIO, stored: StoredStrategy) -> None:
 
 
 def _write_csv(file: BinaryIO, stored: StoredStrategy) -> None:
-    np.savetxt(file, stored.strategy.matrix, fmt="%.17g", delimiter=",")
+    columns = _columns(stored)
+    kinds = ["%d", *["%.17g"] * (len(columns) - 1)]
+    np.savetxt(file, np.column_stack([*columns.values()]), kinds, ",", header=",".join(columns), comments="")
 
 
 def _write_mat(file: BinaryIO, stored: StoredStrategy) -> None:
@@ -158,8 +161,13 @@ def _write_parquet(file: BinaryIO, stored: StoredStrategy) -> None:
             f"a strategy of {Q.shape[1]} user types is too wide for the columns of Parquet ({WIDEST} at "
             "most): write .npz"
         )
-    columns = {f"u{u}": np.ascontiguousarray(Q[:, u]) for u in range(Q.shape[1])}
-    write_parquet(file, {"output": np.arange(Q.shape[0])} | columns)
+    write_parquet(file, _columns(stored))
+
+
+def _columns(stored: StoredStrategy) -> dict[str, np.ndarray]:
+    """Return the columns of a table by name: the number of the output, and its probability by user type."""
+    Q = stored.strategy.matrix
+    return {OUTPUT: np.arange(len(Q))} | {f"u{u}": np.ascontiguousarray(Q[:, u]) for u in range(Q.shape[1])}
 
 
 WIDEST = 1 << 13
