@@ -8,6 +8,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, plain, run
+from stratagem.math.number import number_text, upper_percent
 from stratagem.mechanism.export.saved import read_saved, to_mechanism, write_saved
 from stratagem.mechanism.export.strategy_file import StoredStrategy, load, save
 from stratagem.mechanism.matrix_input import read_probabilities
@@ -163,6 +164,32 @@ def test_import_of_transposed_and_named_arrays(capsys, tmp_path):
     assert_refused(capsys, [*asked, "--variable", "p"], "say that it is transposed")
     run_well(capsys, *asked, "--variable", "p", "--transposed", "--edges=0:60:10")
     assert st.load_mechanism(tmp_path / "q.ldp.json").client.cell(59.5) == 5
+
+
+def test_import_counts_the_values_and_says_how_good_the_matrix_is(capsys, tmp_path):
+    np.save(tmp_path / "q.npy", st.hadamard_response(N, 1.0).matrix.T)
+    out = tmp_path / "q.ldp.json"
+    asked = [
+        "import",
+        tmp_path / "q.npy",
+        "--workload",
+        "prefix",
+        "--epsilon",
+        "1",
+        "--transposed",
+        "-o",
+        out,
+    ]
+    text = " ".join(run_well(capsys, *asked).split())
+    data = json.loads(run_well(capsys, *asked, "--force", "--json"))
+    bounds = st.lower_bounds(st.prefix(N), 1.0)
+    assert (data["domain"], data["lower_bound"], data["bound"]) == (str(N), bounds.best, bounds.name)
+    assert data["gap"] == pytest.approx(data["objective"] / bounds.best - 1)
+    assert (
+        f"at most {upper_percent(data['gap'])} above the proven minimum of {number_text(bounds.best)}" in text
+    )
+    assert st.load_mechanism(out).workload == st.prefix(N)
+    assert_refused(capsys, [*asked, "--force", "--domain", "7"], "the workload has 7 user types")
 
 
 MISTAKES = {

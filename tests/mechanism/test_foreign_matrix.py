@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import stratagem as st
+from stratagem.mechanism.export.strategy_file import StoredStrategy, save
 from stratagem.mechanism.matrix_import import import_matrix, repaired
 from stratagem.mechanism.matrix_input import read_probabilities
 from stratagem.strategies.two_level import two_levels
@@ -171,6 +173,36 @@ def test_other_matrices_stay_matrices():
         assert two_levels(strategy) is strategy
 
 
+@pytest.mark.parametrize("prior", [None, np.arange(1.0, N + 1)], ids=["no prior", "prior"])
+@pytest.mark.parametrize("name", GOOD)
+def test_an_import_says_how_good_the_matrix_is(name, prior):
+    found = import_matrix(GOOD[name], W, 1.0, prior=prior)
+    bounds = st.lower_bounds(W, 1.0, prior)
+    accuracy = st.evaluate(W, found.mechanism.strategy, found.mechanism.prior)
+    assert found.objective == pytest.approx(accuracy.objective, rel=1e-9)
+    assert found.bounds.best == pytest.approx(bounds.best, rel=1e-9)
+    assert found.gap == pytest.approx(accuracy.objective / bounds.best - 1, rel=1e-6)
+    assert found.gap >= 0
+
+
+def test_the_gap_of_an_import_is_that_of_the_search_and_grows_with_a_worse_matrix():
+    solution = st.optimise(W, 1.0)
+    same = import_matrix(solution.strategy.dense().matrix, W, 1.0)
+    assert same.gap == pytest.approx(solution.gap, abs=1e-5)
+    assert import_matrix(BY_HAND, W, 1.0).gap > same.gap + 0.1
+    assert import_matrix(GOOD["private enough"], W, 1.0).gap > import_matrix(BY_HAND, W, 1.0).gap + 0.1
+
+
+@pytest.mark.parametrize("given", [BY_HAND, scipy.sparse.csr_array(BY_HAND), BY_HAND.tolist()])
+def test_the_number_of_values_is_that_of_the_matrix(given):
+    assert import_matrix(given, "prefix", 1.0).mechanism.workload == W
+    assert import_matrix(given, "prefix", 1.0, domain="age=6").mechanism.domain.attributes == ("age",)
+    tall = random_ldp_matrix(np.random.default_rng(1), 9, N, 1.0)
+    assert import_matrix(tall.T, "prefix", 1.0, transposed=True).mechanism.workload == W
+    with pytest.raises(ValueError, match="6 user types, but the workload has 7"):
+        import_matrix(given, "prefix", 1.0, domain=7)
+
+
 def write(path, matrix, name="strategy"):
     match path.suffix:
         case ".npy":
@@ -205,6 +237,34 @@ def test_the_order_of_a_table_is_its_column_output(tmp_path):
     frame = pandas.DataFrame({"output": [2, 0, 1], "a": [3.0, 1, 2], "b": [6, 4, 5]})
     frame.to_parquet(tmp_path / "q.parquet")
     assert read_probabilities(tmp_path / "q.parquet").tolist() == [[1, 4], [2, 5], [3, 6]]
+
+
+HEADED = {
+    "its order": ("output,a,b\n2,3,6\n0,1,4\n1,2,5\n", [[1, 4], [2, 5], [3, 6]]),
+    "its place": ("a, output ,b\n3,1,6\n1,0,4\n", [[1, 4], [3, 6]]),
+    "other names": ("x,a,b\n2,3,6\n0,1,4\n", [[2, 3, 6], [0, 1, 4]]),
+    "no names": ("2,3,6\n0,1,4\n", [[2, 3, 6], [0, 1, 4]]),
+    "empty lines": ("output,a\n\n1,3\n\n0,2\n", [[2], [3]]),
+}
+
+
+@pytest.mark.parametrize("name", HEADED)
+def test_a_header_may_name_the_column_output(tmp_path, name):
+    text, expected = HEADED[name]
+    (tmp_path / "q.csv").write_text(text)
+    assert read_probabilities(tmp_path / "q.csv").tolist() == expected
+
+
+def test_tables_of_a_matrix_have_the_same_columns(tmp_path):
+    import pandas
+
+    stored = StoredStrategy(st.MatrixStrategy(SOLVED), 1.0, W, "prefix")
+    csv, parquet = save(tmp_path / "q.csv", stored), save(tmp_path / "q.parquet", stored)
+    one, other = pandas.read_csv(csv, float_precision="round_trip"), pandas.read_parquet(parquet)
+    assert list(one.columns) == list(other.columns) == ["output", *(f"u{u}" for u in range(N))]
+    assert (one.to_numpy() == other.to_numpy()).all()
+    assert (read_probabilities(csv) == SOLVED).all()
+    assert (read_probabilities(parquet) == SOLVED).all()
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".mat"])

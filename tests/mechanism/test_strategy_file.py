@@ -47,7 +47,9 @@ def test_csv_and_mat_hold_the_matrix_exactly(tmp_path):
     from scipy.io import loadmat
 
     matrix = stored().strategy.matrix
-    assert (np.loadtxt(save(tmp_path / "s.csv", stored()), delimiter=",") == matrix).all()
+    numbers = np.loadtxt(save(tmp_path / "s.csv", stored()), delimiter=",", skiprows=1)
+    assert (numbers[:, 0] == np.arange(len(matrix))).all()
+    assert (numbers[:, 1:] == matrix).all()
     variables = loadmat(save(tmp_path / "s.mat", stored()))
     assert (variables["strategy"] == matrix).all()
     assert variables["epsilon"].item() == 1.0

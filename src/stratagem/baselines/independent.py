@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.baselines.randomised_response import truthful
 from stratagem.baselines.table import attribute_sizes
-from stratagem.math.privacy import MINIMUM
+from stratagem.math.privacy import MINIMUM, check
 from stratagem.strategies.strategy import MatrixStrategy
 
 
@@ -32,7 +32,7 @@ def independent_response(sizes: Sequence[int], epsilon: float) -> MatrixStrategy
         >>> independent_response((2, 2), 2.0).matrix[0].round(3).tolist()  # 0.731, 0.269 for each bit
         [0.534, 0.197, 0.197, 0.072]
     """
-    sizes = attribute_sizes(sizes)
+    sizes, epsilon = attribute_sizes(sizes), check(epsilon)
     return MatrixStrategy(reduce(np.kron, (truthful(a, epsilon / len(sizes)) for a in sizes)))
 
 

@@ -136,7 +136,8 @@ def estimate(
         counts: Number of reports of each output, one report a user: (m,), or sparse where m is too large. For a
             protocol, its totals.
         workload: The queries, as in `evaluate`.
-        domain: Domain of a name which fits any, or of the columns of a matrix; by default the strategy's user types.
+        domain: Domain of a name which fits any, or of the columns of a matrix; by default those of `base`,
+            or the strategy's user types.
         prior: Prior (n,) that chooses the reconstruction, as in `evaluate`; a protocol has its published one.
         method: Name of the post-processing: unbiased (none); recommended, which is wnnls where n x n arrays can be
             formed and else none; wnnls and maximum-entropy for all queries; ibu for those that know no order of
@@ -164,7 +165,7 @@ def estimate(
         >>> result.answers.round().tolist(), result.standard_errors.round().tolist()
         ([510.0, 710.0, 923.0, 1000.0], [47.0, 50.0, 41.0, 0.0])
     """
-    workload = workload_of(workload, domain, lambda: strategy.domain_size)
+    workload = workload_of(workload, domain, lambda: base.domain if base else strategy.domain_size)
     chosen = _checked(method, confidence, about)
     if rounds is None:
         reconstruction = _reconstruction(strategy, counts, prior, chosen)

@@ -56,7 +56,6 @@ from stratagem.mechanism.translation_table import TranslationTable
 from stratagem.strategies import MatrixStrategy, TranslationStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
 from stratagem.workloads.domain import Attribute
-from stratagem.workloads.given import WorkloadLike
 from stratagem.workloads.serial import to_data
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class Mechanism:
     @staticmethod
     def of(
         strategy: Exact,
-        workload: WorkloadLike,
+        workload: given.WorkloadLike,
         epsilon: float,
         *,
         domain: DomainLike | None = None,
@@ -127,10 +126,9 @@ class Mechanism:
 
         A matrix gets 32 bits, 52 where 32 would add more than 1e-6 to the variance of an answer, or becomes two-level
         where its rows are and even those would. A small two-level strategy becomes a matrix where 32 bits add 1e-4.
-        `workload` and `domain` are those of `evaluate`. `labels` and `edges` say what the values of an attribute
-        are: by name, or at once for a domain of one attribute. Edge k up to below edge k + 1 is value k. `units` say
-        what numbers are measured in.
-        `prior` (n,) chooses the reconstruction, and it and `interrupted` are kept in the bundle.
+        Workload and domain are as in `evaluate`. `labels` and `edges` say what the values of an attribute are: by
+        name, or at once for a domain of one attribute. Edge k up to below edge k + 1 is value k. `units` say what
+        numbers are measured in. `prior` (n,) chooses the reconstruction; it and `interrupted` are kept in the bundle.
 
         Raises:
             ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels, edges and units that
@@ -279,22 +277,19 @@ class Mechanism:
         return Collection(path, self.identifier, self.outputs, anonymous=anonymous)
 
     def estimate(
-        self, counts: Counts, workload: WorkloadLike | None = None, *, rounds: int = 1, **options: Any
+        self, counts: Counts, workload: given.WorkloadLike | None = None, *, rounds: int = 1, **options: Any
     ) -> Estimate:
         """Return the answers of its own workload, or of another, from the counts of its outputs, (m,) or sparse.
 
-        Another workload is given as in `evaluate`, a name or a matrix over the domain of its own.
-
-        `rounds` says how many reports of every user the counts hold, made by its memo. The options are those of
-        `estimate`: method, confidence, simultaneous, about.
+        A name or a matrix is over its own domain. `rounds` says how many reports of every user the counts hold, made
+        by its memo. The options are those of `estimate`: method, confidence, simultaneous, about.
 
         Raises:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
         options |= {"prior": self.prior, "attributes": self.attributes, "rounds": self._rounds(rounds)}
-        own = self.workload
-        asked = own if workload is None else given.workload_of(workload, default=lambda: own.domain)
-        return estimate(self.strategy, counts, asked, base=own, **options)
+        asked = self.workload if workload is None else workload
+        return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
     def _rounds(self, number: int) -> Rounds | None:
         if (

@@ -57,7 +57,9 @@ def along(
 
 def are_listed(epsilon: object) -> bool:
     """Return whether several budgets were given, in a list, rather than one number or a text, which is none."""
-    return isinstance(epsilon, Iterable) and not isinstance(epsilon, str) and math.isnan(real(epsilon))
+    return (
+        isinstance(epsilon, Iterable) and not isinstance(epsilon, str | bytes) and math.isnan(real(epsilon))
+    )
 
 
 def _are_listed(given: object) -> bool:
