@@ -73,6 +73,13 @@ def test_the_library_names_no_option_and_no_command(path):
     assert not [text for text in texts if TYPED.search(text)]
 
 
+def test_one_file_alone_looks_at_the_time():
+    """Whatever takes long asks the deadline of its call (module `math.deadline`)."""
+    clocks = re.compile(r"^\s*(import time|from time import)|\btime\.(monotonic|perf_counter|time)\(", re.M)
+    looking = {path.name for path in (ROOT / "src").rglob("*.py") if clocks.search(path.read_text("utf-8"))}
+    assert looking == {"deadline.py"}
+
+
 def test_the_map_for_contributors_names_every_folder():
     lines = (ROOT / "CONTRIBUTING.md").read_text("utf-8").splitlines()
     cells = [line.split("|")[1] for line in lines if line.startswith("| `")]

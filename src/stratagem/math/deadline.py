@@ -12,18 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from enum import StrEnum
-
-
-class OutOfTimeError(RuntimeError):
-    """Time ran out before there was anything to return."""
-
-
-class Stop(StrEnum):
-    """Why a call was asked to stop before its time."""
-
-    INTERRUPTED = "Ctrl-C"
-    CALLBACK = "the callback"
 
 
 @dataclass(eq=False)
@@ -32,9 +20,9 @@ class Deadline:
 
     seconds: float = math.inf
     caller: Deadline | None = None
-    began: float = field(default_factory=time.monotonic)
-    stop: Stop | None = None
-    """Why it was asked to stop; None where nobody did."""
+    began: float = field(default_factory=lambda: time.monotonic())
+    stopped: bool = False
+    """Whether Ctrl-C ended it before its time."""
 
     @property
     def elapsed(self) -> float:
@@ -43,7 +31,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds that are left, at least 0; 0 once it was asked to stop."""
+        """Seconds that are left, at least 0; 0 after Ctrl-C."""
         if self.stopped:
             return 0.0
         own = max(0.0, self.seconds - self.elapsed)
@@ -54,20 +42,6 @@ class Deadline:
         """Whether no time is left."""
         return self.left <= 0
 
-    @property
-    def stopped(self) -> Stop | None:
-        """Why it, or a caller's, was asked to stop before its time; None where nobody did."""
-        return self.stop or (self.caller and self.caller.stopped)
-
-    def check(self) -> None:
-        """Raise if no time is left.
-
-        Raises:
-            OutOfTimeError: for it.
-        """
-        if self.over:
-            raise OutOfTimeError("time ran out before there was a result: allow more seconds")
-
     def until(self, share: float) -> float:
         """Return the seconds that are left until a share of all seconds has passed, at least 0."""
         own = share * self.seconds - self.elapsed
@@ -77,19 +51,15 @@ class Deadline:
         """Return a deadline for a share of the seconds that are left."""
         return Deadline(share * self.left, self)
 
-    def end(self, why: Stop) -> None:
-        """Ask this call to stop, and those that it is part of."""
-        one: Deadline | None = self
-        while one is not None and one.caller is not None:  # the last one is everybody's
-            one.stop, one = one.stop or why, one.caller
-
     @contextmanager
     def ended_by_hand(self) -> Iterator[None]:
-        """Let Ctrl-C end the block, not the call: whatever asks afterwards has no time left."""
+        """Let Ctrl-C end the block: whatever asks afterwards, also in the calls around it, has no time left."""
         try:
             yield
         except KeyboardInterrupt:
-            self.end(Stop.INTERRUPTED)
+            one: Deadline | None = self
+            while one is not None and one.caller is not None:  # the last one is everybody's
+                one.stopped, one = True, one.caller
 
 
 _current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # noqa: B039  never stopped

@@ -6,7 +6,6 @@ import gc
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral, Real
@@ -16,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import jax
 
 from stratagem.math.computing import on_one_core
-from stratagem.math.deadline import Deadline, OutOfTimeError, Stop, within
+from stratagem.math.deadline import Deadline, within
 from stratagem.problem import Problem, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 
@@ -93,10 +92,6 @@ class Status(StrEnum):
     SAVED_INTERRUPTED = "A saved strategy whose search was interrupted; another search may find a better one."
     BASELINE = "No search beat this published mechanism."
     BASELINE_IN_TIME = "Time ran out before a search beat this published mechanism; allow more seconds."
-
-
-ENDED_BY: dict[Stop | None, Status] = {Stop.CALLBACK: Status.STOPPED, Stop.INTERRUPTED: Status.INTERRUPTED}
-"""The status of a search that was asked to stop."""
 
 
 @dataclass(frozen=True)
@@ -198,13 +193,13 @@ def search(
     bound = problem.lower_bound if lower_bound is None else lower_bound
     found = Search()
     with within(solver.limits.max_seconds) as time:
-        with time.ended_by_hand(), on_one_core(problem.workload.domain_size), suppress(OutOfTimeError):
-            found.status = Status.TIME_EXHAUSTED  # of a first state that never came
+        with time.ended_by_hand(), on_one_core(problem.workload.domain_size):
             for start in range(solver.limits.restarts):
                 found.status = _descend(solver, problem, bound, start, found, time, on_step)
                 if found.status not in (Status.CONVERGED, Status.STEPS_EXHAUSTED):
                     break
-        found.status = ENDED_BY.get(time.stopped, found.status)
+        if time.stopped:
+            found.status = Status.INTERRUPTED
     return found
 
 
@@ -226,7 +221,6 @@ def _descend(
         gap = relative_gap(best, bound)
         found.history.append(Step(start, step, trace[-1], best, gap, time.elapsed))
         if on_step is not None and on_step(found.history[-1]):
-            time.end(Stop.CALLBACK)
             return Status.STOPPED
         if gap <= limits.gap:
             return Status.OPTIMAL

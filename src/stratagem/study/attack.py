@@ -15,7 +15,7 @@ from stratagem.accuracy import UnsupportedWorkloadError, evaluate, goal
 from stratagem.bounds.limited import limited_bound
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
-from stratagem.math.deadline import Stop, within
+from stratagem.math.deadline import within
 from stratagem.math.number import integer, real, upper, upper_percent, users_text
 from stratagem.math.privacy import best_guess, check_several, posterior, surest
 from stratagem.problem import problem_of, relative_gap
@@ -304,9 +304,8 @@ def _capped(free: Solution, cap: float, on_step: Callback | None = None, seed: i
                 if value < objective:
                     found, objective = one, value
                 record = Step(0, step, value, objective, relative_gap(objective, bound), time.elapsed)
-                if on_step is not None and on_step(record):
-                    time.end(Stop.CALLBACK)
-                if time.over:
+                stopped = on_step is not None and on_step(record)
+                if stopped or time.over:
                     break
     design = CappedDesign(
         workload=workload,

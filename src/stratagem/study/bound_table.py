@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
+from stratagem.math.deadline import within
 from stratagem.math.number import array, number_text, ratio, real
 from stratagem.math.privacy import check
 from stratagem.problem import Average, WarmStart, problem_of
@@ -207,15 +208,18 @@ def bound_sweep(
     if not real(seconds) >= 0:
         raise ValueError(f"the time is {seconds!r} seconds, but must not be negative: give for example 10.0")
     (axis, places), done, ended = along(workload, epsilon, domain), [], False
-    for W, budget in places:
-        if solver is None:
-            point = BoundPoint(W, budget, _bounds(W, budget, objective, prior, seconds))
-        else:
-            point, ended = _solved(W, budget, solver, on_step, objective, prior)
-        done.append(point)
-        if ended:
-            break
-    return BoundSweep(axis, tuple(done), len(done) == len(places))
+    with within() as time, time.ended_by_hand():
+        for W, budget in places:
+            if solver is None:
+                point = BoundPoint(W, budget, _bounds(W, budget, objective, prior, seconds))
+            else:
+                point, ended = _solved(W, budget, solver, on_step, objective, prior)
+            done.append(point)
+            if ended or time.stopped:
+                break
+    if not done:
+        raise KeyboardInterrupt
+    return BoundSweep(axis, tuple(done), len(done) == len(places) and not (ended or time.stopped))
 
 
 def _solved(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stratagem.accuracy import Users, comparable, users_needed
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table, save_records
+from stratagem.math.deadline import within
 from stratagem.math.number import ratio, users_text
 from stratagem.math.privacy import check
 from stratagem.problem import Average
@@ -57,11 +58,14 @@ def path(
     if not isinstance(solver, Certified | None):
         raise ValueError(f"{type(solver).__name__} cannot start from other budgets: use st.Certified()")
     solver, solved = solver or Certified(), dict[float, Solution]()
-    for epsilon in sorted(set(budgets)):
-        last = next(reversed(solved.values()), None)
-        if last is not None and isinstance(last.strategy, TwoLevelStrategy):
-            solver = replace(solver, start=last.strategy)
-        solved[epsilon] = optimise(workload, epsilon, solver, on_step)
+    with within() as time:
+        for epsilon in sorted(set(budgets)):
+            last = next(reversed(solved.values()), None)
+            if last is not None and isinstance(last.strategy, TwoLevelStrategy):
+                solver = replace(solver, start=last.strategy)
+            solved[epsilon] = optimise(workload, epsilon, solver, on_step)
+            if time.stopped:
+                raise KeyboardInterrupt
     return tuple(solved[epsilon] for epsilon in budgets)
 
 
@@ -244,10 +248,13 @@ def sweep(
         ('epsilon', [127000, 29000])
     """
     axis, places = along(workload, epsilon, domain)
-    done = []
-    for W, budget in places:
-        solution = optimise(W, budget, solver, on_step, objective=objective)
-        done.append(Comparison.of(solution))
-        if solution.status in ENDED_BY_HAND:
-            break
-    return Sweep(axis, tuple(done), len(done) == len(places))
+    done, ended = [], False
+    with within() as time, time.ended_by_hand():
+        for W, budget in places:
+            solution = optimise(W, budget, solver, on_step, objective=objective)
+            done.append(Comparison.of(solution))
+            if ended := time.stopped or solution.status in ENDED_BY_HAND:
+                break
+    if not done:
+        raise KeyboardInterrupt
+    return Sweep(axis, tuple(done), len(done) == len(places) and not (ended or time.stopped))

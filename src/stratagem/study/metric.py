@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import evaluate, goal, objective
 from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
 from stratagem.io.screen import brief
-from stratagem.math.deadline import Deadline, Stop, within
+from stratagem.math.deadline import Deadline, within
 from stratagem.math.number import numbers, upper_percent, users_text
 from stratagem.math.privacy import MAXIMUM, check_several
 from stratagem.problem import relative_gap
@@ -179,9 +179,8 @@ def optimise_metric(
             if value < least:
                 found, least = one, value
             gap = relative_gap(least, bound)
-            if on_step is not None and on_step(Step(0, step, value, least, gap, time.elapsed)):
-                time.end(Stop.CALLBACK)
-            if gap <= CLOSE or time.over:
+            stopped = on_step is not None and on_step(Step(0, step, value, least, gap, time.elapsed))
+            if stopped or gap <= CLOSE or time.over:
                 break
     return _design(workload, found, least, bound, d, first)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from stratagem.estimation.averaged import variances
 from stratagem.io.screen import brief
-from stratagem.math.deadline import Stop, within
+from stratagem.math.deadline import within
 from stratagem.math.number import integer, upper_percent
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import MOST_BITS
@@ -136,9 +136,7 @@ def optimise_repeated(
                         0, len(tried), tried[budget][1], best, relative_gap(best, bound), time.elapsed
                     )
                     if on_step is not None and on_step(step):
-                        time.end(Stop.CALLBACK)
-                    if time.over:
-                        break
+                        raise KeyboardInterrupt
                 waiting, halvings = _between(tried) if halvings else [], halvings - 1
         if not tried:
             raise KeyboardInterrupt

@@ -14,7 +14,7 @@ import numpy as np
 from stratagem.accuracy import evaluate, goal
 from stratagem.bounds.limited import limited_bound
 from stratagem.io.screen import brief
-from stratagem.math.deadline import Stop, within
+from stratagem.math.deadline import within
 from stratagem.math.number import integer, real, upper_percent
 from stratagem.math.privacy import MINIMUM, check, check_delta, check_several
 from stratagem.math.shuffling import USERS, PrivacyBlanket, Shuffled
@@ -145,9 +145,8 @@ def optimise_shuffled(
                     best = found
                 gap = relative_gap(best.objective, _bound(target, workload, best.epsilon))
                 record = Step(0, step, found.objective, best.objective, gap, time.elapsed)
-                if on_step is not None and on_step(record):
-                    time.end(Stop.CALLBACK)
-                if time.over:
+                stopped = on_step is not None and on_step(record)
+                if stopped or time.over:
                     break
     strategy, central = best.strategy, best.strategy.blanket.shuffled(users, delta)
     design = ShuffledDesign(

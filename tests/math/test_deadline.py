@@ -1,0 +1,118 @@
+"""The one clock: seconds within seconds, Ctrl-C, and long calls that keep to their limit in processor time."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.math.deadline import deadline, within
+
+ON_TOP = (1.2, 3.0)
+"""A call may take 1.2 times its limit, and 3 seconds: of processor time here, so that others' work does not count."""
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_call_has_no_more_time_than_its_caller(clock):
+    assert deadline().left == np.inf
+    with within(10) as outer:
+        clock[0] = 4.0
+        with within(100) as inner:
+            assert (inner.seconds, inner.left, inner.elapsed, outer.elapsed) == (6.0, 6.0, 0.0, 4.0)
+            assert (inner.until(0.5), outer.until(0.5), outer.until(0.3)) == (3.0, 1.0, 0.0)
+            part = outer.part(0.5)
+            clock[0] = 7.0
+            assert part.over
+            assert not inner.over
+        with within(1) as short:
+            clock[0] = 8.5
+            assert short.over
+            assert deadline() is short
+        assert outer.left == 1.5
+    assert deadline().left == np.inf
+
+
+def test_ctrl_c_ends_all_calls_around_it_and_no_other():
+    with within() as outer:
+        with within() as inner, inner.ended_by_hand():
+            raise KeyboardInterrupt
+        assert inner.stopped
+        assert outer.over
+    assert not deadline().over
+
+
+def test_a_stopped_call_is_never_called_complete(monkeypatch):
+    """The control: the same calls without Ctrl-C."""
+
+    def pressed(step):
+        if step.step == 1:
+            raise KeyboardInterrupt
+
+    asked = (st.prefix(13), [0.5, 1.0])
+    assert st.bound_sweep(*asked).complete
+    for function in (st.bound_sweep, st.sweep):
+        found = function(*asked, st.Certified(max_steps=3), pressed)
+        assert not found.complete
+        found = function(st.prefix(13), [0.5], st.Certified(max_steps=3), pressed)
+        assert not found.complete
+    with pytest.raises(KeyboardInterrupt):
+        st.path(*asked, st.Certified(max_steps=3), pressed)
+
+
+RNG = np.random.default_rng(0)
+LONG = {
+    "three moments": lambda: st.moments(range(64), 3),
+    "five polynomials": lambda: st.explicit(np.vander(np.linspace(-1, 1, 128), 5).T),
+    "a product": lambda: st.kron([st.prefix(40), st.all_range(25)]),
+    "prefixes": lambda: st.prefix(700),
+    "random, sparse": lambda: st.explicit((RNG.random((300, 256)) < 0.05) * RNG.random((300, 256))),
+    "random, dense": lambda: st.explicit(RNG.standard_normal((256, 256))),
+    "five of 200": lambda: st.explicit(RNG.standard_normal((5, 200))),
+    "tables": lambda: st.marginals({"age": 9, "income": 7, "region": 7, "smoker": 3}, 2),
+    "large": lambda: st.all_range(1 << 16),
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("seconds", [2, 10])
+def test_a_search_keeps_to_its_limit(monkeypatch, name, seconds):
+    workload = LONG[name]()
+    monkeypatch.setattr(time, "monotonic", time.process_time)
+    began = time.process_time()
+    solution = st.optimise(workload, 1.0, seconds=seconds)
+    assert time.process_time() - began <= ON_TOP[0] * seconds + ON_TOP[1]
+    assert 0 < solution.lower_bound <= solution.objective
+
+
+BUSY = """
+import os, signal, threading, sys, time
+from stratagem.cli.interruption import interruptions
+def press():
+    for _ in range(2):
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+with interruptions():
+    threading.Thread(target=press, daemon=True).start()
+    began = time.monotonic()
+    while time.monotonic() - began < 60:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            print("first", flush=True)
+"""
+"""A command that heeds no Ctrl-C, as compiled code does not."""
+
+
+def test_a_second_ctrl_c_ends_what_heeds_none():
+    done = subprocess.run([sys.executable, "-c", BUSY], capture_output=True, text=True, timeout=50)
+    assert done.returncode == 130
+    assert done.stdout.startswith("first")
