@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from scipy.optimize import minimize
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
 from stratagem.math.answer_programme import programme
-from stratagem.math.deadline import deadline, within
+from stratagem.math.deadline import Deadline, deadline, within
 from stratagem.math.linalg import centred_factor, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
@@ -66,6 +67,8 @@ def _halves(rows: np.ndarray) -> np.ndarray:
 
 WIDEST = 300.0
 """Largest distance of two log gamma: an optimum is far narrower, and beyond it exp overflows."""
+SHARE_OF_WEIGHTS = 0.1
+"""Share of the time that the weights may take; every step is a bound."""
 FLAT = 1e-9
 """Gain of log S^2/sum(gamma) below which the search is over."""
 
@@ -112,16 +115,29 @@ def weighted_dual(
     if not half.any():
         return WeightedDual(safe(total, epsilon), np.ones(n), np.zeros((n, n)))
     evaluate = _Value(half, kappa, p, ulps(workload), float(seen.own.sum()))
+    time = deadline().part(SHARE_OF_WEIGHTS)
     left, before, start = max_steps or int(np.clip(4096 // n, 3, 60)), math.inf, _first_weights(p, kappa) * n
     # a line search that met the edge of G >= 0 ends early: from its best weights there is a way on
     while left > 0:
         options = {"maxiter": left}
-        found = minimize(evaluate, np.log(start), jac=True, method="L-BFGS-B", options=options)
-        if not evaluate.best < before - FLAT:
+        found = minimize(
+            evaluate, np.log(start), jac=True, method="L-BFGS-B", options=options, callback=_unless(time)
+        )
+        if time.over or not evaluate.best < before - FLAT:
             break
         left, before, start = left - max(1, found.nit), evaluate.best, evaluate.gamma
     value = safe(total + n * evaluate.certain() / math.sinh(epsilon / 2) ** 2, epsilon)
     return WeightedDual(value, evaluate.gamma, evaluate.scaled @ evaluate.scaled.T)
+
+
+def _unless(time: Deadline) -> Callable[[np.ndarray], None]:
+    """Return a callback of a descent that ends it once the time is over."""
+
+    def step(_: np.ndarray) -> None:
+        if time.over:
+            raise StopIteration
+
+    return step
 
 
 def _first_weights(prior: np.ndarray, kappa: float) -> np.ndarray:

@@ -181,12 +181,14 @@ def _insisting() -> Iterator[None]:
 
     def watch() -> None:
         presses = 0
-        while seen := ours.recv(64):
-            presses += seen.count(signal.SIGINT)
-            if presses > 1 and not done.wait(HEEDED):
-                os._exit(INTERRUPTED)
+        with ours:
+            while seen := ours.recv(64):
+                presses += seen.count(signal.SIGINT)
+                if presses > 1 and not done.wait(HEEDED):
+                    os._exit(INTERRUPTED)
 
-    threading.Thread(target=watch, daemon=True).start()
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
     before = signal.set_wakeup_fd(signals.fileno(), warn_on_full_buffer=False)
     try:
         yield
@@ -194,6 +196,7 @@ def _insisting() -> Iterator[None]:
         signal.set_wakeup_fd(before)
         done.set()
         signals.close()
+        watching.join()
 
 
 def _end(number: int, frame: FrameType | None) -> None:
