@@ -27,7 +27,7 @@ from stratagem.io.table import Table
 from stratagem.math.number import count_text, upper_percent
 from stratagem.math.shuffling import Shuffled
 from stratagem.problem import Average, Problem, relative_gap
-from stratagem.solvers.solver import Status, Step
+from stratagem.solvers.solver import Status, Step, outlook
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Ranking
 from stratagem.workloads import Workload
@@ -129,7 +129,8 @@ class Solution:
             no_better = "no unbiased epsilon-LDP strategy is better by more than that."
             return f"Optimal within {upper_percent(self.gap)}: {no_better}{self._beside()}"
         if self.status not in LIMITED:
-            return f"{self.status}{self._outlook()}{self._beside()}"
+            late = outlook(self.history) if self.status is Status.TIME_EXHAUSTED else ""
+            return f"{self.status}{late}{self._beside()}"
         above = f"at most {upper_percent(self.gap)} above the best possible unbiased strategy"
         proven = f"{self.status} It is proven to be {above}."
         if self.gap <= NEAR:
@@ -139,23 +140,6 @@ class Solution:
         if self.bounds.name in ("exact", "linear"):
             return f"{proven} The bound is the optimum, so that the search limits: try more outputs or another seed."
         return f"{proven} The bound, not the search, is thought to limit: more time may prove a better one."
-
-    def _outlook(self) -> str:
-        """Return what twice the time is likely to gain, where time ended the search.
-
-        Half of what the second half of its time gained, as the distance from the optimum often falls like 1/time.
-        """
-        if self.status is not Status.TIME_EXHAUSTED or not self.history:
-            return ""
-        last = self.history[-1]
-        before = [step.best for step in self.history if step.seconds <= last.seconds / 2]
-        if not before or not before[-1] > last.best:
-            return ""
-        gain = before[-1] / last.best - 1
-        return (
-            f" The second half of its time lowered the objective by {upper_percent(gain)}; twice the time is likely "
-            f"to lower it by about {upper_percent(gain / 2)} more."
-        )
 
     def _beside(self) -> str:
         """Return what is proven of the variance, where it is a small part of the objective, as at large epsilon."""
