@@ -195,7 +195,7 @@ def test_the_derivatives_of_a_game():
         at = game.derivatives(theta, y)
         ends = [game.derivatives(theta + s * h * dtheta, y) for s in (-1, 1)]
         np.testing.assert_allclose(
-            (ends[0].gains - ends[1].gains) / (2 * h), at.root @ (at.root.T @ dtheta), rtol=1e-4
+            (ends[0].gains - ends[1].gains) / (2 * h), at.curvature.times(dtheta), rtol=1e-4
         )
         np.testing.assert_allclose(
             (ends[0].variances - ends[1].variances) / (2 * h), at.mixed.T @ dtheta, rtol=1e-4

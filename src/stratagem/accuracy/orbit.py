@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -264,8 +265,12 @@ def _translates(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
             yield float(weight) / pattern.multiples, rows
 
 
+@lru_cache(maxsize=1)
 def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
-    """Return t_u (n,): sum_b w_b sum_g x_b(u - g) ||a_b(g)||^2 less the second value of `_scored`."""
+    """Return t_u (n,): sum_b w_b sum_g x_b(u - g) ||a_b(g)||^2 less the second value of `_scored`.
+
+    A search asks for the objective of its last strategy, and whoever reports it for the variances of the same.
+    """
     if len(strategy.cycles) > 1:
         raise ValueError(
             f"variances by user type on {workload.domain_size} cells of {len(strategy.cycles)} attributes are not "

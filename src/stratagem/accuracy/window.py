@@ -10,6 +10,12 @@ import numpy as np
 from stratagem.math.transform import correlation, irfft, rfft
 
 
+FINEST = 12
+"""The shortest block has at least 2^-12 of the points of the cycle: shorter ones gain under a tenth of a per cent."""
+CHUNK = 1 << 16
+"""Frequencies, or points, that products of all blocks are formed for at a time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Window:
     """Prefix counts of a domain {0, ..., n - 1} that is a part of a cycle of N points, its gap {n, ..., N - 1}.
@@ -32,9 +38,9 @@ class Window:
     @cached_property
     def edges(self) -> np.ndarray:
         """First points of the blocks of {n - 1, ..., N - 1} (K,), then N: doubling in length from both ends."""
-        half, ends = (self.cycle - self.size + 1) // 2, [0]
+        half, least, ends = (self.cycle - self.size + 1) // 2, max(1, self.cycle >> FINEST), [0]
         while ends[-1] < half:
-            ends.append(min(half, 2 * ends[-1] + 1))
+            ends.append(min(half, 2 * ends[-1] + least))
         ends = np.array(ends)
         return np.unique(np.concatenate([self.size - 1 + ends, self.cycle - ends]))
 
@@ -57,9 +63,11 @@ class Window:
     @cached_property
     def spectrum(self) -> np.ndarray:
         """sum_t |w_t^(k)|^2 (N // 2 + 1,) of the queries asked: the costs of 1/m_k that are to be minimised."""
-        blocks, weights = self._blocks, self._weights
-        mixed = (self.weights @ self.weights.T) @ blocks - 2 * weights
-        asked = self.size + np.einsum("kf,kf->f", np.conj(blocks), mixed).real
+        asked, both = np.empty(self.cycle // 2 + 1), self._both
+        for part in _parts(len(asked)):
+            blocks = self._blocks[:, part]
+            mixed = both @ blocks - 2 * self._weights[:, part]
+            asked[part] = self.size + np.einsum("kf,kf->f", np.conj(blocks), mixed).real
         return np.maximum(asked, 0) * self._summation
 
     @cached_property
@@ -82,18 +90,29 @@ class Window:
         phase = np.exp(-2j * np.pi * np.arange(1, len(summed)) / self.cycle)
         summed[1:] = transform[1:] / (self.eigenvalues[1:] * (1 - phase))
         P = irfft(summed, self.cycle)
-        crossed = irfft(self._weights * np.conj(summed), self.cycle)
-        means = self._means(P)
         inside = np.zeros(self.cycle)
         inside[: self.size] = 1
-        mixed = (self.weights @ self.weights.T) @ means - 2 * crossed
-        return correlation(inside, np.square(P)) + np.einsum("kg,kg->g", means, mixed)
+        energies, back = correlation(inside, np.square(P)), np.conj(summed)
+        means = self._means(P)
+        for own, mean in zip(self._weights, means, strict=True):
+            energies -= 2 * mean * irfft(own * back, self.cycle)
+        for part in _parts(self.cycle):
+            energies[part] += np.einsum("kg,kg->g", means[:, part], self._both @ means[:, part])
+        return energies
+
+    @cached_property
+    def _both(self) -> np.ndarray:
+        """psi psi^T (K, K)."""
+        return self.weights @ self.weights.T
 
     def _means(self, P: np.ndarray) -> np.ndarray:
         """Return the means of P(p - g) over the blocks of p, (K, N)."""
-        below = np.concatenate([[0.0], np.cumsum(P)])[:-1]
-        ends = np.stack([np.roll(below[::-1], edge + 1) for edge in self.edges])
-        return np.diff(ends, axis=0) / np.diff(self.edges)[:, None]
+        below = np.concatenate([[0.0], np.cumsum(P)])[:-1][::-1]
+        means, last = np.empty((len(self.edges) - 1, self.cycle)), np.roll(below, self.edges[0] + 1)
+        for mean, first, end in zip(means, self.edges, self.edges[1:], strict=False):
+            last, former = np.roll(below, end + 1), last
+            np.divide(last - former, end - first, out=mean)
+        return means
 
     @cached_property
     def _summation(self) -> np.ndarray:
@@ -119,11 +138,22 @@ class Window:
         """The weights psi (K, n) and the variances (n,); reports have an equal share n/N of each translate."""
         power = self._summation.copy()
         power[1:] *= self.size / self.cycle / self.eigenvalues[1:]
-        near = irfft(power * self._blocks, self.cycle)
-        inner = np.add.reduceat(near, self.edges[:-1], axis=1) / np.diff(self.edges)
-        system = np.ones((len(inner) + 1, len(inner) + 1))
+        count = len(self.edges) - 1
+        near, inner = np.ones((count + 1, self.size)), np.empty((count, count))
+        for k, block in enumerate(self._blocks):
+            cross = irfft(power * block, self.cycle)
+            near[k] = cross[: self.size]
+            inner[k] = np.add.reduceat(cross, self.edges[:-1]) / np.diff(self.edges)
+        system = np.ones((count + 1, count + 1))
         system[:-1, :-1], system[-1, -1] = (inner + inner.T) / 2, 0
-        near = near[:, : self.size]
-        psi = np.linalg.solve(system, np.concatenate([near, np.ones((1, self.size))]))[:-1]
-        own = irfft(power, self.cycle)[0]
-        return psi, own + np.einsum("kt,kt->t", psi, system[:-1, :-1] @ psi - 2 * near)
+        psi = np.linalg.solve(system, near)[:-1]
+        own = np.full(self.size, irfft(power, self.cycle)[0])
+        for part in _parts(self.size):
+            mixed = system[:-1, :-1] @ psi[:, part] - 2 * near[:-1, part]
+            own[part] += np.einsum("kt,kt->t", psi[:, part], mixed)
+        return psi, own
+
+
+def _parts(count: int) -> list[slice]:
+    """Return slices of at most `CHUNK` places."""
+    return [slice(first, first + CHUNK) for first in range(0, count, CHUNK)]

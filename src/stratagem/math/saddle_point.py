@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,35 @@ REFINED = 4
 """Times that a step's system is solved, each for what the last solutions have left."""
 
 
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The second derivative by theta, H_st = (s^T M^-1 t) (s^T G t) 2/(p^T s p^T t) (m x m), as it is cheaper.
+
+    With A A^T and B B^T the two matrices of products over the rows, H is their product entry by entry, and also
+    Phi Phi^T, where a row of Phi (m x nr) holds all products of a row of A with one of B.
+    """
+
+    seen: np.ndarray
+    """A (m x n), its rows divided by p^T s."""
+    factor: np.ndarray
+    """B (m x r), times the root of two."""
+
+    @cached_property
+    def wide(self) -> np.ndarray | None:
+        """Phi; None where it has more columns than rows."""
+        m, q = len(self.seen), self.seen.shape[1] * self.factor.shape[1]
+        return (self.seen[:, :, None] * self.factor[:, None, :]).reshape(m, q) if q < m else None
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """H, where Phi has more columns than rows."""
+        return (self.seen @ self.seen.T) * (self.factor @ self.factor.T)
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Return H x."""
+        return self.whole @ x if self.wide is None else self.wide @ (self.wide.T @ x)
+
+
 class Derivatives(NamedTuple):
     """A mixture's mean variance f(theta, y) and its derivatives, up to the second, at weights and a mixture."""
 
@@ -37,8 +67,8 @@ class Derivatives(NamedTuple):
     """-df/dtheta (m,): g_s = s^T G s/p^T s, G = M^-1 V M^-1."""
     variances: np.ndarray
     """df/dy (k,): the variances under the reconstruction that is best for the mixture."""
-    root: np.ndarray
-    """Phi (m x q), Phi Phi^T the second derivative by theta."""
+    curvature: Curvature
+    """Second derivative by theta."""
     mixed: np.ndarray
     """dg/dy (m x k)."""
     bend: np.ndarray
@@ -97,17 +127,21 @@ class Game:
         seen = S @ half.T
         factor = S @ _factor(answers if self.prior is None else np.sqrt(y)[:, None] * answers)
         gains = np.square(factor).sum(axis=1) / lengths
-        scaled = (math.sqrt(2) / lengths)[:, None] * seen
-        root = (scaled[:, :, None] * factor[:, None, :]).reshape(len(S), -1)
+        curvature = Curvature(seen / lengths[:, None], math.sqrt(2) * factor)
         if self.prior is None:
             P = S / lengths[:, None]
-            turned = root.T @ (theta[:, None] * P)
+            along = theta[:, None] * P
+            turned = curvature.times(along)
             variances = (theta * gains) @ P - np.square(W).sum(axis=0)
-            bend = turned.T @ turned - 2 * (P.T * (theta * gains)) @ P
-            return Derivatives(gains, variances, root, root @ turned - gains[:, None] * P, bend)
+            bend = along.T @ turned - 2 * (P.T * (theta * gains)) @ P
+            return Derivatives(gains, variances, curvature, turned - gains[:, None] * P, bend)
         variances = np.square(W @ half.T).sum(axis=1) - np.square(W) @ p
         return Derivatives(
-            gains, variances, root, np.square(S @ answers.T) / lengths[:, None], np.zeros((len(W), len(W)))
+            gains,
+            variances,
+            curvature,
+            np.square(S @ answers.T) / lengths[:, None],
+            np.zeros((len(W), len(W))),
         )
 
 
@@ -229,29 +263,64 @@ def _step(game: Game, at: Derivatives, point: _Point, target: float) -> _Point:
     the first solution has lost digits.
     """
     theta, z, y, v, prices, level = point
-    S, D = game.rows, theta / z
-    q, n = at.root.shape[1], S.shape[1]
-    wide, bent = np.hstack([at.root, S, -at.mixed]), np.diag(v / y) - at.bend
-    system, ones = (wide.T * D) @ wide, np.zeros(wide.shape[1])
-    system[:q, :q] += np.eye(q)
-    system[q + n :, q + n :] += bent
-    ones[q + n :] = 1
-    solved = _inverse(system)
-    apart = solved(ones)
+    S, D, bent = game.rows, theta / z, np.diag(v / y) - at.bend
+    n, k = S.shape[1], len(y)
+    solved = (_over_products if at.curvature.wide is not None else _over_rows)(at, S, D, bent)
+    ones = np.append(np.zeros(n), np.ones(k))
+    apart = solved(np.zeros(len(theta)), ones)
     dtheta, dprices, dy, dlevel = 0 * theta, 0 * prices, 0 * y, 0.0
     for _ in range(REFINED):
         right = at.gains - S @ (prices + dprices) + target / theta - dtheta / D
-        right -= at.root @ (at.root.T @ dtheta) - at.mixed @ dy
-        wanted = wide.T @ (D * right)
-        wanted[q : q + n] -= 1 - S.T @ (theta + dtheta)
-        wanted[q + n :] += at.variances - level - dlevel + target / y - bent @ dy - at.mixed.T @ dtheta
-        found = solved(wanted)
-        rise = float((ones @ found - (1 - y.sum() - dy.sum())) / (ones @ apart))
-        found -= rise * apart
-        dtheta = dtheta + D * (right - wide @ found)
-        dprices, dy, dlevel = dprices + found[q : q + n], dy + found[q + n :], dlevel + rise
+        right -= at.curvature.times(dtheta) - at.mixed @ dy
+        short = S.T @ (theta + dtheta) - 1
+        steep = at.variances - level - dlevel + target / y - bent @ dy - at.mixed.T @ dtheta
+        moved, others = solved(right, np.append(short, steep))
+        rise = float((others[n:].sum() - (1 - y.sum() - dy.sum())) / apart[1][n:].sum())
+        moved, others = moved - rise * apart[0], others - rise * apart[1]
+        dtheta = dtheta + moved
+        dprices, dy, dlevel = dprices + others[:n], dy + others[n:], dlevel + rise
     dz, dv = target / theta - z - z / theta * dtheta, target / y - v - v / y * dy
     return _Point(dtheta, dz, dy, dv, dprices, dlevel)
+
+
+Solved = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""From (a, b), of shapes (m,) and (n + k,), to (t, u) with (D^-1 + H) t + C u = a and J u - C^T t = b."""
+
+
+def _over_products(at: Derivatives, S: np.ndarray, D: np.ndarray, bent: np.ndarray) -> Solved:
+    """Return the solution of a step with Phi^T dtheta in place of dtheta, for many rows; C = (S, -mixed)."""
+    wide = at.curvature.wide
+    assert wide is not None
+    q, n = wide.shape[1], S.shape[1]
+    wide = np.hstack([wide, S, -at.mixed])
+    system = (wide.T * D) @ wide
+    system[:q, :q] += np.eye(q)
+    system[q + n :, q + n :] += bent
+    inverse = _inverse(system)
+
+    def solved(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wanted = wide.T @ (D * a)
+        wanted[q:] += b
+        found = inverse(wanted)
+        return D * (a - wide @ found), found[q:]
+
+    return solved
+
+
+def _over_rows(at: Derivatives, S: np.ndarray, D: np.ndarray, bent: np.ndarray) -> Solved:
+    """Return the solution of a step with dtheta itself, for few rows."""
+    n, C = S.shape[1], np.hstack([S, -at.mixed])
+    inverse = _inverse(np.diag(1 / D) + at.curvature.whole)
+    inner = inverse(C)
+    system = C.T @ inner
+    system[n:, n:] += bent
+    outer = _inverse(system)
+
+    def solved(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        u = outer(inner.T @ a + b)
+        return inverse(a) - inner @ u, u
+
+    return solved
 
 
 def _inverse(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -267,7 +336,7 @@ def _inverse(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     while True:
         try:
             root = cho_factor(A + ridge * np.eye(len(A)), lower=True, overwrite_a=True, check_finite=False)
-            return lambda b: scale * cho_solve(root, scale * b, check_finite=False)
+            return lambda b: (scale * cho_solve(root, (scale * b.T).T, check_finite=False).T).T
         except np.linalg.LinAlgError:
             ridge = max(10 * ridge, RIDGE)
             if not ridge < WIDEST:

@@ -31,7 +31,7 @@ from stratagem.solvers import (
     search,
 )
 from stratagem.solvers.auto import time_limit
-from stratagem.solvers.certified.joint import UNKNOWNS, SaddlePoint, SaddlePointState, unknowns
+from stratagem.solvers.certified.joint import SaddlePoint, SaddlePointState, suits
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, high_sets
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
@@ -217,7 +217,7 @@ def choose(solver: Solver | Auto | None, problem: Problem) -> Choice:
         choice = Choice(solver, "asked for")
     if isinstance(problem, Minimax) and isinstance(choice.solver, Certified):
         inner, rows = replace(choice.solver, polish=False), 2.0**problem.workload.domain_size
-        joint = (inner.outputs or math.inf) >= rows and not problem.free and unknowns(problem) <= UNKNOWNS
+        joint = (inner.outputs or math.inf) >= rows and not problem.free and suits(problem)
         return Choice((SaddlePoint if joint else Saddle)(problem, inner), choice.reason)
     return choice
 

@@ -26,8 +26,13 @@ from stratagem.workloads.centring import root
 
 UNKNOWNS, KEPT = 800, 2
 """Most unknowns of a Newton step, about a second each, and how many patterns for each of them stay, the heaviest."""
-GAP = 1e-6
-"""Relative gap of weights and mixture over the given patterns."""
+ROWS, FEW, SHORT = 800, 0.05, 64
+"""How many patterns stay where their weights are fewer unknowns. That suffices up to this share 1/(1 + E) of the types,
+which is about the share that optimal patterns hold, and on a domain up to this size."""
+GAP, LOOSEST = 1e-6, 1e-3
+"""Relative gap of weights and mixture over the given patterns, and the largest while other patterns join."""
+FINER = 0.01
+"""Share of what the last patterns gained that is the next gap."""
 EVERYWHERE = (1e-5, 1e-7, 1e-9)
 """Shares of the uniform mixture that are mixed in, which cost a bound no more than such a share: a prior that hardly
 knows some type has an ill-conditioned M. At large epsilon the first may cost a strategy a per cent."""
@@ -66,12 +71,19 @@ def queries_of(minimax: Minimax) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def unknowns(minimax: Minimax) -> int:
-    """Return the number of unknowns of a Newton step for the weights and the mixture together."""
+    """Return the number of unknowns of a Newton step for the weights of many patterns and the mixture together."""
     n = minimax.workload.domain_size
-    least = 2 * n + minimax.size
-    if minimax.free or least > UNKNOWNS:
-        return least
-    return n * int(np.linalg.matrix_rank(queries_of(minimax)[0])) + n + minimax.size
+    rank = 1 if minimax.free else int(np.linalg.matrix_rank(queries_of(minimax)[0]))
+    return n * rank + n + minimax.size
+
+
+def suits(minimax: Minimax) -> bool:
+    """Return whether `SaddlePoint` is fast for a problem: few unknowns, or few patterns that suffice."""
+    n = minimax.workload.domain_size
+    if 2 * n + minimax.size > UNKNOWNS:
+        return False
+    few = n <= SHORT and 1 / (1 + ratio(minimax.epsilon)) <= FEW
+    return few or unknowns(minimax) <= UNKNOWNS
 
 
 @dataclass(frozen=True)
@@ -103,9 +115,9 @@ class SaddlePoint(Solver):
         """Return the saddle point over all patterns, or over single user types, all but one, and random balls."""
         n, rng = problem.workload.domain_size, np.random.default_rng(self.inner.seed)
         if n <= EXHAUSTIVE:
-            return self._state(problem, all_patterns(n)[1:-1], None)
+            return self._state(problem, all_patterns(n)[1:-1], None, GAP)
         single, drawn = np.eye(n, dtype=bool), balls(queries_of(self.minimax)[0], FIRST, rng)
-        return self._state(problem, distinct(np.concatenate([single, ~single, drawn])), None)
+        return self._state(problem, distinct(np.concatenate([single, ~single, drawn])), None, LOOSEST)
 
     def advance(self, problem: Problem, state: SaddlePointState) -> SaddlePointState:
         """Return the state with the patterns that the last prices undervalue most, and without unused ones."""
@@ -119,21 +131,23 @@ class SaddlePoint(Solver):
         if excess <= CLOSE * state.point.value:
             return replace(state, stuck=True)
         new = distinct(np.concatenate([new[:ADDED], *(more[:ADDED] for more, _ in others)]), kept)
-        heavy = np.sort(np.argsort(-masses, kind="stable")[: KEPT * unknowns(self.minimax)])
-        return self._state(problem, np.concatenate([kept[heavy], new]), state)
+        many = unknowns(self.minimax)
+        heavy = np.sort(np.argsort(-masses, kind="stable")[: KEPT * many if many <= UNKNOWNS else ROWS])
+        gap = min(max(GAP, FINER * excess / state.point.value), LOOSEST)
+        return self._state(problem, np.concatenate([kept[heavy], new]), state, gap)
 
     def finish(self, problem: Problem, state: SaddlePointState) -> Strategy:
         """Return the strategy with the least largest variance so far."""
         return state.found.strategy
 
     def _state(
-        self, problem: Problem, patterns: np.ndarray, last: SaddlePointState | None
+        self, problem: Problem, patterns: np.ndarray, last: SaddlePointState | None, gap: float
     ) -> SaddlePointState:
-        """Return the state with the saddle point over some patterns."""
+        """Return the state with the saddle point over some patterns, up to a relative gap."""
         W, prior = queries_of(self.minimax)
         rows = 1 + (ratio(problem.epsilon) - 1) * patterns.astype(float)
         game = Game(rows, W, prior)
-        point = play(game, GAP)
+        point = play(game, gap)
         mixtures = [(1 - share) * point.mixture + share / len(point.mixture) for share in EVERYWHERE]
         priors = [self.minimax.mixed(mixture).prior for mixture in mixtures]
         given = self._answer(problem, patterns, point.theta, priors if prior is None else priors[:1])

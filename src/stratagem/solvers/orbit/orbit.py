@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from stratagem.accuracy import Accuracy, evaluate
 from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
+from stratagem.math.deadline import deadline
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
 from stratagem.math.transform import multiplicities
@@ -33,6 +35,8 @@ MANY, FEW = 64, 32
 """Default numbers of patterns up to `SINGLE` cells and above."""
 WIDE = 256
 """Domain size from which a histogram is solved by `flat_orbit`."""
+DRAWN = 0.3
+"""Share of the time after which no pattern is drawn: weights and exact variances are to come."""
 ALTERNATIONS = 2
 """Number of alternations between weights and estimator on a window."""
 
@@ -53,7 +57,7 @@ class Mixture:
     """L computed by transforms; on short windows it is a little above L with the optimal reconstruction."""
     stuck: bool = False
 
-    @property
+    @cached_property
     def strategy(self) -> OrbitStrategy:
         """The strategy of all translates of the patterns with positive weight."""
         used = self.weights > 0
@@ -183,6 +187,8 @@ class Orbit(Solver):
             total += energy
             drawn.append(Pattern.of(axes, inside))
             energies.append(energy.ravel().astype(state.energies.dtype))
+            if deadline().until(DRAWN) <= 0:
+                break
         if not drawn:
             return replace(state, stuck=True)
         energies = np.concatenate([state.energies, np.array(energies)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratagem.accuracy.window import Window
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
-from stratagem.workloads import Workload
+from stratagem.workloads import Workload, prefix
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.ranges import Prefix
 
@@ -121,6 +121,8 @@ ALTERNATIONS = 50
 """Most alternations between the best estimator and the best spectrum on a window."""
 SETTLED = 1e-5
 """Relative gain of an alternation below which the alternations end."""
+COARSE = 1 << 13
+"""Number of values up to which the spectrum wanted on a window is computed as it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +176,14 @@ class CycleTarget:
     def _stationary(self) -> np.ndarray:
         """Return the best m on a window (half,), by alternating between the best estimator for m and the best m for it.
 
-        No alternation raises the variance.
+        No alternation raises the variance. On a long window the ratio of m to that of sums along a cycle is that of
+        a coarser window of the same shape at low frequencies, and nearly constant at the others.
         """
+        if self.sizes[0] > COARSE:
+            coarse = CycleTarget(prefix(COARSE), self.ratio)
+            ratio = coarse._stationary() / coarse._slopes()
+            ratio[0] = ratio[1]
+            return np.interp(np.arange(self.half[0]), np.arange(len(ratio)), ratio) * self._slopes()
         m = 1 / np.maximum(np.arange(self.half[0]), 1.0)
         value, counts = math.inf, multiplicities(self.cycles)
         for _ in range(ALTERNATIONS):
@@ -185,3 +193,7 @@ class CycleTarget:
             if value > last * (1 - SETTLED):
                 break
         return m
+
+    def _slopes(self) -> np.ndarray:
+        """Return 1/|2 sin(pi k/N)| (half,), the amplitude of a sum along the cycle; that of k = 1 at k = 0."""
+        return 0.5 / np.sin(np.pi * np.maximum(np.arange(self.half[0]), 1) / self.cycles[0])
