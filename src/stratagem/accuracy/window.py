@@ -9,7 +9,6 @@ import numpy as np
 
 from stratagem.math.transform import correlation, irfft, rfft
 
-
 FINEST = 12
 """The shortest block has at least 2^-12 of the points of the cycle: shorter ones gain under a tenth of a per cent."""
 CHUNK = 1 << 16
