@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from stratagem.bounds.duals import WeightedDual
+from stratagem.math.array import compiled
 from stratagem.math.computing import Precision, working_in
 from stratagem.math.deadline import Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
@@ -17,6 +18,8 @@ from stratagem.solvers.certified.pricing import Prices, search
 from stratagem.solvers.certified.weights import Weights, improve, inform
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 
+PLAIN = 256
+"""Domain size up to which nothing is compiled: there NumPy took half the time at most, and a compilation seconds a size."""
 LEAST = 512
 """Least number of rows in compiled code; padding to fewer rows would save nothing."""
 LARGE = 1 << 19
@@ -60,14 +63,32 @@ class Arithmetic:
         """Number of user types."""
         return len(self.F)
 
-    def rows(self, patterns: np.ndarray, padded: int) -> jax.Array:
+    @property
+    def plain(self) -> bool:
+        """Whether arrays are NumPy's, and nothing is compiled."""
+        return self.n <= PLAIN
+
+    def running(self) -> AbstractContextManager[object]:
+        """Return the context of all arithmetic; what leaves double precision is seen in its results."""
+        return np.errstate(all="ignore") if self.plain else working_in("float64")
+
+    def array(self, a: Any, dtype: Any = None) -> Any:
+        """Return numbers as an array that all functions of the weights and of pricing take."""
+        if self.plain:
+            return np.asarray(a, dtype)
+        import jax.numpy as jnp
+
+        return jnp.asarray(a, dtype)
+
+    def rows(self, patterns: np.ndarray) -> Any:
         """Return the rows x_s = c (b - f)/(1 + c f), f = prior(T), followed by zero rows (padded x n)."""
+        padded = len(patterns) if self.plain else padding(len(patterns), self.n)
         f = masses(patterns, self.prior)[:, None]
         scale = (self.c / (1 + self.c * f)).astype(self.precision)
         X = np.zeros((padded, self.n), dtype=self.precision)
         np.subtract(patterns, f.astype(self.precision), out=X[: len(patterns)])
         X[: len(patterns)] *= scale
-        return jnp.asarray(X)
+        return self.array(X)
 
     def improved(
         self,
@@ -83,20 +104,18 @@ class Arithmetic:
         the deadline.
         """
         m, until = len(patterns), until or deadline()
-        padded = padding(m, self.n)
-        stride = max(1, WORK // (padded * self.n**2))
-        with working_in("float64"):
-            X, F = self.rows(patterns, padded), jnp.asarray(self.F)
-            weight = jnp.asarray(np.pad(p / p.sum(), (0, padded - m)))
+        further, informed = (improve, inform) if self.plain else (compiled(improve), compiled(inform))
+        with self.running():
+            X, F = self.rows(patterns), self.array(self.F)
+            stride = max(1, WORK // (len(X) * self.n**2))
+            weight = self.array(np.pad(p / p.sum(), (0, len(X) - m)))
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
-            found = Weights(
-                weight, weight, jnp.asarray(np.inf), jnp.asarray(mu), jnp.asarray(nu), jnp.asarray(0)
-            )
+            found = Weights(weight, weight, *(self.array(number) for number in (np.inf, mu, nu, 0)))
             for first in range(0, steps, stride):
-                found = jax.block_until_ready(improve(X, F, found, min(stride, steps - first)))
-                if until.over:
+                found = further(X, F, found, min(stride, steps - first))
+                if np.isnan(float(found.value)) or until.over:  # compiled code is waited for
                     break
-            value = float(inform(X, found.p, F).value)
+            value = float(informed(X, found.p, F).value)
             return Design(patterns, np.asarray(found.p)[:m], float(found.mu), np.asarray(found.nu), value)
 
     def priced(
@@ -109,16 +128,17 @@ class Arithmetic:
         m, until = len(design.patterns), until or deadline()
         batch = max(1, CHUNK // self.n)
         found, worth = [], []
-        with working_in("float64"):
-            X = self.rows(design.patterns, padding(m, self.n))
-            p = jnp.asarray(np.pad(design.p, (0, len(X) - m)))
-            root = inform(X, p, jnp.asarray(self.F)).root
+        informed, searched = (inform, search) if self.plain else (compiled(inform), compiled(search, "steps"))
+        with self.running():
+            X = self.rows(design.patterns)
+            p = self.array(np.pad(design.p, (0, len(X) - m)))
+            root = informed(X, p, self.array(self.F)).root
             nu = design.nu - design.nu.sum() * self.prior
             numbers = (root @ root.T, design.mu, nu, self.c, self.prior)
-            prices = Prices(*(jnp.asarray(number, dtype=self.precision) for number in numbers))
+            prices = Prices(*(self.array(number, self.precision) for number in numbers))
             for first in range(0, len(starts), batch):
-                B = jnp.asarray(starts[first : first + batch], dtype=self.precision)
-                patterns, scores = search(B, prices, steps)
+                B = self.array(starts[first : first + batch], self.precision)
+                patterns, scores = searched(B, prices, steps)
                 found.append(np.asarray(patterns) > 0.5)
                 worth.append(np.asarray(scores, dtype=float) / design.mu)
                 if until.over:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import jax.numpy as jnp
 import numpy as np
 
-from stratagem.math.computing import working_in
 from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
@@ -41,7 +39,7 @@ def row_prices(Q: np.ndarray, F: np.ndarray, E: float) -> Prices:
     basis = np.column_stack([np.ones(len(p)), X]) * np.sqrt(p)[:, None]
     mu, *nu = np.linalg.lstsq(basis, np.sqrt(p) * energy, rcond=1e-10)[0]
     numbers = (root @ root.T, mu, np.array(nu) - np.mean(nu), E - 1, np.full(n, 1 / n))
-    return Prices(*(jnp.asarray(number, dtype=float) for number in numbers))
+    return Prices(*(np.asarray(number, dtype=float) for number in numbers))
 
 
 def undervalued(Q: np.ndarray, prices: Prices, rng: np.random.Generator) -> np.ndarray:
@@ -55,9 +53,9 @@ def undervalued(Q: np.ndarray, prices: Prices, rng: np.random.Generator) -> np.n
     drawn = Q[rng.choice(m, half, p=weight / weight.sum())]
     near = (drawn > drawn.mean(axis=1, keepdims=True)) ^ (rng.random((half, n)) < 1 / n)
     far = rng.random((half, n)) < rng.random((half, 1))
-    found, scores = search(jnp.asarray(np.concatenate([near, far]), dtype=float), prices, MOVES)
-    patterns, first = np.unique(np.asarray(found) > 0.5, axis=0, return_index=True)
-    worth = np.asarray(scores)[first] + SHAKE * float(prices.mu) * rng.random(len(first))
+    found, scores = search(np.concatenate([near, far]).astype(float), prices, MOVES)
+    patterns, first = np.unique(found > 0.5, axis=0, return_index=True)
+    worth = scores[first] + SHAKE * float(prices.mu) * rng.random(len(first))
     return patterns[np.argsort(-worth)]
 
 
@@ -65,8 +63,7 @@ def repriced_rows(
     Q: np.ndarray, z: np.ndarray, F: np.ndarray, E: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a start (R, z) near Q with its lightest rows replaced by undervalued two-level rows."""
-    with working_in("float64"):
-        patterns = undervalued(Q, row_prices(Q, F, E), rng)
+    patterns = undervalued(Q, row_prices(Q, F, E), rng)
     light = np.argsort(Q.sum(axis=1))[: max(1, int(rng.choice(SHARES) * len(Q)))][: len(patterns)]
     R, z = np.array(Q, dtype=float), np.array(z, dtype=float)
     z[light] = z.mean()

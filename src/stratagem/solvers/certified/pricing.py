@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
+from stratagem.math.array import namespace, repeat
+
+Array = Any
+"""An array of NumPy or of JAX; all arrays of one call are of one kind."""
 
 LINEAR = 4
 """Most moves of a local search that may change any number of cells; the others change one or two."""
@@ -19,40 +20,40 @@ class Prices(NamedTuple):
     the average case). At the optimum no score is positive (theory.md, section 3).
     """
 
-    K: jax.Array
+    K: Array
     """C^-1 V_c C^-1/n (n x n), K 1 = 0."""
-    mu: jax.Array
-    nu: jax.Array
+    mu: Array
+    nu: Array
     """(n,), sum zero."""
-    c: jax.Array
+    c: Array
     """E - 1."""
-    prior: jax.Array
+    prior: Array
     """w (n,)."""
 
-    def scale(self, mass: jax.Array) -> jax.Array:
+    def scale(self, mass: Array) -> Array:
         """Return alpha = c/(1 + c f) for masses f, so that x = alpha (b - f 1)."""
         return self.c / (1 + self.c * mass)
 
 
-def scores(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
+def scores(B: Array, KB: Array, prices: Prices) -> Array:
     """Return the scores (m,) of patterns B (m x n, 0/1), given B K."""
     alpha = prices.scale(B @ prices.prior)
     return alpha**2 * (B * KB).sum(axis=1) - alpha * (B @ prices.nu) - prices.mu
 
 
-def flips(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
+def flips(B: Array, KB: Array, prices: Prices) -> Array:
     """Return the scores (m x n) after moving one cell into or out of each pattern."""
-    n = B.shape[1]
+    xp, n = namespace(B), B.shape[1]
     sign = 1 - 2 * B
     k = B.sum(axis=1, keepdims=True) + sign
     alpha = prices.scale((B @ prices.prior)[:, None] + sign * prices.prior)
-    quadratic = (B * KB).sum(axis=1, keepdims=True) + 2 * sign * KB + jnp.diag(prices.K)
+    quadratic = (B * KB).sum(axis=1, keepdims=True) + 2 * sign * KB + xp.diag(prices.K)
     linear = (B @ prices.nu)[:, None] + sign * prices.nu
     moved = alpha**2 * quadratic - alpha * linear - prices.mu
-    return jnp.where((k > 0) & (k < n), moved, -jnp.inf)
+    return xp.where((k > 0) & (k < n), moved, -xp.inf)
 
 
-def slope(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array]:
+def slope(B: Array, KB: Array, prices: Prices) -> tuple[Array, Array]:
     """Return alpha (m x 1) and the slope (m x n) of (1 + c f) score/c in the cells of each pattern.
 
     (1 + c f) x^T K x is convex in b. Its dependence on f moves all cells alike in the average case.
@@ -63,14 +64,15 @@ def slope(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.A
     return alpha, 2 * alpha * KB - prices.nu - (quadratic + prices.mu) / len(prices.prior) * tilt
 
 
-def exchange(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array, jax.Array]:
+def exchange(B: Array, KB: Array, prices: Prices) -> tuple[Array, Array, Array]:
     """Return for each pattern a cell to remove, the best cell to add after that, and the new score, each (m,)."""
+    xp = namespace(B)
     alpha, base = slope(B, KB, prices)
-    curved = alpha * jnp.diag(prices.K)
-    leaving = jnp.argmax(jnp.where(B > 0, curved - base, -jnp.inf), axis=1)
+    curved = alpha * xp.diag(prices.K)
+    leaving = xp.argmax(xp.where(B > 0, curved - base, -xp.inf), axis=1)
     gain = base + curved - 2 * alpha * prices.K[leaving]
-    entering = jnp.argmax(jnp.where(B > 0, -jnp.inf, gain), axis=1)
-    rows, K = jnp.arange(len(B)), prices.K
+    entering = xp.argmax(xp.where(B > 0, -xp.inf, gain), axis=1)
+    rows, K = xp.arange(len(B)), prices.K
     turned = (B * KB).sum(axis=1) + K[leaving, leaving] + K[entering, entering]
     turned += 2 * (KB[rows, entering] - KB[rows, leaving] - K[leaving, entering])
     linear = B @ prices.nu - prices.nu[leaving] + prices.nu[entering]
@@ -78,54 +80,55 @@ def exchange(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, ja
     return leaving, entering, scale**2 * turned - scale * linear - prices.mu
 
 
-def ascend(B: jax.Array, KB: jax.Array, prices: Prices) -> jax.Array:
+def ascend(B: Array, KB: Array, prices: Prices) -> Array:
     """Return for each row of B the pattern of the same size that maximises the linearised score.
 
     In the average case this cannot lower the score, which is convex for a fixed size.
     """
-    gain = slope(B, KB, prices)[1]
+    xp, gain = namespace(B), slope(B, KB, prices)[1]
     # cells already inside win ties
-    gain = gain + B * 1e-12 * jnp.abs(gain).max()
-    ranks = jnp.argsort(jnp.argsort(-gain, axis=1), axis=1)
+    gain = gain + B * 1e-12 * xp.abs(gain).max()
+    ranks = xp.argsort(xp.argsort(-gain, axis=1, stable=True), axis=1)
     return (ranks < B.sum(axis=1, keepdims=True)).astype(B.dtype)
 
 
-def moved(B: jax.Array, KB: jax.Array, prices: Prices) -> tuple[jax.Array, jax.Array]:
+def moved(B: Array, KB: Array, prices: Prices) -> tuple[Array, Array]:
     """Return B and B K after one move of each pattern, if the move raises its score.
 
     The move is the better of the best flip of one cell and of the exchange that `exchange` finds.
     """
-    rows = jnp.arange(len(B))
+    xp, rows, cells = namespace(B), namespace(B).arange(len(B)), namespace(B).arange(B.shape[1])
     tried = flips(B, KB, prices)
-    cell = jnp.argmax(tried, axis=1)
+    cell = xp.argmax(tried, axis=1)
     leaving, entering, exchanged = exchange(B, KB, prices)
-    best = jnp.maximum(tried[rows, cell], exchanged)
-    gains = best > scores(B, KB, prices) + 1e-9 * jnp.abs(prices.mu)
+    best = xp.maximum(tried[rows, cell], exchanged)
+    gains = best > scores(B, KB, prices) + 1e-9 * xp.abs(prices.mu)
     flipped = exchanged < best
-    first = jnp.where(flipped, cell, leaving)
+    first = xp.where(flipped, cell, leaving)
     for place, used in ((first, gains), (entering, gains & ~flipped)):
-        change = jnp.where(used, 1 - 2 * B[rows, place], 0)
-        B = B.at[rows, place].add(change)
+        change = xp.where(used, 1 - 2 * B[rows, place], 0)
+        B = B + xp.where(cells == place[:, None], change[:, None], 0)
         KB = KB + change[:, None] * prices.K[place]
     return B, KB
 
 
-@partial(jax.jit, static_argnames=("steps",))
-def search(B: jax.Array, prices: Prices, steps: int) -> tuple[jax.Array, jax.Array]:
+def search(B: Array, prices: Prices, steps: int) -> tuple[Array, Array]:
     """Return patterns (m x n) and scores (m,) after at most `steps` moves uphill from each given pattern.
 
     The first moves go to the top cells of the linearised score, `LINEAR` at most, the others change one or two cells.
     """
 
-    def leap(_: int, B: jax.Array) -> jax.Array:
+    xp = namespace(B)
+
+    def leap(B: Array) -> Array:
         KB = B @ prices.K
         top = ascend(B, KB, prices)
-        better = scores(top, top @ prices.K, prices) > scores(B, KB, prices) + 1e-9 * jnp.abs(prices.mu)
-        return jnp.where(better[:, None], top, B)
+        better = scores(top, top @ prices.K, prices) > scores(B, KB, prices) + 1e-9 * xp.abs(prices.mu)
+        return xp.where(better[:, None], top, B)
 
-    def step(_: int, now: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def step(now: tuple[Array, Array]) -> tuple[Array, Array]:
         return moved(now[0], now[1], prices)
 
-    B = jax.lax.fori_loop(0, min(steps, LINEAR), leap, B)
-    B, _ = jax.lax.fori_loop(0, steps, step, (B, B @ prices.K))
+    B = repeat(xp, min(steps, LINEAR), leap, B)
+    B, _ = repeat(xp, steps, step, (B, B @ prices.K))
     return B, scores(B, B @ prices.K, prices)
