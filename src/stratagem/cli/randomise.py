@@ -97,19 +97,22 @@ def _check_memo(mechanism: Mechanism, memo: str | None, data: Path | None) -> No
 
 def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, target: TextIO) -> None:
     """Randomise the rows of a file."""
+    import numpy as np
+
     from stratagem.cli.source import read_sources
     from stratagem.collection.binning import listed
-    from stratagem.collection.columns import stream
+    from stratagem.collection.columns import stream, tallied
+    from stratagem.mechanism.bulk import report_lines
     from stratagem.report.wording import counted
 
-    client, outside, others, sent = mechanism.client, Counter(), Counter(), 0
-    sources = read_sources(mechanism.domain, columns, stated=client.attributes)
-    for rows in stream(data, mechanism.domain, sources, policy):
-        inside = rows.coordinates[rows.inside].tolist()
-        reports = (client.report(client.user_type(coordinates)) for coordinates in inside)
-        target.writelines(json.dumps(report) + "\n" for report in reports)
-        outside.update(why for why in rows.reason if why)
-        others.update(why for _, why in rows.others)
+    outside, others, sent = Counter(), Counter(), 0
+    sources = read_sources(mechanism.domain, columns, stated=mechanism.client.attributes)
+    for kinds, which in stream(data, mechanism.domain, sources, policy):
+        inside = which[kinds.inside[which]]
+        target.writelines(report_lines(mechanism, kinds.coordinates[inside]))
+        times = np.bincount(which, minlength=len(kinds.reason))
+        outside.update(tallied(enumerate(kinds.reason), times))
+        others.update(tallied(kinds.others, times))
         sent += len(inside)
     if not sent:
         raise ValueError(f"{data} has no row inside the domain: check --column")

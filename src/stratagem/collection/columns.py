@@ -155,8 +155,8 @@ def distinct(path: str | Path, column: str) -> Counter[str | None]:
 
 def stream(
     path: str | Path, domain: Domain, sources: Mapping[str, Source], policy: Policy = STRICT
-) -> Iterator[Placed]:
-    """Yield the values of a file's rows in their order, some thousand rows at a time.
+) -> Iterator[tuple[Placed, np.ndarray]]:
+    """Yield the different rows among some thousand rows of a file at a time, and which of them each row is (k,).
 
     Raises:
         ValueError: as `read`, before the first rows.
@@ -165,7 +165,9 @@ def stream(
         read(path, domain, sources, policy)
     chosen = _chosen(domain, sources)
     for rows in _batches(Path(path), [source.column for source in chosen]):
-        yield _placed(rows, chosen, policy)
+        different: dict[tuple, int] = {}
+        which = [different.setdefault(row, len(different)) for row in rows]
+        yield _placed(list(different), chosen, policy), np.array(which)
 
 
 def _chosen(domain: Domain, sources: Mapping[str, Source]) -> list[Source]:
@@ -210,14 +212,14 @@ def _count(
     counts = np.array([row[-1] for row in rows], dtype=np.int64)
     placed = _placed(rows, sources, policy)
     outside, others, texts = (
-        _counted(pairs, counts) for pairs in (enumerate(placed.reason), placed.others, placed.texts)
+        tallied(pairs, counts) for pairs in (enumerate(placed.reason), placed.others, placed.texts)
     )
     inside = placed.inside
     kinds = dict(outside.most_common()), dict(others.most_common())
     return Data(domain, placed.coordinates[inside], counts[inside], *kinds), texts
 
 
-def _counted(pairs: Iterable[tuple[int, str]], counts: np.ndarray) -> Counter[str]:
+def tallied(pairs: Iterable[tuple[int, str]], counts: np.ndarray) -> Counter[str]:
     """Count texts by the multiplicity of their rows, the empty one not."""
     found: Counter[str] = Counter()
     for row, text in pairs:

@@ -113,7 +113,8 @@ class Arithmetic:
             found = Weights(weight, weight, *(self.array(number) for number in (np.inf, mu, nu, 0)))
             for first in range(0, steps, stride):
                 found = further(X, F, found, min(stride, steps - first))
-                if np.isnan(float(found.value)) or until.over:  # compiled code is waited for
+                np.asarray(found.value)  # waits for compiled code
+                if until.over:
                     break
             value = float(informed(X, found.p, F).value)
             return Design(patterns, np.asarray(found.p)[:m], float(found.mu), np.asarray(found.nu), value)
