@@ -99,7 +99,9 @@ def write_comparison(comparison: Comparison, *, show_all: bool) -> None:
     for sentence in headline(found) if comparison.users is None else data_headline(comparison):
         write(sentence)
     write()
-    _write_best(comparison.narrow_table(), SHOWN, show_all=show_all)
+    shown = comparison if show_all else comparison.best(SHOWN)
+    write_table(shown.narrow_table())
+    _write_more(len(comparison.rows) - len(shown.rows))
     if comparison.users is None:
         write(f"\n{comparison.footer()}")
 
@@ -122,7 +124,13 @@ def _write_best(table: Table, most: int, *, show_all: bool) -> None:
         write_table(table)
     else:
         write_table(table.best(most))
-        write(f"{more} more: --all shows them")
+        _write_more(more)
+
+
+def _write_more(rows: int) -> None:
+    """Say how many rows are not shown."""
+    if rows:
+        write(f"{rows} more: --all shows them")
 
 
 def _write_users(request: Request) -> None:

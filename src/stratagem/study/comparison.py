@@ -19,6 +19,7 @@ from stratagem.catalogue.bibliography import SCOPE
 from stratagem.io.screen import WIDTH, brief, show
 from stratagem.io.table import Table
 from stratagem.io.toml import nearest
+from stratagem.math.computing import on_one_core
 from stratagem.math.number import number_text, user_counts, users_text
 from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.solvers import Auto, Callback, Solver
@@ -221,6 +222,11 @@ class Comparison:
         bold = next((place for place, row in enumerate(self.rows) if row.optimised), None)
         return Table(headings, rows, words=2, bold=bold)
 
+    def best(self, most: int) -> Comparison:
+        """Return the comparison with its first rows, the optimised one among them; the others cost no time then."""
+        ours = next((row for row in self.rows[most:] if row.optimised), None)
+        return replace(self, rows=self.rows[:most] if ours is None else (*self.rows[: most - 1], ours))
+
     def narrow_table(self) -> Table:
         """Return the table without the columns that leave no room for the others in 80 characters."""
         return self.table().without("parameters", "report", *([] if self.users is None else USERS[1:]))
@@ -307,13 +313,14 @@ def compare(
         'optimised'
     """
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
-    solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
-    if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, TranslationStrategy):
-        solution = replace(solution, baselines=rank_baselines(solution.problem))
-    if more := tuple(also):
-        ranked = rank_also(solution.baselines, more, solution.problem)
-        solution = replace(solution, baselines=ranked)
-    return Comparison.of(solution)
+    with on_one_core(workload.domain_size):
+        solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
+        if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, TranslationStrategy):
+            solution = replace(solution, baselines=rank_baselines(solution.problem))
+        if more := tuple(also):
+            ranked = rank_also(solution.baselines, more, solution.problem)
+            solution = replace(solution, baselines=ranked)
+        return Comparison.of(solution)
 
 
 def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:

@@ -129,9 +129,8 @@ def _best(published: Iterable[Solution | Contender]) -> Solution | Contender | N
 
 def _needed(found: Solution | Contender) -> int:
     """Return the users needed for the `goal`, in the measure of `fewest_users`."""
-    users = found.users_for()
-    single = users.least_accurate if isinstance(found.problem, WorstQuery) else None
-    return single or users.root_mean_square
+    single = found.largest_comparable if isinstance(found.problem, WorstQuery) else None
+    return users_needed(found.mean_variance if single is None else single)
 
 
 def _which(problem: Problem) -> str:

@@ -167,7 +167,9 @@ def _of_queries(solution: Solution, asked: Problem) -> Solution:
     if asked.apart is None:
         return solution
     known = asked.apart.known
-    published = (replace(one, objective=one.objective + known, problem=asked) for one in solution.baselines)
+    published = (
+        replace(one, objective=one.objective + known, problem=asked, known=None) for one in solution.baselines
+    )
     return replace(
         solution,
         problem=asked,

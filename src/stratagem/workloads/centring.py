@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -125,12 +125,30 @@ def total_term(workload: Workload, prior: Array | None = None) -> float:
     return workload.domain_size * float(p @ workload.gram() @ p)
 
 
+KEPT = 1024
+"""Largest number of user types for which F of the last workload is kept: 8 MB."""
+
+
 def root(workload: Workload, prior: Array | None = None) -> Array:
     """Return F (n x r) with F F^T = A V A^T, A = I - 1 p^T, for a prior p (n,), 1/n by default; F^T p = 0.
 
     Queries of every scale keep their digits, however much others outweigh them: V is formed from queries of like
     size alone, and rows of a matrix are columns of F unless there are more of one size than user types.
     """
+    small = prior is None and workload.domain_size <= KEPT
+    return _kept_root(workload) if small else _root(workload, prior)
+
+
+@lru_cache(maxsize=1)
+def _kept_root(workload: Workload) -> Array:
+    """Return F without a prior; variances of all published mechanisms on one workload start from it."""
+    F = _root(workload, None)
+    F.flags.writeable = False
+    return F
+
+
+def _root(workload: Workload, prior: Array | None) -> Array:
+    """Return F as `root`."""
     rest, n = differences(unmerged(workload), prior), workload.domain_size
     if rest is None:
         return np.zeros((n, 0))
