@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +29,14 @@ from stratagem.mechanism.mechanism import Mechanism
 
 WEB = Path(__file__).parents[1] / "mechanism" / "web"
 """The folder of the web client and of its driver."""
+BATCH = 1 << 12
+"""Reports that are checked together."""
+KEYS = ("mechanism", "id", "output")
+LINE = re.compile(
+    rb'\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(0|[1-9][0-9]{0,15})\}\n?'
+)
+"""A report as clients write it."""
+DIGITS = re.compile("[0-9a-f]*")
 ID = bytes(16)
 """Placeholder for the id of a malformed report that has none."""
 
@@ -96,14 +106,45 @@ def joined(parts: Sequence[Reports]) -> Reports:
 def python_client(mechanism: Mechanism, make: Callable[[], Client] | None = None) -> Draw:
     """Return the draws of Python clients in this process, the mechanism's own if `make` makes no others."""
     new = (lambda: Client(mechanism.bundle)) if make is None else make
-    form, value = mechanism.form, cache(lambda cell: value_of(mechanism.bundle["domain"], cell))
+    value = cache(lambda cell: value_of(mechanism.bundle["domain"], cell))
 
-    def reports(rows: Sequence[Sequence[int]]) -> Iterator[Any]:
+    def drawn(rows: Sequence[Sequence[int]]) -> Iterator[Reports]:
         for row in rows:
             randomise = new().randomise
-            yield from (randomise(value(cell)) for cell in row)
+            for first in range(0, len(row), BATCH):
+                yield _of_objects([randomise(value(cell)) for cell in row[first : first + BATCH]], mechanism)
 
-    return lambda rows: collected(form.check(one) for one in reports(rows))
+    return lambda rows: joined([*drawn(rows)] or [collected(())])
+
+
+def _of_objects(found: list[Any], mechanism: Mechanism) -> Reports:
+    """Return the reports that decoded JSON values hold, one by one where any has another form than clients make."""
+    if set(map(type, found)) == {dict} and set(map(tuple, found)) == {KEYS}:
+        reports = _plain([tuple(one.values()) for one in found], mechanism)
+        if reports is not None:
+            return reports
+    return collected(map(mechanism.form.check, found))
+
+
+def _of_lines(found: list[bytes], mechanism: Mechanism) -> Reports:
+    """Return the reports that lines of JSON hold, one by one where any has another form than clients write."""
+    parts = [part.groups() for part in map(LINE.fullmatch, found) if part]
+    if len(parts) == len(found):
+        reports = _plain([(name.decode(), one.decode(), int(y)) for name, one, y in parts], mechanism)
+        if reports is not None:
+            return reports
+    return collected(map(mechanism.form.parse, found))
+
+
+def _plain(parts: list[tuple[Any, ...]], mechanism: Mechanism) -> Reports | None:
+    """Return the reports of which these are mechanism, id and output, None if any is not as it should be."""
+    form, (names, ids, outputs) = mechanism.form, zip(*parts, strict=True)
+    known = [set(map(type, one)) for one in (names, ids, outputs)] == [{str}, {str}, {int}]
+    known = known and {*names} == {form.mechanism} and 0 <= min(outputs) <= max(outputs) < form.outputs
+    if not known or set(map(len, ids)) != {2 * len(ID)} or not DIGITS.fullmatch(text := "".join(ids)):
+        return None
+    raw = np.frombuffer(bytes.fromhex(text), np.uint8).reshape(-1, len(ID))
+    return Reports(np.array(outputs, dtype=np.int64), raw)
 
 
 def python_processes(mechanism: Mechanism, bundle: Path | None = None, client: Path | None = None) -> Draw:
@@ -167,7 +208,9 @@ def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
             given.seek(0)
             with subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=errors) as run:
                 assert run.stdout is not None
-                found = collected(map(mechanism.form.parse, run.stdout))
+                lines = iter(run.stdout)
+                batches = iter(lambda: list(itertools.islice(lines, BATCH)), [])
+                found = joined([_of_lines(batch, mechanism) for batch in batches] or [collected(())])
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip()[-200:]
         if run.returncode:
