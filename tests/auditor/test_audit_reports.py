@@ -12,6 +12,7 @@ import stratagem as st
 from audits import failed
 from commands import assert_refused, run
 from mechanisms import mechanism
+from stratagem.auditor import runner
 from stratagem.auditor.known import read_known
 from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import Client
@@ -249,3 +250,39 @@ def test_a_value_outside_and_options_that_do_not_fit_are_refused(capsys, tmp_pat
 def test_wrong_reports_are_refused(cells, outputs, words):
     with pytest.raises(ValueError, match=words):
         st.audit_reports(mechanism("randomised"), cells, outputs)
+
+
+ODD = {
+    "as clients write it": b"",
+    "another mechanism": b'{"mechanism":"0123456789abcdef","id":"%s","output":0}\n' % (b"a" * 32),
+    "a key twice": b'{"mechanism":"M","id":"%s","output":0,"output":1}\n' % (b"a" * 32),
+    "an output out of range": b'{"mechanism":"M","id":"%s","output":99}\n' % (b"a" * 32),
+    "a fraction": b'{"mechanism":"M","id":"%s","output":1.0}\n' % (b"a" * 32),
+    "a short id": b'{"mechanism":"M","id":"%s","output":1}\n' % (b"a" * 31),
+    "keys in another order": b'{"output":1,"mechanism":"M","id":"%s"}\n' % (b"a" * 32),
+    "blanks": b'{ "mechanism" : "M", "id":"%s", "output":1}\n' % (b"a" * 32),
+    "no JSON": b"hello\n",
+    "an empty line": b"\n",
+    "a list": b"[1]\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_lines_checked_together_are_those_checked_one_by_one(name):
+    """One odd line among 50, as text and as the value that it decodes to."""
+    found = mechanism("randomised")
+    good = [json.dumps(found.client.randomise(k % 6)).encode() + b"\n" for k in range(50)]
+    lines = [
+        *good[:20],
+        *([ODD[name].replace(b'"M"', b'"%s"' % found.form.mechanism.encode())] * (ODD[name] != b"")),
+        *good[20:],
+    ]
+    expected = runner.collected(map(found.form.parse, lines))
+    together = runner._of_lines(lines, found)
+    assert (together.outputs == expected.outputs).all()
+    assert (together.ids == expected.ids).all()
+    values = [json.loads(line) for line in lines if line.startswith((b"{", b"["))]
+    expected = runner.collected(map(found.form.check, values))
+    together = runner._of_objects(values, found)
+    assert (together.outputs == expected.outputs).all()
+    assert (together.ids == expected.ids).all()

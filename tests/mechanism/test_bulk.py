@@ -174,7 +174,11 @@ def test_outputs_have_the_probabilities_of_the_table(case):
 def test_all_values_cost_the_same_random_bytes(case):
     found, taken = mechanism(case), []
     for cell in range(found.strategy.domain_size):
-        coordinates, source, sizes = np.tile(np.unravel_index(cell, found.domain.sizes), (50, 1)), stream(1), []
+        coordinates, source, sizes = (
+            np.tile(np.unravel_index(cell, found.domain.sizes), (50, 1)),
+            stream(1),
+            [],
+        )
         bulk.draw(found, coordinates, lambda count, s=source, t=sizes: t.append(count) or s(count))
         taken.append(sizes)
     assert all(sizes == taken[0] for sizes in taken)

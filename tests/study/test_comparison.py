@@ -89,6 +89,14 @@ def test_it_prints_as_an_aligned_table_with_every_bound(comparison):
     assert all(name in footer for name in comparison.bounds.known())
 
 
+@pytest.mark.parametrize("most", [1, 2, 5, 100])
+def test_the_first_rows_hold_the_optimised_one(comparison, most):
+    """As many rows as the first of the whole table, which stand there as they do in it."""
+    whole, some = comparison.narrow_table(), comparison.best(most).narrow_table()
+    assert some.rows == whole.best(most).rows
+    assert some.bold == whole.best(most).bold
+
+
 @pytest.mark.parametrize(("suffix", "magic"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
 def test_it_plots(comparison, tmp_path, suffix, magic):
     path = tmp_path / f"plot{suffix}"

@@ -271,10 +271,11 @@ def check_plot(path: Path | None, *, force: bool) -> None:
     Raises:
         ValueError: for a path that cannot be written or exists, or without matplotlib.
     """
+    if path is None:
+        return
     from stratagem.io.target import check_target
     from stratagem.report.plots import SUFFIXES, check_matplotlib
 
-    if path is not None:
-        check_target(path, SUFFIXES)
-        check_free(path, force=force)
-        check_matplotlib()
+    check_target(path, SUFFIXES)
+    check_free(path, force=force)
+    check_matplotlib()

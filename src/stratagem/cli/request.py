@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -126,13 +127,21 @@ def _asking(
 
     @wraps(command)
     def run(**given: Any) -> None:
-        asked = {name: given.pop(name) for name in shared}
-        command(read(**asked), **given)
+        asked = read(**{name: given.pop(name) for name in shared})
+        with _on_one_core(asked):
+            command(asked, **given)
 
     parameters = [*shared.values(), *own]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = inspect.Signature(parameters)
     return run
+
+
+def _on_one_core(asked: Request | Saved) -> AbstractContextManager[object]:
+    """Return the context of a command: as its searches, what comes after them takes one core on small domains."""
+    from stratagem.math.computing import on_one_core
+
+    return on_one_core(asked.workload.domain_size) if isinstance(asked, Request) else nullcontext()
 
 
 def saved_alone(workload: str, given: Iterable[str]) -> Path | None:

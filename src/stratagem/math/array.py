@@ -7,7 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg.lapack import get_lapack_funcs
+
+_potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
+"""LAPACK itself, as SciPy's checks of small matrices cost more than their solution."""
 
 
 def namespace(a: Any) -> Any:
@@ -49,7 +52,7 @@ def cholesky(A: Any) -> Any:
     """Return the lower Cholesky factor of A (n x n), all NaN where A is not positive definite."""
     if not isinstance(A, np.ndarray):
         return namespace(A).linalg.cholesky(A)
-    lower, failed = linalg.lapack.dpotrf(A, lower=True)
+    lower, failed = _potrf(A, lower=True)
     return np.full_like(A, np.nan) if failed else lower
 
 
@@ -59,7 +62,7 @@ def cho_solve(lower: Any, B: Any) -> Any:
         import jax
 
         return jax.scipy.linalg.cho_solve((lower, True), B)
-    return linalg.lapack.dpotrs(lower, B, lower=True)[0]
+    return _potrs(lower, B, lower=True)[0]
 
 
 def conjugate_gradients(

@@ -55,7 +55,7 @@ def draw(mechanism: Mechanism, coordinates: np.ndarray, source: Source) -> np.nd
 
 def _cells(mechanism: Mechanism, coordinates: np.ndarray) -> np.ndarray:
     """Return the numbers (k,) of the user types, the last attribute fastest."""
-    return np.ravel_multi_index(tuple(coordinates.T), mechanism.domain.sizes)
+    return np.asarray(np.ravel_multi_index(tuple(coordinates.T), mechanism.domain.sizes))
 
 
 def uniform(count: int, k: int, source: Source) -> np.ndarray:

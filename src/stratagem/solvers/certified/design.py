@@ -19,7 +19,7 @@ from stratagem.solvers.certified.weights import Weights, improve, inform
 from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 
 PLAIN = 256
-"""Domain size up to which nothing is compiled: there NumPy took half the time at most, and a compilation seconds a size."""
+"""Domain size up to which nothing is compiled: NumPy took at most half the time there, compiling seconds a size."""
 LEAST = 512
 """Least number of rows in compiled code; padding to fewer rows would save nothing."""
 LARGE = 1 << 19

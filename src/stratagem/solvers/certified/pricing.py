@@ -117,7 +117,6 @@ def search(B: Array, prices: Prices, steps: int) -> tuple[Array, Array]:
 
     The first moves go to the top cells of the linearised score, `LINEAR` at most, the others change one or two cells.
     """
-
     xp = namespace(B)
 
     def leap(B: Array) -> Array:

@@ -1,0 +1,56 @@
+"""The weights and prices of designs by NumPy and by compiled code: one text, the same numbers."""
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.math.array import cho_solve, cholesky, conjugate_gradients
+from stratagem.math.privacy import uniform
+from stratagem.problem import problem_of
+from stratagem.solvers.certified import design as designs
+from stratagem.solvers.certified.design import Arithmetic
+
+
+def arithmetic(workload, precision):
+    F = problem_of(workload, 1.0).factor
+    return Arithmetic(F / np.linalg.norm(F), np.e - 1, precision, uniform(len(F)))
+
+
+def patterns(n, count):
+    drawn = np.random.default_rng(n).random((count, n)) < 0.3
+    return np.unique(np.concatenate([drawn, np.eye(n, dtype=bool)]), axis=0)[1:]
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
+@pytest.mark.parametrize("workload", [st.prefix(14), st.all_range(21), st.marginals("2^4", 2)], ids=str)
+def test_designs_and_prices_are_the_same(workload, precision, tolerance, monkeypatch):
+    """The negative control takes fewer steps."""
+    numbers, found = arithmetic(workload, precision), []
+    B = patterns(numbers.n, 300)
+    for plain in (designs.PLAIN, 0):
+        monkeypatch.setattr(designs, "PLAIN", plain)
+        design = numbers.improved(B, np.ones(len(B)), None, 12)
+        found.append((design, numbers.priced(design, B[:50], 8)))
+    (one, (ones, scores)), (other, (others, worth)) = found
+    assert one.value == pytest.approx(other.value, rel=tolerance)
+    assert np.abs(one.p - other.p).max() < tolerance * one.p.max()
+    assert one.value != pytest.approx(numbers.improved(B, np.ones(len(B)), None, 6).value, rel=tolerance)
+    assert (ones == others).all(axis=1).mean() > 0.95  # scores that tie within rounding may end elsewhere
+    assert np.median(np.abs(scores - worth)) < tolerance
+
+
+def test_a_matrix_that_is_not_positive_definite_has_no_factor():
+    assert np.isnan(cholesky(np.diag([1.0, -1.0]))).all()
+    A = np.array([[4.0, 2.0], [2.0, 3.0]])
+    assert np.allclose(cholesky(A) @ cholesky(A).T, A)
+    assert np.allclose(A @ cho_solve(cholesky(A), np.array([1.0, 5.0])), [1.0, 5.0])
+
+
+@pytest.mark.parametrize("most", [1, 8])
+def test_conjugate_gradients_end_at_the_solution_or_after_the_steps_allowed(most):
+    rng = np.random.default_rng(0)
+    root, b, steps = rng.normal(size=(8, 8)), rng.normal(size=8), []
+    A = root @ root.T + np.eye(8)
+    v = conjugate_gradients(lambda d: steps.append(1) or A @ d, b, lambda r: r, most, 1e-12)
+    assert len(steps) <= most
+    assert (np.linalg.norm(A @ v - b) < 1e-6) == (most == 8)
