@@ -61,10 +61,11 @@ def test_forty_problems():
 
 @pytest.mark.parametrize("limit", [2, 10, 30])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_an_answer_in_time(name, limit):
+def test_an_answer_in_time(name, limit, record_property):
     program = PROGRAM.format(problem=PROBLEMS[name], limit=limit)
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     got = json.loads(run.stdout)
+    record_property(name, got)
     print(
         f"{name}: {limit} s, wall and processor {got['taken']}, {got['memory']:.2g} B, gap {got['gap']:.2%}"
     )
