@@ -66,9 +66,6 @@ def test_an_answer_in_time(name, limit, record_property):
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     got = json.loads(run.stdout)
     record_property(name, got)
-    print(
-        f"{name}: {limit} s, wall and processor {got['taken']}, {got['memory']:.2g} B, gap {got['gap']:.2%}"
-    )
     assert 0 < got["bound"] <= got["objective"] * (1 + 1e-9)
     assert min(got["taken"]) <= ON_TOP[0] * limit + ON_TOP[1]
     assert got["memory"] <= MEMORY
