@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from stratagem.baselines.least_l2 import least_l2
 from stratagem.baselines.query_strategy import QueryStrategy, check_gram, residual_trace
+from stratagem.math.deadline import deadline
 
 SHARES = (24, 16, 16, 16, 12, 12, 10, 10)
 """User types per query beyond the identity, one random start each."""
@@ -72,7 +73,8 @@ def least_l1(
     if LOW * len(convex.matrix) <= len(V):
         known.append(convex.matrix)
     given = [T for T in map(_beyond, known) if len(T) <= WIDEST]
-    first = [_descended(T, V, steps // TRIAL) for T in [*_random_starts(len(V), seed), *given]]
+    starting = [*_random_starts(len(V), seed), *given]
+    first = [_descended(T, V, steps // TRIAL) for T in starting if not deadline().over]
     first.sort(key=lambda T: _value(np.abs(T), _signs(T), V)[0])
     found = [_queries(_descended(T, V, steps)) for T in first[:LEFT]]
     best = min((_normalised(A) for A in [np.eye(len(V)), *found, *known]), key=lambda A: residual_trace(A, V))
@@ -125,8 +127,15 @@ def _descended(T: np.ndarray, V: np.ndarray, steps: int) -> np.ndarray:
 
     limits = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-10}
     bounds = [(0, None)] * T.size
-    found = minimize(objective, np.abs(T).ravel(), jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    asked = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": limits}
+    found = minimize(objective, np.abs(T).ravel(), callback=_stop_in_time, **asked)
     return signs * found.x.reshape(T.shape)
+
+
+def _stop_in_time(_: np.ndarray) -> None:
+    """End a descent once its time is over, with the best so far."""
+    if deadline().over:
+        raise StopIteration
 
 
 def _signs(T: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from stratagem.bounds.proof import WHOLE
 from stratagem.io.screen import brief
 from stratagem.io.table import Table
 from stratagem.math.computing import on_one_core
-from stratagem.math.deadline import deadline, within
+from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import outweighed
@@ -153,6 +153,7 @@ def lower_bounds(
     duals: Duals | None = None,
     *,
     domain: DomainLike | None = None,
+    seconds: float | None = None,
 ) -> Bounds:
     """Return every bound that takes a second or less: up to n = 10 the exact optimum is one of them.
 
@@ -160,7 +161,7 @@ def lower_bounds(
     for the others; one that fails numerically is left out. Dual solutions found before are passed as `duals`.
     Beyond 4096 user types no Gram matrix is built for marginals, parities and ranges; beyond 2^53 the bounds
     are on L/n, per user type. A name with a `domain`, a file or a matrix of queries may stand for the workload
-    (see `workload_of`).
+    (see `workload_of`). Those that do not fit into `seconds`, where these are given, end early or are left out.
 
     Raises:
         ValueError: if epsilon is out of range, the prior is none (see `check_prior`), the domain is too large
@@ -174,8 +175,8 @@ def lower_bounds(
     workload = workload_of(workload, domain)
     epsilon, n = check(epsilon), workload.domain.size
     p = None if prior is None else check_prior(prior, n)
-    apart = outweighed(workload, p)
-    with on_one_core(n):
+    with within(granted(seconds)), on_one_core(n):
+        apart = outweighed(workload, p)
         if apart is not None and apart.far:
             return _quick_bounds(apart.rest, epsilon, p, None).above(apart.known, far=True)
         return _quick_bounds(workload, epsilon, p, duals)

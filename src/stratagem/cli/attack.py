@@ -14,6 +14,7 @@ from stratagem.cli.option import (
     JSON,
     ORDER,
     PLOT,
+    SECONDS,
     SEED,
     WIDTH,
     WORKLOAD_EPSILON,
@@ -44,6 +45,7 @@ def attack(
     order: ORDER = None,
     width: WIDTH = None,
     seed: SEED = None,
+    seconds: SECONDS = None,
     out: Annotated[
         Path | None,
         typer.Option(

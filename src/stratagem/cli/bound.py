@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.interruption import note, progress
+from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.option import (
     DOMAIN,
     FORCE,
@@ -17,6 +16,7 @@ from stratagem.cli.option import (
     ORDER,
     PLOT,
     PRIOR,
+    SECONDS,
     WIDTH,
     check_free,
     check_plot,
@@ -25,6 +25,7 @@ from stratagem.cli.option import (
 )
 from stratagem.cli.output import write, write_files, write_json, write_table
 from stratagem.cli.request import OVER, read_budgets, read_over
+from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from stratagem.study.bound_table import BoundPoint, BoundSweep
 
 AVERAGE = "average"
-SECONDS = 60.0
-"""How long --tight and --certificate may take."""
+BOUNDS = 0.5
+"""Share of the time that is for the bounds where a certificate is asked for too."""
 ASKED = Annotated[
     str | None,
     typer.Argument(
@@ -57,12 +58,12 @@ def bound(
     prior: PRIOR = None,
     tight: Annotated[
         bool,
-        typer.Option("--tight", help="Also the expensive bounds: nonnegative and semidefinite."),
+        typer.Option(
+            "--tight",
+            help="Also the expensive bounds, nonnegative and semidefinite, which --seconds implies.",
+        ),
     ] = False,
-    seconds: Annotated[
-        float | None,
-        typer.Option(min=0.0, help=f"Time for --tight, which it implies: {SECONDS:g}.", show_default=False),
-    ] = None,
+    seconds: SECONDS = None,
     over: OVER = None,
     certificate: Annotated[
         Path | None,
@@ -97,7 +98,6 @@ def bound(
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
     from stratagem.io.target import check_target
     from stratagem.math.privacy import check
-    from stratagem.solvers.solver import check_seconds
     from stratagem.study.bound_table import bound_sweep
 
     check_plot(plot, force=force)
@@ -105,24 +105,23 @@ def bound(
         check_target(certificate, (".npz",))
         check_free(certificate, force=force)
     asked = read_workload(workload, domain, order, width)
-    if seconds:
-        check_seconds(seconds)
-    limit = (SECONDS if seconds is None else seconds) if tight or seconds is not None else 0.0
-    if limit > 0:
-        note(f"tightening bounds for at most {limit:g} s each; Ctrl-C ends it")
+    tight, time = tight or seconds is not None, deadline()
+    limit = time.left if certificate is None else time.until(BOUNDS)
+    if tight:
+        note(f"tightening bounds for at most {limit:.0f} s; Ctrl-C ends it")
     workloads, budgets = asked, [check(epsilon)]
     if over is not None:
         workloads, budgets = read_over(
             over, asked, epsilon, lambda text: read_workload(workload, text, order, width)
         )
-    with progress("computing bounds", limit or math.inf):
+    with progress("computing bounds"), within(limit):
         options = {"objective": objective, "prior": read_prior(prior, asked)}
-        line = bound_sweep(workloads, budgets, **options, seconds=limit)
+        line = bound_sweep(workloads, budgets, **options, seconds=limit if tight else None)
     if plot is not None:
         line.plot(plot)
     proved: dict[str, object] = {}
     if certificate is not None:
-        proved = _certified(line.points[0], certificate, options["prior"], limit or SECONDS)
+        proved = _certified(line.points[0], certificate, options["prior"])
     if json:
         write_json((_point_data(line.points[0]) | proved) if over is None else _line_data(line))
         return
@@ -132,17 +131,18 @@ def bound(
         _write_bounds(line.points[0], **options)
     else:
         _write_line(line)
+        note_incomplete(line.complete)
     if proved:
         write(f"certificate of {proved['certified']:,.6f} written to {certificate}")
     write_files(drawn=plot)
 
 
-def _certified(point: BoundPoint, path: Path, prior: np.ndarray | None, seconds: float) -> dict[str, object]:
+def _certified(point: BoundPoint, path: Path, prior: np.ndarray | None) -> dict[str, object]:
     """Write a certificate of one bound, and return its value by name."""
     from stratagem.mechanism.export.certificate_file import certified
 
     with progress("proving the bound"):
-        found = certified(point.workload, point.epsilon, prior, point.bounds.best, seconds)
+        found = certified(point.workload, point.epsilon, prior, point.bounds.best, deadline().left)
     found.save(path, overwrite=True)
     return {"certified": found.value, "certificate": str(path)}
 
@@ -201,4 +201,4 @@ def _line_data(line: BoundSweep) -> dict[str, object]:
         {"domain": str(point.workload.domain), "epsilon": point.epsilon, "bounds": _point_data(point)}
         for point in line.points
     ]
-    return {"axis": line.axis, "places": places}
+    return {"axis": line.axis, "complete": line.complete, "places": places}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.interruption import keeping, note, progress
+from stratagem.cli.interruption import keeping, note_incomplete, progress
 from stratagem.cli.layout import stated_options
 from stratagem.cli.option import ALL, FORCE, JSON, PLOT, check_free, check_plot
-from stratagem.cli.output import write, write_command, write_files, write_json, write_table
+from stratagem.cli.output import translated, write, write_command, write_files, write_json, write_table
 from stratagem.cli.request import OVER, Request, read_over, requesting
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def compare(
     if out is not None:
         check_target(out, SUFFIXES)
         check_free(out, force=force)
-    from stratagem.solvers.auto import time_limit
-
-    with progress("comparing", time_limit(request.solver)) as on_step:
+    with progress("comparing") as on_step:
         line = _run(request, on_step) if over is None else _sweep(request, over, on_step)
     with keeping():
         if plot is not None:
@@ -84,8 +82,7 @@ def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool) ->
     write(f"\nasked: {request.name} over {domain}, {where}, objective {request.objective}")
     if request.users is not None:
         _write_users(request)
-    if not line.complete:
-        note("ended by hand: the places that were reached are here, the others are not")
+    note_incomplete(line.complete)
 
 
 def write_comparison(comparison: Comparison, *, show_all: bool) -> None:
@@ -97,7 +94,7 @@ def write_comparison(comparison: Comparison, *, show_all: bool) -> None:
     found = comparison.compared[OPTIMISED]
     assert isinstance(found, Solution)
     for sentence in headline(found) if comparison.users is None else data_headline(comparison):
-        write(sentence)
+        write(translated(sentence))
     write()
     shown = comparison if show_all else comparison.best(SHOWN)
     write_table(shown.narrow_table())
@@ -114,7 +111,7 @@ def _write_sweep(line: Sweep, *, show_all: bool) -> None:
     for least_accurate in (False, True):
         _write_best(line.table(least_accurate=least_accurate), SHOWN + 1, show_all=show_all)
         write()
-    write(line.notes())
+    write(translated(line.notes()))
 
 
 def _write_best(table: Table, most: int, *, show_all: bool) -> None:
@@ -182,6 +179,8 @@ def _data(comparison: Comparison) -> dict[str, object]:
         "epsilon": comparison.epsilon,
         "mechanisms": comparison.records(),
         "bounds": comparison.bounds.record(),
+        "not_evaluated": list(comparison.late),
+        "not_tuned_to_the_end": list(comparison.partial),
     }
 
 

@@ -15,17 +15,13 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from stratagem.io.screen import visible
-from stratagem.math.deadline import Deadline
+from stratagem.math.deadline import Deadline, deadline
 
 if TYPE_CHECKING:
     from stratagem.solvers import Step
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
-
-
-LONGEST = 60.0
-"""Seconds that a command may search where none are given."""
 PULSE, INTERVAL = 0.25, 10.0
 """Seconds between two states of a bar, and between two lines where there is no terminal."""
 
@@ -64,12 +60,12 @@ class Meter:
 
 
 @contextmanager
-def progress(task: str, limit: float = math.inf) -> Iterator[Callable[[Step], None]]:
+def progress(task: str) -> Iterator[Callable[[Step], None]]:
     """Show how far a task is: on a terminal a bar after two seconds, else a line on standard error every ten.
 
-    `limit` are the seconds that its search may take; the callback is given the steps of that search.
+    It ends with the deadline of the command; the callback is given the steps of its search.
     """
-    meter, terminal = Meter(task, limit), sys.stderr.isatty()
+    meter, terminal = Meter(task, deadline().left), sys.stderr.isatty()
     first, interval = (PATIENCE, PULSE) if terminal else (INTERVAL, INTERVAL)
     with (
         _bar(meter) if terminal else nullcontext(lambda: note(meter.line())) as show,
@@ -102,6 +98,14 @@ def note(sentence: str) -> None:
     """Write a line to standard error."""
     with suppress(OSError):
         sys.stderr.write(visible(sentence) + "\n")
+
+
+def note_incomplete(complete: bool) -> None:
+    """Say of a line of several places that some were not reached."""
+    if not complete:
+        note(
+            "ended by hand or by the limit of time: the places that were reached are here, the others are not"
+        )
 
 
 @contextmanager

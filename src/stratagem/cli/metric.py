@@ -15,6 +15,7 @@ from stratagem.cli.option import (
     FORCE,
     JSON,
     LABELS,
+    SECONDS,
     SEED,
     UNIT,
     WIDTH,
@@ -43,6 +44,7 @@ def metric(
     labels: LABELS = None,
     unit: UNIT = None,
     seed: SEED = None,
+    seconds: SECONDS = None,
     out: Annotated[
         Path | None,
         typer.Option(

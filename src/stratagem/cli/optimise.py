@@ -51,9 +51,7 @@ def optimise(
     check_out(out, plain=plain, force=force)
     if request.layout is None:
         check_values_kept(out, request.values)
-    from stratagem.solvers.auto import time_limit
-
-    with progress("optimising", time_limit(request.solver)) as on_step:
+    with progress("optimising") as on_step:
         options = {"objective": request.objective, "prior": request.prior}
         solution = run(request.workload, request.epsilon, request.solver, on_step, **options)
     with keeping():

@@ -12,12 +12,15 @@ import typer
 import typer.core
 
 from stratagem.io.numeral import parse_number
+from stratagem.math.deadline import granted, within
 
 if TYPE_CHECKING:
     import numpy as np
 
     from stratagem.workloads import Domain, Workload
 
+LONGEST = 60.0
+"""Seconds that a command which searches may take where none are given."""
 WORKLOAD = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file.")
 ]
@@ -58,7 +61,10 @@ GAP = Annotated[
 ]
 SECONDS = Annotated[
     float | None,
-    typer.Option(help="Stop after so many seconds; 60 where none are given.", show_default=False),
+    typer.Option(
+        help=f"Stop after so many seconds, with what is complete; {LONGEST:g} where none are given.",
+        show_default=False,
+    ),
 ]
 OBJECTIVE = Annotated[str, typer.Option(help="average, worst-case or worst-query.")]
 PRIOR = Annotated[
@@ -132,7 +138,19 @@ class GroupedCommand(typer.core.TyperCommand):
     """A command whose help lists its options in `GROUPS` and ends with its epilog, a command line to try.
 
     An option that may be given once is refused if it is given twice, a number if `parse_number` takes it for none.
+    A command with the option --seconds has so many, or `LONGEST`, as its deadline.
     """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command within its seconds.
+
+        Raises:
+            ValueError: for seconds that are no time.
+        """
+        if "seconds" not in ctx.params:
+            return super().invoke(ctx)
+        with within(granted(ctx.params["seconds"], LONGEST)):
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of a command line.

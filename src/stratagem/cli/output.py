@@ -177,7 +177,7 @@ OPTIONS = {
     "missing": "--missing ",
 }
 """The options that are given in place of keyword arguments which errors advise."""
-LIMIT = re.compile(r"\bmax_seconds\b")
+LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
 ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+)")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.option import FORCE, JSON, MISSING, check_free
+from stratagem.cli.option import FORCE, JSON, MISSING, SECONDS, check_free
 from stratagem.cli.output import write, write_command, write_facts, write_json
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def plan(
         str | None, typer.Option(help="What numbers are measured in, such as years.", show_default=False)
     ] = None,
     missing: MISSING = None,
+    seconds: SECONDS = None,
     out: Annotated[
         Path | None,
         typer.Option(

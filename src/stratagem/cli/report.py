@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stratagem.cli.interruption import keeping, note, progress
+from stratagem.cli.interruption import keeping, note, note_incomplete, progress
 from stratagem.cli.optimise import marked
 from stratagem.cli.option import FORCE, check_free
 from stratagem.cli.output import write
 from stratagem.cli.request import Request, Saved, read_budgets, requesting_or_saved
+from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
     from stratagem.report.content import Cover, Provenance
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 PAGE = repr("report.html")
 """The page in the Python code that a page shows."""
+FIRST = 0.6
+"""Share of the time after which the search for the strategy ends; the rest is for the other budgets."""
 NEAR = 0.02
 """Gap within which strategies for the other budgets are sought."""
 
@@ -100,7 +103,7 @@ def _write_saved(
     python = ""
     if isinstance(saved, Mechanism):
         load = f"st.load_mechanism({str(asked.file)!r})"
-        objective = {"objective": asked.objective} if asked.options else {}
+        objective = {"objective": asked.objective} if "objective" in asked.options else {}
         python = f"import stratagem as st\n\n{_call(f'{load}.report', PAGE, **objective, **_given(cover))}"
     origin = Provenance(_command(str(asked.file), {**asked.options, **own}), python, asked.file.name)
     if "objective" in asked.options:
@@ -121,23 +124,24 @@ def _write_found(
     quick: bool,
 ) -> None:
     from stratagem.mechanism.attribute import described_attributes
-    from stratagem.report.content import ReportContent, along
+    from stratagem.report.content import ReportContent, along, around
     from stratagem.report.page import write_page
     from stratagem.study.optimisation import optimise
+    from stratagem.study.preset import limited
 
     options = {"objective": request.objective, "prior": request.prior}
-    with progress("optimising") as on_step:
+    with progress("optimising") as on_step, within(deadline().until(FIRST)):
         solution = optimise(request.workload, request.epsilon, request.solver, on_step, **options)
     solution = marked(solution)
     with progress("optimising at other budgets") as on_step:
-        near = _hurried(request.solver)
+        others = budgets or around(request.epsilon)
+        near = limited(_hurried(request.solver), deadline().left / len(others))
 
         def solve(epsilon: float) -> Solution:
             return optimise(request.workload, epsilon, near, on_step, **options)
 
         line = along(solution, budgets, None if quick else solve)
-    if not line.sweep.complete:
-        note("ended by hand: the budgets that were reached are here, the others are not")
+    note_incomplete(line.sweep.complete)
     with keeping():
         stated = described_attributes(request.workload.domain, **request.values)
     origin = _origin(request, own, cover)

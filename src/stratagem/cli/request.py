@@ -42,6 +42,7 @@ from stratagem.cli.option import (
 from stratagem.cli.source import Values, read_policy, read_sources
 from stratagem.io.literal import refuse_bare
 from stratagem.io.numeral import parse_number
+from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,6 +94,8 @@ SUFFIXES = (".json", ".npz", ".mat", ".parquet")
 """What the names of files end in that hold a strategy, never queries."""
 
 
+ASKED = ("objective", "seconds")
+"""The options that a saved strategy does not answer itself."""
 OF_DATA = ("data", "column", "invalid", "missing", "clip")
 """The options that concern a file of values."""
 
@@ -166,9 +169,7 @@ def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Re
         ValueError: for options that a file answers itself, or a workload without epsilon.
     """
     options = {name: value for name, value in others.items() if value != DEFAULTS[name]}
-    extra = [
-        name for name in (*options, *(["epsilon"] if epsilon is not None else [])) if name != "objective"
-    ]
+    extra = [name for name in (*options, *(["epsilon"] if epsilon is not None else [])) if name not in ASKED]
     if (file := saved_alone(workload, extra)) is not None:
         return Saved(file, others["objective"], options)
     if epsilon is None:
@@ -201,7 +202,6 @@ def _request(
     clip: CLIP = False,
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
-    from stratagem.cli.interruption import LONGEST
     from stratagem.cli.layout import derive, named_columns, read_described
     from stratagem.collection.columns import read
     from stratagem.math.privacy import check
@@ -222,7 +222,7 @@ def _request(
     )
     asked, values = read_described(workload, domain, order, width, edges, labels, unit, described)
     chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
-    chosen = limited(chosen, LONGEST)
+    chosen = limited(chosen, deadline().seconds)
     belief = read_prior(prior, asked)
     problem_of(asked, epsilon, objective, belief)
     users = None

@@ -9,7 +9,7 @@ import typer
 
 from stratagem.cli.estimate import read_counts
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, check_free
+from stratagem.cli.option import BUNDLE, COUNTS, FORCE, JSON, SECONDS, check_free
 from stratagem.cli.output import write, write_files, write_json
 
 
@@ -31,6 +31,7 @@ def rounds(
             show_default=False,
         ),
     ] = None,
+    seconds: SECONDS = None,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -51,6 +55,16 @@ class Deadline:
         """Return a deadline for a share of the seconds that are left."""
         return Deadline(share * self.left, self)
 
+    def shares(self, places: Sequence[T]) -> Iterator[tuple[T, float]]:
+        """Yield places with an equal share of the seconds that are left: the first one, others while there are any.
+
+        >>> [(name, round(seconds)) for name, seconds in Deadline(60.0).shares("ab")]
+        [('a', 30), ('b', 60)]
+        """
+        for done, place in enumerate(places):
+            if not done or not self.over:
+                yield place, self.left / (len(places) - done)
+
     @contextmanager
     def ended_by_hand(self) -> Iterator[None]:
         """Let Ctrl-C end the block: whatever asks afterwards, also in the calls around it, has no time left."""
@@ -68,6 +82,19 @@ _current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # n
 def deadline() -> Deadline:
     """Return the deadline of the call; one without end where nobody has set one."""
     return _current.get()
+
+
+def granted(seconds: Any, otherwise: float = math.inf, name: str = "seconds") -> float:
+    """Return the seconds that a caller grants; those `otherwise` where it states none.
+
+    Raises:
+        ValueError: for what is no positive, finite number, by its `name`.
+    """
+    if seconds is None:
+        return otherwise
+    if isinstance(seconds, bool) or not (isinstance(seconds, Real) and 0 < float(seconds) < math.inf):
+        raise ValueError(f"{name} is {seconds!r}: give a number of seconds above 0")
+    return float(seconds)
 
 
 @contextmanager

@@ -331,6 +331,7 @@ class Mechanism:
         question: str = "",
         users: int | None = None,
         date: str = "",
+        seconds: float | None = None,
     ) -> Path:
         """Write one HTML page on this mechanism that needs no network, as `Solution.report`; return its path.
 
@@ -341,7 +342,7 @@ class Mechanism:
                 no whole number from 1 to 10^15.
         """
         about = {"title": title, "question": question, "users": users, "date": date}
-        return show("report_saved", path, self, objective=objective, **about)
+        return show("report_saved", path, self, objective=objective, seconds=seconds, **about)
 
 
 def _check_domain(strategy: Exact, domain: Domain) -> None:

@@ -93,7 +93,9 @@ def _caption(subject: ReportContent) -> list[str]:
     missing = sorted(subject.line.left_out.items())
     sentences = [READING % _over(subject)]
     if not subject.line.sweep.complete:
-        sentences.append("The computation was ended by hand: further budgets are not here. ")
+        sentences.append(
+            "The computation was ended by hand or by its limit of time: further budgets are not here. "
+        )
     if None in subject.line.sweep.variances()[OPTIMISED]:
         sentences.append(
             "This mechanism was computed at one ε; at others there are published mechanisms and bounds. "

@@ -37,7 +37,7 @@ def comparison_section(subject: ReportContent) -> dict[str, object]:
         for name, value in sorted(comparison.bounds.known().items())
     ]
     return {
-        "words": _sentence(subject),
+        "words": " ".join(filter(None, (_sentence(subject), subject.line.sweep.late_sentence))),
         "figure": _picture(comparison) if comparison.bounds.best > 0 else None,
         "bounds": Table(("bound", "value", "what it is"), ladder, 3, caption=CAPTION),
         "mechanisms": Table(HEADINGS, rows, 3, ours, "Every mechanism at its best for these queries"),

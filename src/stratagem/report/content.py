@@ -10,6 +10,7 @@ from datetime import date as calendar
 from functools import cached_property
 
 from stratagem.accuracy import evaluate
+from stratagem.math.deadline import deadline, within
 from stratagem.math.number import integer
 from stratagem.math.privacy import MAXIMUM, MINIMUM, check
 from stratagem.mechanism.export.strategy_file import StoredStrategy
@@ -58,7 +59,7 @@ def along(
     """Return the sweep of a solution over other budgets, which are computed from the nearest to the farthest.
 
     `solve` finds a strategy for another budget; without it the sweep has only baselines and bounds there.
-    Ctrl-C keeps what was computed before it.
+    Each has an equal share of the time that is left. Ctrl-C keeps what was computed before it.
 
     Raises:
         ValueError: for a budget out of range.
@@ -66,15 +67,18 @@ def along(
     asked = solution.epsilon
     others = {check(one) for one in (around(asked) if budgets is None else budgets)} - {asked}
     found, left_out, complete = {asked: Comparison.of(solution)}, {}, solution.status not in ENDED_BY_HAND
-    for epsilon in sorted(others, key=lambda one: (abs(math.log(one / asked)), one)):
+    nearest = sorted(others, key=lambda one: (abs(math.log(one / asked)), one))
+    for epsilon, share in deadline().shares(nearest):
         if not complete:
             break
         try:
-            found[epsilon], complete = _at(epsilon, solution, solve)
+            with within(share):
+                found[epsilon], complete = _at(epsilon, solution, solve)
         except KeyboardInterrupt:
             complete = False
         except ValueError as error:
             left_out[epsilon] = str(error)
+    complete = complete and len(found) + len(left_out) > len(others)
     return BudgetSweep(Sweep("epsilon", tuple(found[one] for one in sorted(found)), complete), left_out)
 
 
@@ -181,9 +185,11 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
     problem = problem_of(saved.workload, float(saved.epsilon), objective, belief)
     accuracy = evaluate(saved.workload, strategy, saved.prior)
     value = problem.measure(accuracy, strategy, saved.prior)
+    baselines = rank_affordable(problem, invariant=isinstance(strategy, TranslationStrategy))
     bounds = problem.bounds
     if isinstance(strategy, Strategy):
-        bounds = problem.tightened(bounds, WarmStart(value, high_sets(strategy)), CERTIFIED, SECONDS)
+        allowed = min(SECONDS, deadline().left / 2)
+        bounds = problem.tightened(bounds, WarmStart(value, high_sets(strategy)), CERTIFIED, allowed)
     solution = Solution(
         problem=problem,
         strategy=strategy,
@@ -194,7 +200,7 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
         solver="saved",
         reason="read from a file",
         seconds=0.0,
-        baselines=rank_affordable(problem, invariant=isinstance(strategy, TranslationStrategy)),
+        baselines=baselines,
         prior=saved.prior,
     )
     certify(solution)

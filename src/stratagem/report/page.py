@@ -12,6 +12,7 @@ from typing import Any
 from stratagem.io.screen import presents
 from stratagem.io.table import render
 from stratagem.io.target import check_target, written_atomically
+from stratagem.math.deadline import granted, within
 from stratagem.mechanism.export.strategy_file import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import shipped
@@ -28,6 +29,8 @@ from stratagem.study.solution import Solution
 from stratagem.workloads.serial import to_data
 
 SUFFIXES = (".html", ".htm")
+RATED = 0.6
+"""Share of the time after which the comparison at the strategy's own budget ends; the rest is for the others."""
 
 
 def check_page(path: str | Path) -> Path:
@@ -91,6 +94,7 @@ def report_solution(
     *,
     name: str = "workload",
     others: Iterable[Solution] = (),
+    seconds: float | None = None,
     **about: Any,
 ) -> Path:
     """Write the report of a solution; `others` are solutions of the same problem at other budgets.
@@ -104,7 +108,8 @@ def report_solution(
     found = {one.epsilon: one for one in others}
     for one in found.values():
         _check_alike(solution, one)
-    line = along(solution, list(found), found.__getitem__) if found else along(solution)
+    with within(granted(seconds)):
+        line = along(solution, list(found), found.__getitem__) if found else along(solution)
     return write_page(target, ReportContent(solution, name, line, Provenance(), cover=cover))
 
 
@@ -116,6 +121,7 @@ def report_saved(
     objective: str = Average.kind,
     origin: Provenance | None = None,
     budgets: Iterable[float] | None = None,
+    seconds: float | None = None,
     **about: Any,
 ) -> Path:
     """Write the report of a saved strategy, with the published mechanisms and bounds at its budget and at others.
@@ -126,9 +132,11 @@ def report_saved(
         ValueError: as `check_page`, `Cover` and `rated`, or for a budget out of range.
     """
     target, cover = check_page(path), Cover(**about)
-    solution = rated(saved, objective)
     mechanism = saved if isinstance(saved, Mechanism) else None
-    line = along(solution, budgets)
+    with within(granted(seconds)) as time:
+        with within(time.until(RATED)):
+            solution = rated(saved, objective)
+        line = along(solution, budgets)
     content = ReportContent(solution, saved.name, line, origin or Provenance(), mechanism, cover=cover)
     return write_page(target, content)
 

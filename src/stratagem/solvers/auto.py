@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
+from stratagem.math.deadline import granted
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
@@ -17,7 +18,7 @@ from stratagem.solvers.junta.signature_choice import ORDERED as TOGETHER
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
-from stratagem.solvers.solver import Solver, check_limits, check_seconds, check_whole
+from stratagem.solvers.solver import Solver, check_limits, check_whole
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.merged import is_table_of_all
 from stratagem.workloads.ranges import AllRange, Prefix
@@ -92,7 +93,7 @@ class Auto:
         """Check the parameters."""
         check_whole(outputs=self.outputs)
         check_whole(0, seed=self.seed)
-        check_seconds(self.max_seconds)
+        granted(self.max_seconds, name="max_seconds")
         check_limits(None, gap=self.gap)
 
     def select(self, problem: Problem) -> Choice:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import jax
 
 from stratagem.math.computing import on_one_core
-from stratagem.math.deadline import Deadline, within
+from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import upper_percent
 from stratagem.problem import Problem, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
@@ -62,17 +62,7 @@ def check_limits(max_seconds: Any, **given: Any) -> None:
         if not (isinstance(value, Real) and float(value) >= 0):
             raise ValueError(f"{name} is {value!r}: give a number of at least 0")
     if max_seconds != math.inf:
-        check_seconds(max_seconds)
-
-
-def check_seconds(seconds: Any) -> None:
-    """Refuse a time that is not positive and finite; None stands for the default and passes.
-
-    Raises:
-        ValueError: for it.
-    """
-    if seconds is not None and not (isinstance(seconds, Real) and 0 < float(seconds) < math.inf):
-        raise ValueError(f"max_seconds is {seconds!r}: give a number of seconds above 0")
+        granted(max_seconds, name="max_seconds")
 
 
 class Status(StrEnum):
@@ -89,6 +79,9 @@ class Status(StrEnum):
     INTERRUPTED = "Interrupted; this is the best strategy so far."
     SETTLED = "Optimal: this published mechanism attains the lower bound, so nothing was searched for."
     TUNED = "A published mechanism, tuned for these queries; a search may find a better strategy."
+    TUNED_IN_TIME = (
+        "Time ran out before all parameters of this published mechanism were tried; allow more seconds."
+    )
     SAVED = "A saved strategy, as it is; a search shows whether there is a better one."
     SAVED_INTERRUPTED = "A saved strategy whose search was interrupted; another search may find a better one."
     BASELINE = "No search beat this published mechanism."

@@ -15,7 +15,7 @@ from stratagem.accuracy import UnsupportedWorkloadError, evaluate, goal
 from stratagem.bounds.limited import limited_bound
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
-from stratagem.math.deadline import within
+from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import integer, real, upper, upper_percent, users_text
 from stratagem.math.privacy import best_guess, check_several, posterior, surest
 from stratagem.problem import problem_of, relative_gap
@@ -245,12 +245,13 @@ def optimise_capped(
     *,
     domain: DomainLike | None = None,
     seed: int = 0,
+    seconds: float | None = None,
 ) -> CappedDesign:
     """Return the best strategy found under epsilon-LDP and a cap on the best guess of a user's type.
 
     The best guess is right with probability (1/n) sum_y max_u Q[y, u] if all n types are equally likely, at most
     `guess`; 1/n is reached without any report. Above what the best strategy without a cap has, that one is returned.
-    Ctrl-C keeps the best so far.
+    Ctrl-C keeps the best so far, as does the end of the `seconds`.
 
     Guarantee:
         The cap holds for the probabilities of the result, computed after the search.
@@ -265,8 +266,15 @@ def optimise_capped(
         True
     """
     workload = workload_of(workload, domain)
-    free = optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
-    return _capped(free, _checked(guess, workload), on_step, seed)
+    cap = _checked(guess, workload)
+    with within(granted(seconds)):
+        return _capped(_free(workload, epsilon), cap, on_step, seed)
+
+
+def _free(workload: Workload, epsilon: float) -> Solution:
+    """Return the best strategy found without a cap, in half of the time."""
+    with within(deadline().until(0.5)):
+        return optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
 
 
 def _checked(guess: float, workload: Workload) -> float:
@@ -368,21 +376,28 @@ def guess_frontier(
     *,
     domain: DomainLike | None = None,
     seed: int = 0,
+    seconds: float | None = None,
 ) -> Frontier:
     """Return the best strategies found under several caps on the best guess, most permissive first.
 
-    By default six caps between the best guess without a cap and a fifth of the way down to 1/n.
+    By default six caps between the best guess without a cap and a fifth of the way down to 1/n. Each has an equal share
+    of what is left of the `seconds`.
 
     Raises:
         ValueError: as `optimise_capped`.
     """
     workload = workload_of(workload, domain)
-    free = optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
-    if guesses is None:
-        blind, top = 1 / workload.domain_size, attack(free.strategy).guess
-        guesses = [blind + (top - blind) * share for share in np.linspace(1, 0.2, POINTS)]
-    caps = sorted({_checked(guess, workload) for guess in guesses}, reverse=True)
-    return Frontier(tuple(_capped(free, cap, on_step, seed) for cap in caps))
+    designs = list[CappedDesign]()
+    with within(granted(seconds)) as time:
+        free = _free(workload, epsilon)
+        if guesses is None:
+            blind, top = 1 / workload.domain_size, attack(free.strategy).guess
+            guesses = [blind + (top - blind) * share for share in np.linspace(1, 0.2, POINTS)]
+        caps = sorted({_checked(guess, workload) for guess in guesses}, reverse=True)
+        for cap in caps:
+            with within(time.left / (len(caps) - len(designs))):
+                designs.append(_capped(free, cap, on_step, seed))
+    return Frontier(tuple(designs))
 
 
 def _percent(share: float) -> str:

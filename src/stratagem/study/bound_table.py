@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from stratagem.bounds import Bounds
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
-from stratagem.math.deadline import within
+from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import array, number_text, ratio, real
 from stratagem.math.privacy import check
 from stratagem.problem import Average, WarmStart, problem_of
@@ -115,7 +115,7 @@ class BoundSweep:
     """What changes from one place to the next: epsilon or domain size."""
     points: tuple[BoundPoint, ...]
     complete: bool = True
-    """Whether every place asked for was computed; False if the user stopped the search."""
+    """Whether every place asked for was computed; False if the user or the limit of time ended the sweep before."""
 
     @property
     def places(self) -> tuple[float, ...]:
@@ -188,16 +188,17 @@ def bound_sweep(
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
     domain: DomainLike | None = None,
-    seconds: float = 0.0,
+    seconds: float | None = None,
 ) -> BoundSweep:
     """Return every lower bound along several budgets or several domains, the published one (svd) among them.
 
     One of `workload` and `epsilon` is a sequence; each workload is given as in `optimise`, names over the `domain`.
-    With a solver a strategy is found at every place too; its bounds are those of the solution. Without one, `seconds`
-    is the time for the expensive bounds at each place.
+    With a solver a strategy is found at every place too; its bounds are those of the solution. Without one, the
+    expensive bounds are computed where `seconds` are given: those of the call, of which each place has an equal share
+    of what is left. Places for which nothing is left are not in the sweep, which is then not complete.
 
     Raises:
-        ValueError: if none or both of them are sequences, or one is empty, for a negative time, and as `optimise`.
+        ValueError: if none or both of them are sequences, or one is empty, and as `optimise`.
 
     Example:
         >>> import stratagem as st
@@ -205,15 +206,15 @@ def bound_sweep(
         >>> [round(ratio, 2) for ratio in line.ratios()["svd"]]
         [0.09, 0.22, 0.25]
     """
-    if not real(seconds) >= 0:
-        raise ValueError(f"the time is {seconds!r} seconds, but must not be negative: give for example 10.0")
     (axis, places), done, ended = along(workload, epsilon, domain), [], False
-    with within() as time, time.ended_by_hand():
-        for W, budget in places:
-            if solver is None:
-                point = BoundPoint(W, budget, _bounds(W, budget, objective, prior, seconds))
-            else:
-                point, ended = _solved(W, budget, solver, on_step, objective, prior)
+    with within(granted(seconds)) as time, time.ended_by_hand():
+        for (W, budget), share in time.shares(places):
+            with within(share):
+                if solver is None:
+                    bounds = _bounds(W, budget, objective, prior, tight=seconds is not None)
+                    point = BoundPoint(W, budget, bounds)
+                else:
+                    point, ended = _solved(W, budget, solver, on_step, objective, prior)
             done.append(point)
             if ended or time.stopped:
                 break
@@ -235,15 +236,17 @@ def _solved(
         ENDED_BY_HAND,
         optimise,
     )
+    from stratagem.study.preset import limited
 
+    solver = limited(solver, deadline().left)
     found = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
     return BoundPoint(workload, epsilon, found.bounds, found.objective), found.status in ENDED_BY_HAND
 
 
 def _bounds(
-    workload: Workload, epsilon: float, objective: str, prior: ArrayLike | None, seconds: float
+    workload: Workload, epsilon: float, objective: str, prior: ArrayLike | None, *, tight: bool
 ) -> Bounds:
     problem = problem_of(workload, epsilon, objective, prior)
-    if seconds > 0 and problem.bounds.exact is None:
-        return problem.tightened(problem.bounds, WarmStart(), TIGHT, seconds)
+    if tight and problem.bounds.exact is None:
+        return problem.tightened(problem.bounds, WarmStart(), TIGHT, deadline().left)
     return problem.bounds

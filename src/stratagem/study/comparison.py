@@ -20,9 +20,11 @@ from stratagem.io.screen import WIDTH, brief, show
 from stratagem.io.table import Table
 from stratagem.io.toml import nearest
 from stratagem.math.computing import on_one_core
+from stratagem.math.deadline import granted, within
 from stratagem.math.number import number_text, user_counts, users_text
 from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.solvers import Auto, Callback, Solver
+from stratagem.solvers.auto import time_limit
 from stratagem.strategies import TranslationStrategy
 from stratagem.study.optimisation import optimise
 from stratagem.study.preset import solver_of
@@ -31,6 +33,7 @@ from stratagem.study.ranking import (
     RANKED,
     Contender,
     Ranking,
+    late_sentence,
     rank_affordable,
     rank_also,
     rank_baselines,
@@ -84,6 +87,8 @@ ALPHA = 0.01
 """Normalised variance for which sample complexities are stated."""
 COMPARED = 2048
 """Largest number of user types for which a comparison sets up every published mechanism, which takes minutes."""
+FOUND = 0.6
+"""Share of the time after which the strategy is found where published mechanisms are set up after it."""
 DETAILED = 4096
 """Largest number of user types for which the bound for given data is computed, which takes a minute."""
 USERS = ("users needed", "least accurate")
@@ -113,6 +118,10 @@ class Comparison:
     """The solution and the published mechanisms that the rows describe, by the name of the mechanism."""
     failed: tuple[str, ...] = ()
     """Names of the published mechanisms that are left out because double precision does not hold their numbers."""
+    late: tuple[str, ...] = ()
+    """Names of the published mechanisms that were not evaluated because time ran out."""
+    partial: tuple[str, ...] = ()
+    """Names of those of which time ran out before all parameters were tried."""
     users: int | None = None
     """Number of users in the data; None without data."""
     least_error: float | None = None
@@ -147,8 +156,9 @@ class Comparison:
             ended = ", interrupted" if found.interrupted else ""
             rows.append(_row(OPTIMISED, found.solver + ended, found))
         fewest = problem.least(bounds) / (problem.workload.queries * ALPHA)
+        left_out = published.failed, published.late, published.partial
         return Comparison(
-            problem.workload, problem.epsilon, _ranked(rows), bounds, fewest, compared, published.failed
+            problem.workload, problem.epsilon, _ranked(rows), bounds, fewest, compared, *left_out
         )
 
     def on(self, data: ArrayLike) -> Comparison:
@@ -247,6 +257,11 @@ class Comparison:
             return (number_text(self.stated(row)),)
         return number_text(row.error), f"{100 * row.error / self.users:.3g} %"
 
+    @property
+    def late_sentence(self) -> str:
+        """The sentence that names the mechanisms for which time ran out; empty where there are none."""
+        return late_sentence(self.late, self.partial)
+
     def footer(self) -> str:
         """Return the bounds in one line, the best of them marked; on data the least error there."""
         if self.least_error is not None:
@@ -266,11 +281,13 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        return "\n".join([str(self.narrow_table()), *wrap(self.footer(), WIDTH), NEEDED])
+        late = wrap(self.late_sentence, WIDTH)
+        return "\n".join([str(self.narrow_table()), *wrap(self.footer(), WIDTH), NEEDED, *late])
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return self.table().html(f"epsilon {self.epsilon:g}; {self.footer()}")
+        sentences = (f"epsilon {self.epsilon:g}", self.footer(), self.late_sentence)
+        return self.table().html("; ".join(filter(None, sentences)))
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
         """Draw the objectives, on data the errors, over the best bound; write an .svg, .png or .pdf file.
@@ -301,7 +318,7 @@ def compare(
     What may stand for a workload or a solver, and the options, are as in `optimise`: for `objective` and `prior`
     the baselines are tuned and the bounds computed too.
     A baseline that cannot answer the workload is left out; beyond 2048 user types all are whose tables grow
-    with the domain. `also` are more of them, made elsewhere.
+    with the domain. Those that do not fit into the time are named as `late`. `also` are more of them, made elsewhere.
 
     Raises:
         ValueError: as `optimise` and `rank_also`.
@@ -313,10 +330,12 @@ def compare(
         'optimised'
     """
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
-    with on_one_core(workload.domain_size):
-        solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
-        if RANKED < workload.domain_size <= COMPARED and isinstance(solution.strategy, TranslationStrategy):
-            solution = replace(solution, baselines=rank_baselines(solution.problem))
+    with on_one_core(workload.domain_size), within(granted(seconds, time_limit(solver))) as time:
+        several = RANKED < workload.domain_size <= COMPARED
+        with within(time.until(FOUND) if several else time.left):
+            solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
+        if several and isinstance(solution.strategy, TranslationStrategy):
+            solution = replace(solution, baselines=rank_baselines(solution.problem, share=1.0))
         if more := tuple(also):
             ranked = rank_also(solution.baselines, more, solution.problem)
             solution = replace(solution, baselines=ranked)

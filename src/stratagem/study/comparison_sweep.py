@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stratagem.accuracy import Users, comparable, users_needed
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table, save_records
-from stratagem.math.deadline import within
+from stratagem.math.deadline import granted, within
 from stratagem.math.number import ratio, users_text
 from stratagem.math.privacy import check
 from stratagem.problem import Average
@@ -19,6 +19,8 @@ from stratagem.strategies import TwoLevelStrategy
 from stratagem.study.bound_table import along, are_listed, place
 from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison, Row
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
+from stratagem.study.preset import limited
+from stratagem.study.ranking import late_sentence
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
@@ -34,15 +36,18 @@ def path(
     on_step: Callback | None = None,
     *,
     domain: DomainLike | None = None,
+    seconds: float | None = None,
 ) -> tuple[Solution, ...]:
     """Return a certified solution for every budget, in the order given; workload and domain as in `optimise`.
 
     At low budgets the patterns are large sets, and random fields alone come close to the optimum. At high
     budgets the patterns are small, hard to guess and change little with epsilon. Each search therefore starts
-    with the patterns of the solution at the next lower budget as well.
+    with the patterns of the solution at the next lower budget as well. `seconds` are those of the call; each budget
+    has an equal share of what is left.
 
     Raises:
         ValueError: if there is no budget or one is out of range, and as `optimise`.
+        KeyboardInterrupt: if Ctrl-C ends it before all budgets are solved.
 
     Example:
         >>> import stratagem as st
@@ -58,12 +63,14 @@ def path(
     if not isinstance(solver, Certified | None):
         raise ValueError(f"{type(solver).__name__} cannot start from other budgets: use st.Certified()")
     solver, solved = solver or Certified(), dict[float, Solution]()
-    with within() as time:
-        for epsilon in sorted(set(budgets)):
+    with within(granted(seconds)) as time:
+        rising = sorted(set(budgets))
+        for place, epsilon in enumerate(rising):
             last = next(reversed(solved.values()), None)
             if last is not None and isinstance(last.strategy, TwoLevelStrategy):
                 solver = replace(solver, start=last.strategy)
-            solved[epsilon] = optimise(workload, epsilon, solver, on_step)
+            with within(time.left / (len(rising) - place)):
+                solved[epsilon] = optimise(workload, epsilon, solver, on_step)
             if time.stopped:
                 raise KeyboardInterrupt
     return tuple(solved[epsilon] for epsilon in budgets)
@@ -99,7 +106,7 @@ class Sweep:
     """What changes from one comparison to the next: epsilon or domain size."""
     comparisons: tuple[Comparison, ...]
     complete: bool = True
-    """Whether every place asked for was computed; False if the user stopped the search."""
+    """Whether every place asked for was computed; False if the user or the limit of time ended the sweep before."""
 
     @property
     def places(self) -> tuple[float, ...]:
@@ -195,9 +202,16 @@ class Sweep:
         return "\n\n".join([*tables, self.notes()])
 
     def notes(self) -> str:
-        """Return what the numbers of the tables mean, and their dashes where there are any."""
+        """Return what the numbers of the tables mean, their dashes where there are any, and what time ran out for."""
         silent = any(users == 1 for users in self.users_needed()[BOUND])
-        return f"{NEEDED}\n{SILENCE}" if silent else NEEDED
+        return "\n".join(filter(None, (NEEDED, SILENCE if silent else "", self.late_sentence)))
+
+    @property
+    def late_sentence(self) -> str:
+        """The sentence that names the mechanisms for which time ran out at any place; empty where there are none."""
+        late = dict.fromkeys(name for one in self.comparisons for name in one.late)
+        partial = dict.fromkeys(name for one in self.comparisons for name in one.partial)
+        return late_sentence(late, partial)
 
     def plot(
         self, path: str | Path | None = None, width: float | None = None, *, measure: str = "users needed"
@@ -231,12 +245,14 @@ def sweep(
     *,
     objective: str = Average.kind,
     domain: DomainLike | None = None,
+    seconds: float | None = None,
 ) -> Sweep:
     """Compare the optimised strategy with every baseline and bound along several budgets or several domains.
 
     One of `workload` and `epsilon` is a sequence; each workload is given as in `optimise`, names over the `domain`.
     Figures 1 and 2 of McKenna et al. (VLDB 2020) are the plots of such sweeps. Ctrl-C ends the sweep after the
-    comparison that it interrupts, which counts.
+    comparison that it interrupts, which counts. `seconds` are those of the call; each place has an equal share of what
+    is left, and those for which nothing is left are not in the sweep, which is then not complete.
 
     Raises:
         ValueError: if none or both of them are sequences, or one is empty; and as `compare`.
@@ -249,10 +265,12 @@ def sweep(
     """
     axis, places = along(workload, epsilon, domain)
     done, ended = [], False
-    with within() as time, time.ended_by_hand():
-        for W, budget in places:
-            solution = optimise(W, budget, solver, on_step, objective=objective)
-            done.append(Comparison.of(solution))
+    with within(granted(seconds)) as time, time.ended_by_hand():
+        solver = limited(solver, time.left / len(places))
+        for (W, budget), share in time.shares(places):
+            with within(share):
+                solution = optimise(W, budget, solver, on_step, objective=objective)
+                done.append(Comparison.of(solution))
             if ended := time.stopped or solution.status in ENDED_BY_HAND:
                 break
     if not done:

@@ -31,9 +31,10 @@ NOISE = 1e-9
 def headline(solution: Solution) -> list[str]:
     """Return the users that the strategy needs, those of the best published mechanism, and those of any mechanism.
 
-    The best published mechanism is the one that needs the fewest.
+    The best published mechanism is the one that needs the fewest; those for which time ran out are named at the end.
     """
-    return [f"{solution.users_sentence()}.", _published(solution), limit(solution)]
+    sentences = (f"{solution.users_sentence()}.", _published(solution), limit(solution))
+    return [*sentences, *filter(None, [solution.baselines.late_sentence])]
 
 
 def limit(solution: Solution, name: str = "ours") -> str:
@@ -86,7 +87,8 @@ def data_headline(comparison: Comparison) -> list[str]:
         said.append(
             f"With the best published mechanism, {best}, it is {number_text(others[0].value)}: ours is {less}."
         )
-    return [*said, f"{comparison.footer()}; ours {_near(ours.value, comparison.least)}."]
+    said.append(f"{comparison.footer()}; ours {_near(ours.value, comparison.least)}.")
+    return [*said, *filter(None, [comparison.late_sentence])]
 
 
 def sweep_headline(sweep: Sweep) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from stratagem.accuracy import evaluate, goal, objective
 from stratagem.bounds.metric import all_rays, listed_bound, metric_bound
 from stratagem.io.screen import brief
-from stratagem.math.deadline import Deadline, within
+from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import numbers, upper_percent, users_text
 from stratagem.math.privacy import MAXIMUM, check_several
 from stratagem.problem import relative_gap
@@ -137,12 +137,14 @@ def optimise_metric(
     *,
     domain: DomainLike | None = None,
     seed: int = 0,
+    seconds: float | None = None,
 ) -> MetricDesign:
     """Return the best strategy found that is private by distance: Q[y, u] <= exp(d(u, v)) Q[y, v] for all u, v and y.
 
     d(u, v) is the sum of the steps between two values on a line, of `steps` (n - 1,) or of one number for all. Near
     values are protected as by a small epsilon, far ones less: numbers, times, places along a road. A convex programme
-    chooses weights of rows that use up every step (theory.md, section 13). Ctrl-C keeps the best so far.
+    chooses weights of rows that use up every step (theory.md, section 13). Ctrl-C keeps the best so far, as does the
+    end of the `seconds`, a minute by default.
 
     For 2 to 7 values, of any attributes in the order of the domain, `steps` may be a symmetric matrix of distances
     (n x n) in nats, zero on the diagonal: they need no line. Where a path of several pairs is shorter than a distance,
@@ -165,15 +167,23 @@ def optimise_metric(
     """
     workload = workload_of(workload, domain)
     given = numbers(steps)
-    if given.ndim > 1:
-        return _by_matrix(workload, given, on_step)
+    with within(granted(seconds, SECONDS)) as time:
+        if given.ndim > 1:
+            return _by_matrix(workload, given, on_step)
+        return _by_steps(workload, given, on_step, seed, time)
+
+
+def _by_steps(
+    workload: Workload, given: np.ndarray, on_step: Callback | None, seed: int, time: Deadline
+) -> MetricDesign:
+    """Return the best strategy for steps on a line, one number or (n - 1,)."""
     d = _checked(given, workload)
     bound, information = metric_bound(workload, d)
     found = geometric(d)
     first = least = objective(workload, found)
     V, rng = centred(workload).gram, np.random.default_rng(seed)
     rounds = ROUNDS if V.any() and relative_gap(first, bound) > CLOSE else 0
-    with within(SECONDS) as time, time.ended_by_hand():
+    with time.ended_by_hand():
         for step, one in enumerate(search_metric(V, d, information, rounds, rng) if rounds else ()):
             value = objective(workload, one)
             if value < least:

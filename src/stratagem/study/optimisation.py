@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
-from stratagem.math.deadline import Deadline, within
+from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
@@ -112,7 +112,7 @@ def optimise(
     """
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds, seed=seed)
     asked = problem_of(workload, epsilon, objective, prior)
-    with within(time_limit(solver or Auto())) as time:
+    with within(granted(seconds, time_limit(solver or Auto()))) as time:
         return _solved(asked, solver, on_step, time)
 
 
@@ -242,10 +242,11 @@ def _most(solver: Solver | Auto | None) -> int | None:
     return None
 
 
-def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | None:
+def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
     """Return the best baseline with at most `most` outputs, or the best finite one if none has so few.
 
-    Return None if no published mechanism but table sampling was set up, as on very large domains.
+    Return None if no published mechanism but table sampling was set up, as on very large domains, or if time ran out
+    before a finite one.
     """
     finite = [
         _Fallback(one, one.strategy)
@@ -253,6 +254,8 @@ def _fitting(baselines: tuple[Contender, ...], most: int | None) -> _Fallback | 
         if isinstance(one.strategy, Strategy | TranslationStrategy)
     ]
     if all(isinstance(one.strategy, TableSampling) for one in baselines):
+        return None
+    if not finite and baselines.late:
         return None
     if not finite:
         raise ValueError(

@@ -8,8 +8,8 @@ from typing import Any
 
 from stratagem.catalogue.catalogue import HEADER, entry
 from stratagem.io.toml import build, naming, nearest
+from stratagem.math.deadline import granted
 from stratagem.solvers import Auto, Certified, FewQueries, Junta, Orbit, ProjectedGradient, Solver
-from stratagem.solvers.solver import check_seconds
 
 SOLVERS: dict[str, type[Solver] | type[Auto]] = {
     "Auto": Auto,
@@ -60,24 +60,34 @@ def solver_of(
     Raises:
         ValueError: for what is no solver, and as `load_solver`.
     """
-    check_seconds(seconds)
-    given = {"gap": gap, "max_seconds": seconds, **others}
+    granted(seconds)
+    given = {"gap": gap, **others}
     if isinstance(solver, str):
-        return load_solver(solver, **given)
+        return _timed(load_solver(solver, **given), seconds)
     if not isinstance(solver, Solver | Auto | None):
         raise ValueError(
             f"{type(solver).__name__} was given as the solver, but it is an object or a name: give st.Auto() or 'quick'"
         )
     chosen = Auto() if solver is None else solver
     given = {name: value for name, value in given.items() if value is not None}
-    return _overridden(chosen, given) if given else chosen
+    return _timed(_overridden(chosen, given) if given else chosen, seconds)
 
 
-def limited(solver: Solver | Auto, seconds: float) -> Solver | Auto:
-    """Return the solver with a limit of time, if it takes one and has none."""
+def limited(solver: Solver | Auto | str | None, seconds: float) -> Solver | Auto:
+    """Return the solver of `solver_of` with this limit of time, unless it has a smaller one.
+
+    Raises:
+        ValueError: as `solver_of`.
+    """
+    chosen = solver_of(solver)
+    own = getattr(chosen, "max_seconds", None) or math.inf
+    return _timed(chosen, seconds if seconds < own else None)
+
+
+def _timed(solver: Solver | Auto, seconds: float | None) -> Solver | Auto:
+    """Return the solver with so many seconds, if it has such a field; others ask the deadline of their call alone."""
     takes = "max_seconds" in (field.name for field in fields(solver))
-    unlimited = takes and solver.max_seconds in (None, math.inf)  # type: ignore[union-attr]
-    return replace(solver, max_seconds=seconds) if unlimited else solver  # type: ignore[call-arg]
+    return solver if seconds is None or not takes else replace(solver, max_seconds=seconds)  # type: ignore[call-arg]
 
 
 def _overridden(solver: Solver | Auto, given: dict[str, Any]) -> Solver | Auto:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -53,6 +53,8 @@ class Contender:
     objective: float
     problem: Problem
     """The problem for which it is tuned; its prior is that of the reconstruction."""
+    complete: bool = True
+    """Whether all its parameters were tried; False where time ran out."""
     known: Accuracy | None = field(default=None, repr=False)
     """The accuracy, where the objective was computed from it."""
 
@@ -82,6 +84,19 @@ class Contender:
         return f"{self.mechanism} ({self.parameters})" if self.parameters else self.mechanism
 
 
+def late_sentence(late: Iterable[str], partial: Iterable[str] = ()) -> str:
+    """Return the sentence that names mechanisms for which time ran out; empty where there are none.
+
+    >>> late_sentence(["fourier", "rappor"])
+    'Not evaluated within the time: fourier, rappor; ask with more seconds.'
+    >>> late_sentence([], ["haar"])
+    'Not tuned to the end within the time: haar; ask with more seconds.'
+    """
+    kinds = {"evaluated": ", ".join(late), "tuned to the end": ", ".join(partial)}
+    said = [f"not {what} within the time: {names}" for what, names in kinds.items() if names]
+    return f"N{'; '.join(said)[1:]}; ask with more seconds." if said else ""
+
+
 class Ranking(tuple[Contender, ...]):
     """Published mechanisms, each tuned, least objective first."""
 
@@ -98,13 +113,25 @@ class Ranking(tuple[Contender, ...]):
         ranking.failed, ranking.late = tuple(failed), tuple(late)
         return ranking
 
+    @property
+    def late_sentence(self) -> str:
+        """The sentence that names the mechanisms for which time ran out; empty where there are none."""
+        return late_sentence(self.late, self.partial)
 
-def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) -> Ranking:
+    @property
+    def partial(self) -> tuple[str, ...]:
+        """Names of the mechanisms of which time ran out before all parameters were tried."""
+        return tuple(one.mechanism for one in self if not one.complete)
+
+
+def rank_baselines(
+    problem: Problem, baselines: Iterable[Baseline] = BASELINES, *, share: float = SHARE
+) -> Ranking:
     """Return the best candidate of every baseline that supports the workload, least objective first.
 
     Never empty by default: randomised response has full rank, so it supports every workload. With a limit of time they
-    take at most `SHARE` of it, the slow ones last, each at most half of what is left; once one is known, those for
-    which there is no time are named in its place.
+    take at most this `share` of it, the slow ones last, each at most half of what is left; once one is known, those
+    for which there is no time are named as `late`.
 
     Example:
         >>> import stratagem as st
@@ -114,7 +141,7 @@ def rank_baselines(problem: Problem, baselines: Iterable[Baseline] = BASELINES) 
     """
     baselines = tuple(baselines)
     setting, best, failed, late = setting_of(problem), dict[str, Contender](), list[str](), list[str]()
-    with on_one_core(problem.workload.domain_size), within(SHARE * deadline().left) as time:
+    with on_one_core(problem.workload.domain_size), within(share * deadline().left) as time:
         for baseline in sorted(baselines, key=lambda one: one.slow):
             if best and time.over:
                 late.append(baseline.name)
@@ -196,7 +223,8 @@ def rank_invariant(problem: Problem) -> Ranking:
         value = evaluate(workload, strategy, problem.prior).objective
         found = Contender(name, parameters, strategy, value, problem)
         best[name] = min(best.get(name, found), found, key=lambda contender: contender.objective)
-    return Ranking(best.values(), late=[name for name in dict.fromkeys(late) if name not in best])
+    found = [replace(one, complete=name not in late) for name, one in best.items()]
+    return Ranking(found, late=[name for name in dict.fromkeys(late) if name not in best])
 
 
 def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
@@ -212,6 +240,8 @@ def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
 def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender | None:
     """Return the candidate with the least objective, None where the baseline does not answer the queries.
 
+    Where time runs out it is the best of those tried, at least one, and not `complete`.
+
     Raises:
         ArithmeticError: or another of `FAILURES`, if no candidate answers and one leaves double precision.
     """
@@ -222,6 +252,8 @@ def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender |
         while True:
             try:
                 parameters, strategy = next(candidates)
+                if best is not None and deadline().over:
+                    return replace(best, complete=False)
                 value, known = _valued(problem, strategy)
                 if not math.isfinite(value):
                     raise FloatingPointError(f"the objective of {baseline.name} is not finite")
@@ -233,9 +265,7 @@ def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender |
                 failure = error
                 continue
             if best is None or value < best.objective:
-                best = Contender(baseline.name, parameters, strategy, value, problem, known)
-            if deadline().over:
-                break
+                best = Contender(baseline.name, parameters, strategy, value, problem, known=known)
     if best is None and failure is not None:
         raise failure
     return best

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from stratagem.estimation.averaged import variances
 from stratagem.io.screen import brief
-from stratagem.math.deadline import within
+from stratagem.math.deadline import granted, within
 from stratagem.math.number import integer, upper_percent
 from stratagem.math.privacy import check
 from stratagem.mechanism.client import MOST_BITS
@@ -88,12 +88,14 @@ def optimise_repeated(
     on_step: Callback | None = None,
     *,
     domain: DomainLike | None = None,
+    seconds: float | None = None,
 ) -> RepeatedDesign:
     """Return the best mechanism found for people who report `rounds` times about a value that stays.
 
     Each report is `epsilon`-LDP, and any number of them together is `permanent`-LDP. For one report the sets that are
     best for `epsilon` are best with a memo too; for the mean of many, those for `permanent` are. Budgets between the
-    two are tried. `on_step` receives a record after each and may return True to stop; Ctrl-C keeps the best so far.
+    two are tried. `on_step` receives a record after each and may return True to stop; Ctrl-C keeps the best so far, as
+    does the end of the `seconds`.
 
     Raises:
         ValueError: unless 0 < epsilon < permanent, or rounds is no whole number from 1 to 10,000; for a domain whose
@@ -126,11 +128,12 @@ def optimise_repeated(
     ratio = (permanent / epsilon) ** (1 / (POINTS - 1))
     waiting = [epsilon * ratio**i for i in range(POINTS if k > 1 else 1)]
     halvings = HALVINGS if k > 1 else 0
-    with within() as time:
+    with within(granted(seconds)) as time:
         with time.ended_by_hand():
             while waiting and not time.over:
-                for budget in waiting:
-                    tried[budget] = _made(workload, budget, epsilon, permanent, k)
+                for budget, share in time.shares(waiting):
+                    with within(share / (1 + halvings)):
+                        tried[budget] = _made(workload, budget, epsilon, permanent, k)
                     best = min(variance for _, variance in tried.values())
                     step = Step(
                         0, len(tried), tried[budget][1], best, relative_gap(best, bound), time.elapsed

@@ -14,7 +14,7 @@ import numpy as np
 from stratagem.accuracy import evaluate, goal
 from stratagem.bounds.limited import limited_bound
 from stratagem.io.screen import brief
-from stratagem.math.deadline import within
+from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import integer, real, upper_percent
 from stratagem.math.privacy import MINIMUM, check, check_delta, check_several
 from stratagem.math.shuffling import USERS, PrivacyBlanket, Shuffled
@@ -106,6 +106,7 @@ def optimise_shuffled(
     domain: DomainLike | None = None,
     local: float = LOCAL,
     seed: int = 0,
+    seconds: float | None = None,
 ) -> ShuffledDesign:
     """Return the best strategy found whose shuffled reports are (epsilon, delta)-differentially private.
 
@@ -113,7 +114,7 @@ def optimise_shuffled(
     section 10), and smaller sets at a larger local epsilon are better. Local budgets up to `local` are tried, and at
     each the convex programme of `search_shuffled` chooses patterns and weights. Above 256 user types only the local
     budget is chosen. `on_step` receives a record after every strategy and may return True to stop; Ctrl-C keeps the
-    best so far.
+    best so far, as does the end of the `seconds`.
 
     Guarantee:
         The central epsilon of the result is computed from its own probabilities and is at most `epsilon`.
@@ -135,7 +136,7 @@ def optimise_shuffled(
     epsilon = central
     target = Target(epsilon, delta, users)
     aim = Target(epsilon * (1 - ROUNDING), delta, users)
-    with within() as time:
+    with within(granted(seconds)) as time:
         naive = _solved(workload, _safe(target, local))
         own = _own(aim, naive, local)
         best: Solution | _Found = own
@@ -183,7 +184,8 @@ def _bound(target: Target, workload: Workload, epsilon: float) -> float:
 
 
 def _solved(workload: Workload, epsilon: float) -> Solution:
-    return optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
+    with within(deadline().left / 4):
+        return optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
 
 
 def _safe(target: Target, local: float) -> float:
@@ -201,6 +203,8 @@ def _own(target: Target, naive: Solution, local: float) -> Solution:
     """Return the best strategy without a shuffler at nearly the largest local budget that its own pairs allow."""
     best, high = naive, local * (1 + NEAR)
     for _ in range(TRIES):
+        if deadline().over:
+            break
         central = best.strategy.blanket.epsilon(target.delta, target.users)
         wanted = best.epsilon * target.epsilon / max(central, 1e-12) * (1 - NEAR / 4)
         tried = min(local, wanted, math.sqrt(best.epsilon * high) if wanted >= high else wanted)

@@ -146,7 +146,7 @@ class Solution:
         if (
             self.problem.kind != Average.kind
             or self.prior is not None
-            or self.status in (Status.TUNED, Status.SAVED)
+            or self.status in (Status.TUNED, Status.TUNED_IN_TIME, Status.SAVED)
         ):
             return ""
         gap = self.variance_gap
@@ -320,6 +320,7 @@ class Solution:
         question: str = "",
         users: int | None = None,
         date: str = "",
+        seconds: float | None = None,
     ) -> Path:
         """Write one HTML page on this solution that needs no network, and return its path.
 
@@ -328,13 +329,14 @@ class Solution:
         budgets, as `stratagem.path` returns them; without them the page knows baselines and bounds there.
         `title`, the `question` that people are asked, the number of `users` and `date` appear on it where given; the
         verdict then states the errors to expect with so many users, otherwise the users needed for an error of 1 %.
+        In `seconds` published mechanisms at other budgets are computed; the page names those that did not fit.
 
         Raises:
             ValueError: without matplotlib, for a path that cannot be written, solutions of another problem, or users
                 that are no whole number from 1 to 10^15.
         """
         about = {"title": title, "question": question, "users": users, "date": date}
-        return show("report_solution", path, self, name=name, others=others, **about)
+        return show("report_solution", path, self, name=name, others=others, seconds=seconds, **about)
 
     def _repr_html_(self) -> str:
         """Return the certificate as a table for a notebook."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from stratagem.baselines import BASELINES
 from stratagem.bounds.formulas import FAILURES
 from stratagem.io.toml import nearest
-from stratagem.math.deadline import Deadline
+from stratagem.math.deadline import Deadline, granted, within
 from stratagem.problem import Average, Problem, problem_of
 from stratagem.solvers import Status
 from stratagem.strategies import Strategy, TableSampling
@@ -18,6 +18,9 @@ from stratagem.study.ranking import Contender, Ranking, setting_of, tuned
 from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike
+
+TUNED = 0.6
+"""Share of the time after which no more parameters are tried; the rest is for the bounds."""
 
 
 def tune(
@@ -28,12 +31,14 @@ def tune(
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
     domain: DomainLike | None = None,
+    seconds: float | None = None,
 ) -> Solution:
     """Return a published mechanism at its best on a workload, with its exact variances and the bounds.
 
     A protocol is written out as a matrix where it has few enough reports, so that it can be saved and run; it
     then answers with the best linear estimator instead of its published one, never worse on the average objective.
-    `workload`, `domain`, `objective` and `prior` as in `optimise`.
+    `workload`, `domain`, `objective` and `prior` as in `optimise`. Where `seconds` end before all parameters are tried,
+    it is the best of those that were, and its status says so.
 
     Guarantee:
         As `optimise`: the measured epsilon is at most `epsilon`.
@@ -47,12 +52,18 @@ def tune(
         >>> tune(st.prefix(16), 1.0, "hierarchical").solver
         'hierarchical (branching 2, design, optimal levels)'
     """
-    time, problem = Deadline(), problem_of(workload, epsilon, objective, prior, domain)
+    with within(granted(seconds)) as time:
+        return _tuned(problem_of(workload, epsilon, objective, prior, domain), mechanism, time)
+
+
+def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
+    """Return the solution of a problem by a published mechanism, within the time."""
     known = {baseline.name: baseline for baseline in BASELINES}
     if not isinstance(mechanism, str) or mechanism not in known:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
     try:
-        contender = tuned(known[mechanism], problem, setting_of(problem))
+        with within(time.until(TUNED)):
+            contender = tuned(known[mechanism], problem, setting_of(problem))
     except FAILURES as error:
         raise ValueError(
             f"{mechanism} was asked for, but double precision does not hold its numbers for these queries ({error}): "
@@ -70,7 +81,7 @@ def tune(
         accuracy=contender.accuracy,
         objective=contender.objective,
         bounds=problem.bounds,
-        status=Status.TUNED,
+        status=Status.TUNED if contender.complete else Status.TUNED_IN_TIME,
         solver=str(contender),
         reason="asked for",
         seconds=time.elapsed,

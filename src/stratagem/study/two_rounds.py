@@ -13,6 +13,7 @@ from stratagem.estimation.best_linear import BestLinear, check_reports
 from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
+from stratagem.math.deadline import granted
 from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check_prior, ratio
 from stratagem.mechanism.mechanism import Mechanism
@@ -50,13 +51,15 @@ def second_round(
     users: int | None = None,
     cells: int | None = None,
     on_step: Callback | None = None,
+    seconds: float | None = None,
 ) -> Mechanism:
     """Return the mechanism of the second round: the best one found for bins merged to nearly equal shares.
 
     The reports of the first round, counts (m,) or sparse, estimate the shares of its n bins (see `learned`).
     Neighbouring bins are merged into `cells` ones, by default as many as the errors of `users` people leave room for,
     at most 64; `users` are four times the reports of the first round by default. The queries are all prefixes or all
-    ranges of the merged bins, as in the first round; epsilon is the same, as no user takes part in both.
+    ranges of the merged bins, as in the first round; epsilon is the same, as no user takes part in both. The search
+    takes at most `seconds`, 20 by default.
 
     Raises:
         ValueError: for a first mechanism that is not about prefixes or ranges of at least three bins of one attribute,
@@ -85,7 +88,7 @@ def second_round(
     starts = np.unique([0, *inner, *([bins] if last else [])])
     attribute, workload = first.attributes[0], _about(first.workload, len(starts))
     prior = np.add.reduceat(p, starts)
-    limits = Auto(gap=GAP, max_seconds=SECONDS)
+    limits = Auto(gap=GAP, max_seconds=granted(seconds, SECONDS))
     found = optimise(workload, float(first.epsilon), limits, on_step, prior=prior)
     texts = [edges[k] for k in (*starts, len(edges) - 1)]
     return found.mechanism(name=first.name, edges=texts, units=attribute.unit or None)
