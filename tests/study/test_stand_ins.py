@@ -86,7 +86,7 @@ REFUSED = {
     "class of a solver": (lambda: st.optimise(W, 1.0, st.Auto), "was given as the solver"),
     "gap": (lambda: st.optimise(W, 1.0, gap=-1), "gap is -1"),
     "gap text": (lambda: st.optimise(W, 1.0, gap="x"), "gap is 'x'"),
-    "seconds": (lambda: st.compare(W, 1.0, seconds=0), "max_seconds is 0"),
+    "seconds": (lambda: st.compare(W, 1.0, seconds=0), "^seconds is 0"),
 }
 
 

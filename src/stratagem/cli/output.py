@@ -178,7 +178,7 @@ OPTIONS = {
 }
 """The options that are given in place of keyword arguments which errors advise."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
-ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+)")
+ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|\[[^]]*\])")
 
 
 def translated(sentence: str) -> str:
@@ -189,6 +189,8 @@ def translated(sentence: str) -> str:
 def _option(found: re.Match[str]) -> str:
     name, literal = found.groups()
     try:
-        return f"{OPTIONS[name]}{shlex.quote(str(ast.literal_eval(literal)))}"
+        given = ast.literal_eval(literal)
+        values = given if isinstance(given, list) else [given]
+        return " ".join(f"{OPTIONS[name]}{shlex.quote(str(value))}" for value in values)
     except (SyntaxError, ValueError):  # a backslash in somebody's own text
         return found[0]

@@ -11,10 +11,14 @@ import typer
 
 from stratagem.cli.interruption import keeping, progress
 from stratagem.cli.option import FORCE, JSON, MISSING, SECONDS, check_free
-from stratagem.cli.output import write, write_command, write_facts, write_json
+from stratagem.cli.output import translated, write, write_command, write_facts, write_json
+from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
     from stratagem.study.plan import Plan
+
+PLANNED = 0.7
+"""Share of the time after which the search ends; the rest is for the page."""
 
 
 def plan(
@@ -85,7 +89,8 @@ def plan(
     options = {"epsilon": epsilon, "users": users, "error": error, "workload": workload}
     with progress("planning") as on_step:
         values = {"edges": edges, "labels": labels, "unit": unit, "missing": missing or ()}
-        found = run(data, column, on_step=on_step, **options, **values)
+        with within(deadline().until(PLANNED)):
+            found = run(data, column, on_step=on_step, seconds=seconds, **options, **values)
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the report"):
@@ -114,9 +119,8 @@ def _commands(found: Plan, data: Path, missing: list[str], out: Path) -> list[st
 
 def _describe(found: Plan, out: Path, page: Path, commands: list[str]) -> None:
     """Say what to expect, what epsilon means, which values there are, and what to type next."""
-    warning = found.warning()
-    values = found.values() if warning is None else (*found.values(), warning)
-    for sentences in (found.answer(), found.meaning(), values):
+    notes = map(translated, found.notes())
+    for sentences in (found.answer(), found.meaning(), (*found.values(), *notes)):
         write("\n".join(sentences) + "\n")
     write_facts(
         {
@@ -152,4 +156,5 @@ def _data(found: Plan) -> dict[str, object]:
         "gap": found.solution.gap,
         "belief_after_one_half": found.believed,
         "best_guess": found.best_guess,
+        "notes": [translated(sentence) for sentence in found.notes()],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,33 +12,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stratagem.accuracy import users_needed
 from stratagem.collection.binning import Labels
 from stratagem.collection.columns import distinct
 from stratagem.collection.edges import Edges
+from stratagem.collection.placeholder import placeholders
 from stratagem.collection.proposal import Proposal, propose, stated
 from stratagem.io.screen import brief
+from stratagem.math.deadline import granted, within
 from stratagem.math.number import real, upper_percent, users_text
 from stratagem.math.privacy import check, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.problem import problem_of
 from stratagem.solvers import Auto, Callback
 from stratagem.study.attack import Attack, attack
+from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
-from stratagem.workloads import Domain, Workload
+from stratagem.workloads import Domain
 from stratagem.workloads.domain import OTHER
 from stratagem.workloads.given import load, takes_numbers
 
 EPSILON = 1.0
 """The budget of a plan that neither states one nor an error to reach."""
-LEAST, MOST = 0.01, 10.0
-"""The budgets among which one is sought for an error to reach; above the largest, little is protected."""
 CLOSE = 0.01
-"""Relative accuracy of a budget that is sought, and the gap at which the search for a strategy ends."""
+"""Gap at which the search for a strategy ends."""
 SECONDS = 10.0
-"""Seconds after which the search for a strategy ends."""
+"""Seconds after which it ends, where none are given."""
 NOTHING = ("nan", "NaT", "<NA>")
 """What missing values of NumPy and pandas are as texts."""
 ALONE = "value"
@@ -77,6 +76,10 @@ class Plan:
     error: float | None
     """The standard error asked for, as a share of the users; None where none was."""
     unit: str | None
+    placeholders: dict[str, int]
+    """Rows of each text that looks like a placeholder for no answer, such as 999 among ages."""
+    complete: bool
+    """Whether epsilon is the smallest, up to 1 %, that reaches the error; False where time ran out before."""
 
     @property
     def epsilon(self) -> float:
@@ -205,12 +208,19 @@ class Plan:
             f"protect, state {option} that you know without the data."
         )
 
+    def notes(self) -> tuple[str, ...]:
+        """Return what is to be done about values, and what time ran out for, each in a sentence."""
+        texts = list(self.placeholders)
+        rows = ", ".join(f"{text!r} {rows:,}" for text, rows in self.placeholders.items())
+        held = f"{self.column} holds numbers that look like placeholders for no answer (rows with {rows})"
+        placeholder = f"{held}: if they are, say so with missing={texts}." if texts else None
+        late = self.solution.baselines.late_sentence
+        ended = "Time ran out before the smallest epsilon was found; ask with more seconds."
+        return tuple(filter(None, (self.warning(), placeholder, late, None if self.complete else ended)))
+
     def __str__(self) -> str:
         """Return the whole plan in sentences."""
-        warning = self.warning()
-        return "\n".join(
-            (*self.answer(), *self.meaning(), *self.values(), *(() if warning is None else (warning,)))
-        )
+        return "\n".join((*self.answer(), *self.meaning(), *self.values(), *self.notes()))
 
     def mechanism(self) -> Mechanism:
         """Return the mechanism in whole numbers, with its bins or labels; refused unless epsilon holds exactly.
@@ -246,6 +256,7 @@ def plan(
     missing: Iterable[str] = (),
     unit: str | None = None,
     on_step: Callback | None = None,
+    seconds: float | None = None,
 ) -> Plan:
     """Plan a survey of one question from data like those that it will collect.
 
@@ -255,7 +266,8 @@ def plan(
     `prefix` for numbers and dates (the share below every edge) and `histogram` for labels.
     Of `epsilon`, `users` (by default the rows of the data) and `error` (a standard error as a share of the users, root
     mean square over the queries) at most two are given. An error without epsilon asks for the smallest epsilon, up to
-    1 %, that reaches it with so many users; otherwise epsilon is 1 by default.
+    1 %, that reaches it with so many users; otherwise epsilon is 1 by default. The call takes at most `seconds`; without
+    them each search for a strategy takes at most 10.
 
     Raises:
         ValueError: for data that cannot be read or hold no answers, all three of epsilon, users and error, numbers out
@@ -289,15 +301,17 @@ def plan(
         )
     asked = load(name, domain=_domain(column, len(x)))
 
-    def solve(budget: float) -> Solution:
-        return optimise(asked, budget, Auto(gap=CLOSE, max_seconds=SECONDS), on_step)
+    solver, complete = Auto(gap=CLOSE, max_seconds=granted(seconds, SECONDS)), True
 
-    if error is not None:
-        error = _share(error)
-    if error is not None and epsilon is None:
-        solution = _cheapest(asked, people, error, solve)
-    else:
-        solution = solve(check(EPSILON if epsilon is None else epsilon))
+    def solve(budget: float) -> Solution:
+        return optimise(asked, budget, solver, on_step)
+
+    error = None if error is None else _share(error)
+    with within(granted(seconds)):
+        if error is not None and epsilon is None:
+            solution, complete = least_budget(asked, people, error, solve)
+        else:
+            solution = solve(check(EPSILON if epsilon is None else epsilon))
     return Plan(
         column=column,
         proposal=proposal,
@@ -308,6 +322,8 @@ def plan(
         users=people,
         error=error,
         unit=unit,
+        placeholders=placeholders(counts) if proposal.ordered else {},
+        complete=complete,
     )
 
 
@@ -344,50 +360,6 @@ def _share(error: float) -> float:
             f"error is {error!r}: give a standard error as a share of the users, for example 0.01 for 1 %"
         )
     return share
-
-
-def _cheapest(asked: Workload, users: int, error: float, solve: Callable[[float], Solution]) -> Solution:
-    """Return the solution of the smallest budget, up to 1 %, that reaches the error with so many users.
-
-    The bound needs fewer users than any strategy, so that the search begins at the smallest budget that it allows.
-
-    Raises:
-        ValueError: if the largest budget does not reach it.
-    """
-
-    def bounded(budget: float) -> int:
-        problem = problem_of(asked, budget)
-        return users_needed(problem.least(problem.bounds) / asked.queries, error)
-
-    def needed(solution: Solution) -> int:
-        return solution.users_for(error).root_mean_square
-
-    low, high = LEAST, MOST
-    while high / low > 1 + CLOSE / 4:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if bounded(middle) <= users else (middle, high)
-    tried = min(MOST, _digits(low))
-    while (found := needed(solution := solve(tried))) > users:
-        if tried == MOST:
-            raise ValueError(
-                f"a standard error of {_percent(error)} with {users:,} people takes an epsilon above {MOST:g}, which "
-                f"protects little: ask {found:,} people, or accept a larger error"
-            )
-        low, tried = tried, min(MOST, _digits(tried * max(1 + CLOSE, (found / users) ** 0.5)))
-    best, high = solution, tried
-    while high > low * (1 + CLOSE) and low < (tried := _digits(math.sqrt(low * high))) < high:
-        solution = solve(tried)
-        if needed(solution) <= users:
-            best, high = solution, tried
-        else:
-            low = tried
-    return best
-
-
-def _digits(budget: float) -> float:
-    """Return a budget rounded up to three digits, so that people can state it."""
-    power = 10.0 ** (math.floor(math.log10(budget)) - 2)
-    return round(math.ceil(budget / power - 1e-9) * power, 12)
 
 
 def _percent(share: float) -> str:

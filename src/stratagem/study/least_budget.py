@@ -1,0 +1,80 @@
+"""The smallest budget whose best strategy reaches an error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from stratagem.accuracy import users_needed
+from stratagem.math.deadline import deadline, within
+from stratagem.problem import problem_of
+from stratagem.study.solution import Solution
+from stratagem.workloads import Workload
+
+LEAST, MOST = 0.01, 10.0
+"""The budgets among which one is sought for an error to reach; above the largest, little is protected."""
+CLOSE = 0.01
+"""Relative accuracy of a budget that is sought."""
+BOUNDED, EACH = 0.2, 1 / 3
+"""Share of the time for the bound from which the search begins, and share of what is left for each budget tried."""
+
+
+def least_budget(
+    asked: Workload, users: int, error: float, solve: Callable[[float], Solution]
+) -> tuple[Solution, bool]:
+    """Return the solution of the smallest budget that reaches the error with so many users, and whether it is that.
+
+    The smallest up to 1 %; where time runs out, one that reaches the error. The bound needs fewer users than any
+    strategy, so that the search begins at the smallest budget that it allows.
+
+    Raises:
+        ValueError: if the largest budget does not reach it.
+    """
+
+    def needed(solution: Solution) -> int:
+        return solution.users_for(error).root_mean_square
+
+    def solved(budget: float) -> Solution:
+        with within(EACH * deadline().left):
+            return solve(budget)
+
+    low = _allowed(asked, users, error)
+    tried = min(MOST, _digits(low))
+    while (found := needed(solution := solved(tried))) > users:
+        if tried == MOST:
+            raise ValueError(
+                f"a standard error of {100 * error:.3g} % with {users:,} people takes an epsilon above {MOST:g}, which "
+                f"protects little: ask {found:,} people, or accept a larger error"
+            )
+        low, tried = tried, min(MOST, _digits(tried * max(1 + CLOSE, (found / users) ** 0.5)))
+    best, high = solution, tried
+    while high > low * (1 + CLOSE) and low < (tried := _digits(math.sqrt(low * high))) < high:
+        if deadline().over:
+            return best, False
+        solution = solved(tried)
+        if needed(solution) <= users:
+            best, high = solution, tried
+        else:
+            low = tried
+    return best, True
+
+
+def _allowed(asked: Workload, users: int, error: float) -> float:
+    """Return about the smallest budget at which the bound allows the error, or one below it where time runs out."""
+
+    def bounded(budget: float) -> int:
+        problem = problem_of(asked, budget)
+        return users_needed(problem.least(problem.bounds) / asked.queries, error)
+
+    low, high = LEAST, MOST
+    with within(BOUNDED * deadline().left) as time:
+        while high / low > 1 + CLOSE / 4 and not time.over:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if bounded(middle) <= users else (middle, high)
+    return low
+
+
+def _digits(budget: float) -> float:
+    """Return a budget rounded up to three digits, so that people can state it."""
+    power = 10.0 ** (math.floor(math.log10(budget)) - 2)
+    return round(math.ceil(budget / power - 1e-9) * power, 12)
