@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.collection.reports import ID, NAMED, Reason, Report, ReportFormat, count_named, mechanism_named
+from stratagem.collection.reports import ID, NAMED, Reason, Report, ReportFormat, count_named, is_blank, mechanism_named
 from stratagem.collection.tally import CONFLICT, Tally, counted
 from stratagem.io.literal import EndlessFileError, open_regular
 from stratagem.io.target import check_target, written_atomically
@@ -63,9 +63,9 @@ class Aggregator:
         return self._take(self.form.check(report))
 
     def add_lines(self, lines: Iterable[bytes | str]) -> None:
-        """Take reports as lines of JSON text, for example `reports.lines(file)`."""
+        """Take reports as lines of JSON text, for example `reports.lines(file)`; blank lines are skipped."""
         for line in lines:
-            if self._take(self.form.parse(line)) is Reason.MECHANISM:
+            if not is_blank(line) and self._take(self.form.parse(line)) is Reason.MECHANISM:
                 count_named(self.foreign, mechanism_named(line))
 
     def merge(self, other: Aggregator) -> None:

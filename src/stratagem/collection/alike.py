@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from stratagem.collection.reports import LINE_LIMIT, Reason, Report, ReportFormat
+from stratagem.collection.reports import LINE_LIMIT, Reason, Report, ReportFormat, is_blank
 
 FIELD = rb'"mechanism"\s*:\s*"[0-9a-f]*"|"id"\s*:\s*"([0-9a-f]{32})"|"output"\s*:\s*(0|[1-9][0-9]{0,17})'
 REPORT = re.compile(rb"\s*\{(?:\s*(?:%s)\s*[,}]){3}\s*" % FIELD)
@@ -55,13 +55,15 @@ def alike(block: bytes) -> Iterator[Alike]:
 
 
 def read(block: bytes, form: ReportFormat) -> tuple[np.ndarray, np.ndarray, Counter[Reason]]:
-    """Return the reports of a block as two arrays, and the number of the other lines by reason.
+    """Return the reports of a block as two arrays, and the number of the other lines by reason; blank lines are none.
 
     The arrays are in the order of the lines: the bytes of ids (k, 16), uint8, and outputs (k,), int64.
     """
     size, rejected = block.count(b"\n") + 1, Counter[Reason]()
     ids, outputs = np.zeros((size, 16), np.uint8), np.full(size, -1)
     for line, places, names, numbers in alike(block):
+        if is_blank(line):
+            continue
         found = form.parse(line)
         if isinstance(found, Report):
             ids[places] = np.frombuffer(bytes.fromhex(found.id), np.uint8) if names is None else names

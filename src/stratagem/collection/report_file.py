@@ -23,6 +23,7 @@ from stratagem.collection.reports import (
     NAMED,
     ReportFormat,
     blocks,
+    is_blank,
     mechanism_named,
 )
 from stratagem.io.literal import line_end_fault, line_ends, literal, open_regular
@@ -125,12 +126,13 @@ def judged(
 def named(connection: Backend, path: Path) -> Iterator[tuple[str, int]]:
     """Yield pairs of a mechanism that reports of a file name, and a number of such reports.
 
-    A mechanism may come in several pairs. A line that names none gives an empty name.
+    A mechanism may come in several pairs. A line that names none gives an empty name; blank lines are skipped.
     """
     if path.suffix.lower() == ".jsonl":
         with open_regular(path) as file:
             groups = (group for block in blocks(file) for group in alike(block))
-            yield from ((mechanism_named(group.line), len(group.places)) for group in groups)
+            found = (group for group in groups if not is_blank(group.line))
+            yield from ((mechanism_named(group.line), len(group.places)) for group in found)
         return
     with _table(connection, path) as table:
         if "mechanism" in table.columns:

@@ -112,6 +112,12 @@ class ReportFormat:
             return Reason.SYNTAX
 
 
+def is_blank(line: bytes | str) -> bool:
+    """Return whether a line holds no more than blanks, as the last one of many files does; a long one is none."""
+    blanks = " \t\r\n"
+    return len(line) <= LINE_LIMIT and not line.strip(blanks if isinstance(line, str) else blanks.encode())  # type: ignore[arg-type]
+
+
 def mechanism_named(line: bytes | str) -> str:
     """Return the mechanism that a line names, or an empty text if it names none of 16 hex digits."""
     try:

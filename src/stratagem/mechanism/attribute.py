@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from typing import Any
 
@@ -31,11 +32,15 @@ def described(
     found: dict[str, dict[str, Any]] = {}
     for key, given, text in (("labels", labels, str), ("edges", edges, edge_text)):
         for name, values in _by_name(domain, key, given).items():
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise ValueError(f"the {key} of {name} are {values!r:.60}, but must be several: give a list")
             found.setdefault(name, {})[key] = [text(value) for value in values]
     for name, unit in _by_name(domain, "units", units).items():
         found.setdefault(name, {})["unit"] = _unit(name, unit)
     for name, entry in found.items():
         size = domain.sizes[domain.attributes.index(name)]
+        if "edges" in entry:
+            Edges(tuple(map(edge_value, entry["edges"])), size)
         reader({"name": name, "size": size} | entry)
     return found
 
@@ -121,11 +126,14 @@ def edge_text(value: Any) -> str:
     if isinstance(value, str) and (value == OTHER or kind_of([value])):
         return shortest(value)
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
         raise ValueError(
-            f"the edge {value!r} is not a number, date or time: give finite numbers that increase"
-        ) from None
+            f"the edge {value!r:.60} is not a finite number, date or time: give such edges that increase, and "
+            f"{OTHER!r} after the last one for everything else"
+        )
     return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 

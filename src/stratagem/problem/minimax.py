@@ -19,7 +19,8 @@ from stratagem.math.linalg import centre
 from stratagem.math.privacy import uniform
 from stratagem.problem.problem import Average, Problem, WarmStart
 from stratagem.strategies import Runnable
-from stratagem.workloads import Workload, explicit
+from stratagem.workloads import Workload
+from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.centring import differences
 
 
@@ -332,7 +333,7 @@ class WorstQuery(Minimax):
 
     def mixed(self, mixture: np.ndarray) -> Average:
         """Return the average objective of the workload diag(omega)^(1/2) W, omega the mixture (p,)."""
-        workload = explicit(np.sqrt(mixture)[:, None] * self.rows, self.workload.domain)
+        workload = Explicit(np.sqrt(mixture)[:, None] * self.rows, self.workload.domain)
         return Average(workload=workload, epsilon=self.epsilon, prior=self.prior)
 
     def pairwise(self) -> float:
