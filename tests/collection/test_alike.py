@@ -15,7 +15,15 @@ from stratagem.collection import report_file, reports
 from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.alike import alike, read
 from stratagem.collection.collection import Collection
-from stratagem.collection.reports import LINE_LIMIT, Report, ReportFormat, blocks, lines, mechanism_named
+from stratagem.collection.reports import (
+    LINE_LIMIT,
+    Report,
+    ReportFormat,
+    blocks,
+    is_blank,
+    lines,
+    mechanism_named,
+)
 
 FORM = ReportFormat(IDENTIFIER, OUTPUTS)
 LARGE = ReportFormat(IDENTIFIER, 1 << 62)
@@ -136,7 +144,7 @@ def usual(rng, number):
 
 def one_by_one(raw, form):
     """The reports and reasons of a file by the slow path."""
-    found = [form.parse(line) for line in lines(io.BytesIO(raw))]
+    found = [form.parse(line) for line in lines(io.BytesIO(raw)) if not is_blank(line)]
     rejected = Counter(one for one in found if not isinstance(one, Report))
     return [one for one in found if isinstance(one, Report)], rejected
 

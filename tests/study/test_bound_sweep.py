@@ -64,7 +64,7 @@ def test_it_prints_as_an_aligned_table():
         ({"epsilon": 1.0}, "several of one"),
         ({"epsilon": []}, "at least one"),
         ({"epsilon": [0.5, -1.0]}, "epsilon"),
-        ({"epsilon": [1.0], "seconds": -1}, "negative"),
+        ({"epsilon": [1.0], "seconds": -1}, "seconds is -1"),
         ({"epsilon": [1.0], "objective": "best"}, "worst-case"),
         ({"epsilon": [1.0], "prior": [1, 2]}, "prior"),
     ],

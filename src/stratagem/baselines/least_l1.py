@@ -128,14 +128,8 @@ def _descended(T: np.ndarray, V: np.ndarray, steps: int) -> np.ndarray:
     limits = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-10}
     bounds = [(0, None)] * T.size
     asked = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": limits}
-    found = minimize(objective, np.abs(T).ravel(), callback=_stop_in_time, **asked)
+    found = minimize(objective, np.abs(T).ravel(), callback=deadline().ends_descent, **asked)
     return signs * found.x.reshape(T.shape)
-
-
-def _stop_in_time(_: np.ndarray) -> None:
-    """End a descent once its time is over, with the best so far."""
-    if deadline().over:
-        raise StopIteration
 
 
 def _signs(T: np.ndarray) -> np.ndarray:

@@ -184,6 +184,8 @@ def lower_bounds(
 
 def _quick_bounds(workload: Workload, epsilon: float, p: np.ndarray | None, duals: Duals | None) -> Bounds:
     n, bounds = workload.domain.size, _of_all_sizes(workload, epsilon, p)
+    if deadline().over:
+        return replace(bounds, noiseless=safe(noiseless(workload, p), epsilon))
     duals = duals or Duals(workload, epsilon, p)
     optimum, known, single = duals.exact, duals.weighted, duals.linear
     few_patterns = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +13,7 @@ from scipy.optimize import minimize
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
 from stratagem.math.answer_programme import programme
-from stratagem.math.deadline import Deadline, deadline, within
+from stratagem.math.deadline import deadline, within
 from stratagem.math.linalg import centred_factor, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
@@ -121,23 +120,13 @@ def weighted_dual(
     while left > 0:
         options = {"maxiter": left}
         found = minimize(
-            evaluate, np.log(start), jac=True, method="L-BFGS-B", options=options, callback=_unless(time)
+            evaluate, np.log(start), jac=True, method="L-BFGS-B", options=options, callback=time.ends_descent
         )
         if time.over or not evaluate.best < before - FLAT:
             break
         left, before, start = left - max(1, found.nit), evaluate.best, evaluate.gamma
     value = safe(total + n * evaluate.certain() / math.sinh(epsilon / 2) ** 2, epsilon)
     return WeightedDual(value, evaluate.gamma, evaluate.scaled @ evaluate.scaled.T)
-
-
-def _unless(time: Deadline) -> Callable[[np.ndarray], None]:
-    """Return a callback of a descent that ends it once the time is over."""
-
-    def step(_: np.ndarray) -> None:
-        if time.over:
-            raise StopIteration
-
-    return step
 
 
 def _first_weights(prior: np.ndarray, kappa: float) -> np.ndarray:

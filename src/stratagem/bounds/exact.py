@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from stratagem.bounds.formulas import ULP, root_trace, safe, ulps
 from stratagem.bounds.proof import Proof, all_patterns
 from stratagem.math.computing import quiet_solver
+from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centred_factor, factor
 from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
@@ -72,6 +73,8 @@ def solve(
     for _ in range(max_steps):
         missing = 1 - S.T @ theta
         if theta @ z < gap * np.sum(M * G) and np.abs(missing).max() < 1e-4 * gap:
+            break
+        if deadline().over:
             break
         target = CENTRING * (theta @ z) / m
         curvature[np.diag_indices(m)] += z / theta

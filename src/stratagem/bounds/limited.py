@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.bounds.formulas import root_trace, safe, ulps
+from stratagem.math.deadline import deadline
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
@@ -58,6 +59,8 @@ def limited_bound(
         values = np.maximum(values, 1e-12 * values[-1])
         K = F @ (vectors / np.sqrt(values)) @ vectors.T @ F.T
         gain = np.diag(K)[:, None] + np.diag(K) - 2 * K
+        if best > 0 and deadline().over:
+            break
         mu = mu * np.sqrt(np.maximum(gain, 0) / gain.max())
         mu *= 2 / mu.sum()
     return safe(best, epsilon)

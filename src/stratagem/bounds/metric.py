@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from stratagem.bounds.exact import solve
 from stratagem.bounds.formulas import ULP, noiseless, root_trace, safe, ulps
 from stratagem.math.computing import on_one_core
+from stratagem.math.deadline import deadline
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
@@ -27,6 +28,8 @@ FAINT, RENEWED = 1e-4, 0.1
 first multipliers in those that the next barrier begins with."""
 PLATEAU = 1e6
 """Value of the search where G is not positive definite."""
+SHARE = 0.4
+"""Share of the time that is left for the search."""
 ALIKE = 1e-10
 """Logarithms of rows, relative to the least distance, that count as the same; rounding is a hundredth of it."""
 CLOSE = 1e-9
@@ -111,7 +114,7 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return multipliers N with a large S^2/D; R (2 n - 2, n - 1) and F (n - 1, r) on a basis of 1^perp."""
     places = np.triu_indices(len(R), 1)
     n = R.shape[1] + 1
-    best = 0.0, first
+    best, time = (0.0, first), deadline().part(SHARE)
 
     def spread(z: np.ndarray) -> np.ndarray:
         N = np.zeros_like(first)
@@ -143,11 +146,21 @@ def _searched(R: np.ndarray, F: np.ndarray, first: np.ndarray) -> np.ndarray:
     for barrier in BARRIERS:
         reached = np.inf
         for _ in range(RESTARTS):
-            found = minimize(value, z, args=(barrier,), jac=True, method="L-BFGS-B", options=options)
+            found = minimize(
+                value,
+                z,
+                args=(barrier,),
+                jac=True,
+                method="L-BFGS-B",
+                options=options,
+                callback=time.ends_descent,
+            )
             z = found.x
-            if found.fun > reached - ENOUGH:
+            if found.fun > reached - ENOUGH or time.over:
                 break
             reached = found.fun
+        if time.over:
+            break
         N = np.exp(z - z.max())
         z = np.log(N / N.sum() + RENEWED * begun / begun.sum())
     return best[1]

@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from stratagem.collection.reports import ID, NAMED, Reason, Report, ReportFormat, count_named, is_blank, mechanism_named
+from stratagem.collection.reports import (
+    ID,
+    NAMED,
+    Reason,
+    Report,
+    ReportFormat,
+    count_named,
+    is_blank,
+    mechanism_named,
+)
 from stratagem.collection.tally import CONFLICT, Tally, counted
 from stratagem.io.literal import EndlessFileError, open_regular
 from stratagem.io.target import check_target, written_atomically

@@ -55,6 +55,15 @@ class Deadline:
         """Return a deadline for a share of the seconds that are left."""
         return Deadline(share * self.left, self)
 
+    def ends_descent(self, _: object) -> None:
+        """Be the callback of a descent of SciPy, which ends once no time is left.
+
+        Raises:
+            StopIteration: then.
+        """
+        if self.over:
+            raise StopIteration
+
     def shares(self, places: Sequence[T]) -> Iterator[tuple[T, float]]:
         """Yield places with an equal share of the seconds that are left: the first one, others while there are any.
 

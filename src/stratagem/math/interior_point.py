@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from stratagem.math.computing import on_one_core
+from stratagem.math.deadline import deadline
 
 MOST = 80
 """Newton steps; 20 to 45 are usual."""
@@ -186,7 +187,7 @@ def maximise(
 
     Subject to G x >= 0, C x <= 1 and x >= 0 but for its first entry; gains >= 0 (r,), G (r x k) with ones in the
     first column and no entry below -1, C (q x k) > 0. The forces are the derivatives by G x of the logarithm of
-    the sum and of the barriers.
+    the sum and of the barriers. Where time runs out, x is still feasible.
     """
     rows, k = G.shape
     x = np.full(k, 0.1 / k)
@@ -196,7 +197,7 @@ def maximise(
     while True:
         barrier = _Barrier(gains / gains.sum(), G, C, weight)
         x = barrier.centre(x)
-        if weight * (rows + len(C) + k) <= gap:
+        if weight * (rows + len(C) + k) <= gap or deadline().over:
             return x, barrier.forces(x)
         weight *= SHRINK
 
@@ -226,7 +227,7 @@ class _Barrier:
             gradient, hessian = self.derivatives(x)
             step = -np.linalg.lstsq(hessian, gradient)[0]
             decrease = -float(gradient @ step)
-            if not decrease > 1e-3 * self.weight:
+            if not decrease > 1e-3 * self.weight or deadline().over:
                 break
             length, value = 1.0, self.value(x)
             while not self.value(x + length * step) <= value - 0.1 * length * decrease:

@@ -20,8 +20,8 @@ from stratagem.math.privacy import uniform
 from stratagem.problem.problem import Average, Problem, WarmStart
 from stratagem.strategies import Runnable
 from stratagem.workloads import Workload
-from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.centring import differences
+from stratagem.workloads.explicit import Explicit
 
 
 def pairwise_types(V: np.ndarray, epsilon: float, ulps: float = 0.0) -> float:

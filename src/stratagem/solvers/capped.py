@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratagem.math.computing import working_in
+from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centre
 from stratagem.solvers.certified.patterns import distinct, root_fields, top_cells
 from stratagem.solvers.gradient.loss import reweigh
@@ -62,6 +63,8 @@ def _weighted(B: np.ndarray, theta: np.ndarray, V: np.ndarray, E: float, guess: 
             if not np.isfinite(better).all():
                 break
             theta = better
+            if deadline().over:
+                break
     return theta
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from stratagem.math.computing import working_in
+from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centre
 from stratagem.math.shuffling import PrivacyBlanket
 from stratagem.solvers.certified.patterns import distinct, root_fields
@@ -143,7 +144,8 @@ def _improved(z: np.ndarray, B: np.ndarray, V: np.ndarray, c: float, apart: floa
         return float(loss), np.asarray(slope)
 
     options = {"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "maxcor": 20}
-    return minimize(value, start, jac=True, method="L-BFGS-B", options=options).x[: len(B)]
+    asked = {"jac": True, "method": "L-BFGS-B", "options": options, "callback": deadline().ends_descent}
+    return minimize(value, start, **asked).x[: len(B)]
 
 
 def _padded(B: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

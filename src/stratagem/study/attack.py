@@ -265,14 +265,12 @@ def optimise_capped(
         >>> design.attack.guess <= 0.2 < st.attack(design.free.strategy).guess
         True
     """
-    workload = workload_of(workload, domain)
-    cap = _checked(guess, workload)
+    cap = _checked(guess, workload := workload_of(workload, domain))
     with within(granted(seconds)):
         return _capped(_free(workload, epsilon), cap, on_step, seed)
 
 
 def _free(workload: Workload, epsilon: float) -> Solution:
-    """Return the best strategy found without a cap, in half of the time."""
     with within(deadline().until(0.5)):
         return optimise(workload, epsilon, Auto(gap=NEAR, max_seconds=SECONDS))
 
@@ -380,14 +378,12 @@ def guess_frontier(
 ) -> Frontier:
     """Return the best strategies found under several caps on the best guess, most permissive first.
 
-    By default six caps between the best guess without a cap and a fifth of the way down to 1/n. Each has an equal share
-    of what is left of the `seconds`.
+    By default six caps between the best guess without a cap and a fifth of the way to 1/n. They share the `seconds`.
 
     Raises:
         ValueError: as `optimise_capped`.
     """
-    workload = workload_of(workload, domain)
-    designs = list[CappedDesign]()
+    workload, designs = workload_of(workload, domain), list[CappedDesign]()
     with within(granted(seconds)) as time:
         free = _free(workload, epsilon)
         if guesses is None:

@@ -266,8 +266,8 @@ def plan(
     `prefix` for numbers and dates (the share below every edge) and `histogram` for labels.
     Of `epsilon`, `users` (by default the rows of the data) and `error` (a standard error as a share of the users, root
     mean square over the queries) at most two are given. An error without epsilon asks for the smallest epsilon, up to
-    1 %, that reaches it with so many users; otherwise epsilon is 1 by default. The call takes at most `seconds`; without
-    them each search for a strategy takes at most 10.
+    1 %, that reaches it with so many users; otherwise epsilon is 1 by default. The call takes at most `seconds`;
+    without them each search for a strategy takes at most 10.
 
     Raises:
         ValueError: for data that cannot be read or hold no answers, all three of epsilon, users and error, numbers out
