@@ -2,12 +2,13 @@
 
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from command_line import run
 
 import stratagem as st
+from commands import plain, run
 from stratagem import cli
 from stratagem.baselines import BASELINES
 from stratagem.math.deadline import within
@@ -91,8 +92,8 @@ SEARCHING = [
 
 def test_commands_that_search_have_one_option_and_one_text(capsys):
     helps = {
-        command.callback.__name__: next((one for one in command.params if one.name == "seconds"), None)
-        for command in cli.typer.main.get_command(cli.app).commands.values()
+        name: next((one for one in command.params if one.name == "seconds"), None)
+        for name, command in typer.main.get_command(cli.app).commands.items()
     }
     found = {name: option for name, option in helps.items() if option is not None}
     assert {*found} >= {*SEARCHING}
@@ -141,10 +142,10 @@ def test_a_comparison_names_them_in_text_and_in_json(capsys):
     comparison = st.compare(W, 1.0, seconds=1e-3)
     assert comparison.late
     assert comparison.rows[0].objective >= comparison.bounds.best
-    assert comparison.late_sentence in " ".join(str(comparison).split())
+    assert comparison.late_sentence in plain(str(comparison))
     assert comparison.late_sentence in comparison._repr_html_()
     command = ("compare", "prefix", "--domain=13", "--epsilon=1", "--seconds=0.001")
-    said = " ".join(run(capsys, *command)[1].split())
+    said = plain(run(capsys, *command)[1])
     assert "Not evaluated within the time: " in said
     assert "; ask with more --seconds." in said
     data = json.loads(run(capsys, *command, "--json")[1])
@@ -154,7 +155,7 @@ def test_a_comparison_names_them_in_text_and_in_json(capsys):
 
 def test_a_comparison_with_no_published_mechanism_is_an_answer():
     solution = st.optimise(W, 1.0, "quick")
-    empty = st.Comparison.of(st.study.solution.replace(solution, baselines=Ranking((), late=["rappor"])))
+    empty = st.Comparison.of(replace(solution, baselines=Ranking((), late=["rappor"])))
     assert [row.mechanism for row in empty.rows] == ["optimised"]
     assert "Not evaluated within the time: rappor; ask with more seconds." in str(empty)
 
@@ -228,7 +229,7 @@ def test_the_command_line_names_the_option(capsys, tmp_path):
         tmp_path / "a.ldp.json",
         f"--report={tmp_path}/a.html",
     )
-    assert "say so with --missing 999 --missing -1." in " ".join(run(capsys, *command)[1].split())
+    assert "say so with --missing 999 --missing -1." in plain(run(capsys, *command)[1])
     status, out, _ = run(capsys, *command, "--missing", "999", "--missing", "-1", "--seconds=5", "--json")
     assert status == 0
     assert not any("placeholder" in note for note in json.loads(out)["notes"])
