@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import typer.main
 
 import stratagem as st
 from commands import plain, run
@@ -48,7 +49,7 @@ CALLS = {
 @pytest.mark.parametrize("seconds", [0, -1, "10", float("nan"), float("inf"), True, [3]])
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_no_time_is_refused_alike(name, seconds):
-    with pytest.raises(ValueError, match="^seconds is .*: give a number of seconds above 0$") as refused:
+    with pytest.raises(ValueError, match=r"^seconds is .*: give a number of seconds above 0$") as refused:
         CALLS[name](seconds)
     assert repr(seconds) in str(refused.value)
 
@@ -61,7 +62,7 @@ def test_reports_and_rounds_refuse_it_too(saved, seconds, tmp_path):
         lambda: st.second_round(saved, np.full(saved.outputs, 50), cells=3, seconds=seconds),
     )
     for call in calls:
-        with pytest.raises(ValueError, match="^seconds is "):
+        with pytest.raises(ValueError, match=r"^seconds is "):
             call()
     assert list(tmp_path.iterdir()) == []
 
@@ -229,7 +230,7 @@ def test_the_command_line_names_the_option(capsys, tmp_path):
         tmp_path / "a.ldp.json",
         f"--report={tmp_path}/a.html",
     )
-    assert "say so with --missing 999 --missing -1." in plain(run(capsys, *command)[1])
+    assert "say so with --missing -1 --missing 999." in plain(run(capsys, *command)[1])
     status, out, _ = run(capsys, *command, "--missing", "999", "--missing", "-1", "--seconds=5", "--json")
     assert status == 0
     assert not any("placeholder" in note for note in json.loads(out)["notes"])

@@ -37,4 +37,4 @@ def placeholders(counts: Mapping[str | None, int]) -> dict[str, int]:
         return text in coded and (number < 0 <= low or number > high + FAR * (high - low))
 
     found = {text: counts[text] for text, number in numbers.items() if apart(text, number)}
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

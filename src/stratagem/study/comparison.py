@@ -281,7 +281,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """Lay the mechanisms out as an aligned table, the bounds below."""
-        late = wrap(self.late_sentence, WIDTH)
+        late = wrap(self.late_sentence, WIDTH, break_on_hyphens=False)
         return "\n".join([str(self.narrow_table()), *wrap(self.footer(), WIDTH), NEEDED, *late])
 
     def _repr_html_(self) -> str:

@@ -11,6 +11,8 @@ from stratagem.io.toml import build, naming, nearest
 from stratagem.math.deadline import granted
 from stratagem.solvers import Auto, Certified, FewQueries, Junta, Orbit, ProjectedGradient, Solver
 
+SOONEST = 1e-3
+"""Seconds of a solver whose call has none left: it returns its first state."""
 SOLVERS: dict[str, type[Solver] | type[Auto]] = {
     "Auto": Auto,
     "Certified": Certified,
@@ -81,7 +83,7 @@ def limited(solver: Solver | Auto | str | None, seconds: float) -> Solver | Auto
     """
     chosen = solver_of(solver)
     own = getattr(chosen, "max_seconds", None) or math.inf
-    return _timed(chosen, seconds if seconds < own else None)
+    return _timed(chosen, max(seconds, SOONEST) if seconds < own else None)
 
 
 def _timed(solver: Solver | Auto, seconds: float | None) -> Solver | Auto:
