@@ -218,6 +218,8 @@ def test_compare_json_and_plot(capsys, tmp_path):
         "prior",
         "mechanisms",
         "bounds",
+        "not_evaluated",
+        "not_tuned_to_the_end",
     }
     assert data["mechanisms"][0]["mechanism"] == "optimised"
     keys = {

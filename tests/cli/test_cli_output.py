@@ -16,6 +16,7 @@ from stratagem.cli import interruption
 from stratagem.cli.interruption import progress
 from stratagem.cli.output import continued, write, write_table
 from stratagem.io.table import Table
+from stratagem.math.deadline import within
 from stratagem.problem import problem_of
 from stratagem.solvers.auto import time_limit
 from stratagem.study.headline import headline
@@ -178,7 +179,7 @@ STEP = st.Step(start=0, step=3, objective=2.0, best=2.0, gap=0.004, seconds=1.0)
 
 def test_without_a_terminal_progress_is_plain_lines_now_and_then(monkeypatch, capsys):
     monkeypatch.setattr(interruption, "INTERVAL", 0.05)
-    with progress("optimising", 60.0) as on_step:
+    with within(60.0), progress("optimising") as on_step:
         time.sleep(0.12)
         assert not on_step(STEP)
         time.sleep(0.3)
@@ -189,7 +190,7 @@ def test_without_a_terminal_progress_is_plain_lines_now_and_then(monkeypatch, ca
     )
 
 
-@pytest.mark.parametrize(("limit", "end"), [(None, " 0 s"), (0.5, " 0 s, finishing")])
+@pytest.mark.parametrize(("limit", "end"), [(float("inf"), " 0 s"), (0.5, " 0 s, finishing")])
 def test_no_limit_has_no_end_and_a_limit_that_is_over_promises_none(limit, end):
     meter = interruption.Meter("optimising", limit)
     meter(STEP)
@@ -207,7 +208,7 @@ def test_on_a_terminal_a_bar_shows_the_seconds_left(monkeypatch):
     monkeypatch.setattr(interruption, "PULSE", 0.02)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with progress("optimising", 60.0) as on_step:
+    with within(60.0), progress("optimising") as on_step:
         on_step(STEP)
         time.sleep(0.3)
     assert "of 60 s left" in terminal.getvalue()
