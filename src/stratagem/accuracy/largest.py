@@ -12,11 +12,13 @@ import numpy as np
 from stratagem.accuracy.accuracy import UnsupportedWorkloadError
 from stratagem.accuracy.dense import supporting_inverse
 from stratagem.accuracy.junta import check_sizes
+from stratagem.accuracy.length import classes_of, largest_by_length, lengths_of
 from stratagem.accuracy.orbit import SMALL, asked
 from stratagem.accuracy.query import check_answered
 from stratagem.accuracy.score import Labels, Scores, placements
 from stratagem.accuracy.support import check_seen
 from stratagem.accuracy.two_valued_scores import even_scores
+from stratagem.math.on_demand import written_or_asked
 from stratagem.strategies import LinearProtocol, Runnable, TranslationStrategy
 from stratagem.strategies.strategy import Strategy, apply_inverse, inverse_row_sums
 from stratagem.strategies.translation import DENSE
@@ -25,6 +27,8 @@ from stratagem.workloads.centring import levelled
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import Product, translates
+from stratagem.workloads.ranges import AllRange
+from stratagem.workloads.selection import Ranges, Selection
 
 WORK = 1 << 34
 """Largest number of multiplications spent on all queries: some seconds."""
@@ -37,6 +41,8 @@ BLOCK = 1 << 24
 def largest_variances(workload: Workload, strategy: Runnable, prior: np.ndarray | None = None) -> np.ndarray:
     """Return max_u Var(w_i R e_y | u) (p,), the variance per user of each answer at its worst user type.
 
+    For ranges of very many values it is an upper bound (`largest_by_length`); see `OnDemand` for very many queries.
+
     Var(w R e_y | u) = sum_y Q[y, u] (w R e_y)^2 - w_u^2 with R as in `evaluate`, of the prior (n,). Whatever the
     N users, no answer has more than N times this variance, and users of that one type reach it.
 
@@ -44,13 +50,25 @@ def largest_variances(workload: Workload, strategy: Runnable, prior: np.ndarray 
         UnsupportedWorkloadError: if the strategy cannot answer a query.
         ValueError: if the domains differ or the queries are too many to be looked at one by one.
     """
-    return _largest_of(strategy, workload, prior)
+    return written_or_asked(
+        workload.queries,
+        lambda: _largest_of(strategy, workload, prior),
+        lambda places: _largest_of(strategy, Selection(workload, places), prior),
+        "the largest variances",
+    )
 
 
 def largest_variance(workload: Workload, strategy: Runnable, prior: np.ndarray | None = None) -> float | None:
-    """Return the largest entry of `largest_variances`, or None if there are too many queries for that."""
+    """Return the largest entry of `largest_variances`, or None if there are too many queries for that.
+
+    Under translates one query of every kind is looked at.
+    """
     try:
-        return float(largest_variances(workload, strategy, prior).max())
+        if isinstance(strategy, TranslationStrategy):
+            workload, strategy = asked(workload, strategy)
+            found = _by_matrix(workload, strategy, prior)
+            return _largest_of_kinds(workload, strategy) if found is None else float(found.max())
+        return float(_largest_of(strategy, workload, prior).max())
     except UnsupportedWorkloadError:
         raise
     except ValueError:
@@ -84,16 +102,23 @@ def _largest_of(strategy: Strategy, workload: Workload, prior: np.ndarray | None
 @_largest_of.register
 def _(strategy: TranslationStrategy, workload: Workload, prior: np.ndarray | None) -> np.ndarray:
     workload, strategy = asked(workload, strategy)
-    if prior is not None or _written_out(workload, strategy):
+    found = _by_matrix(workload, strategy, prior)
+    return largest_by_table(workload, strategy) if found is None else found
+
+
+def _by_matrix(
+    workload: Workload, strategy: TranslationStrategy, prior: np.ndarray | None
+) -> np.ndarray | None:
+    """Return the largest variances (p,) by the matrix of the strategy, None where it is not written out."""
+    if prior is None and not _written_out(workload, strategy):
+        return None
+    try:
+        return _largest_of(strategy.dense(), workload, prior)
+    except UnsupportedWorkloadError:
         # a matrix loses what the characters hold of queries that others outweigh: then they answer
-        try:
-            return _largest_of(strategy.dense(), workload, prior)
-        except UnsupportedWorkloadError:
-            if prior is not None or strategy.window:
-                raise
-    if not strategy.window:
-        check_answered(workload, strategy)
-    return largest_by_table(workload, strategy)
+        if prior is not None or strategy.window:
+            raise
+    return None
 
 
 @_largest_of.register
@@ -130,29 +155,68 @@ def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
     Raises:
         ValueError: if the domains differ, for windows of longer cycles, or tables that are too large.
     """
-    check_sizes(workload, strategy)
-    window = strategy.window
-    if window and not (isinstance(unweighted(workload)[1], Identity) and len(strategy.sizes) == 1):
-        raise ValueError(
-            "the domain is a window of longer cycles, where the variance of every query is known for histograms "
-            "alone: use evaluate for their sum"
-        )
-    moments, known = _Moments(strategy), dict[Labels, float]()
-    placed = [(tuple(strategy.owner[i] for i in margin.attributes), margin) for margin in workload.margins()]
-    for labels in {labels for labels, _ in placed}:
-        _check_ways(moments, labels)
+    tables = _Tables(workload, strategy)
     largest = np.empty(workload.queries)
-    for labels, margin in placed:
+    for margin in workload.margins():
         weight, queries = unweighted(margin.workload)
-        if not isinstance(queries, Identity):
-            shape, rows = _rows(queries)
-            found = _variances(moments, labels, rows).reshape(len(rows), -1).max(axis=1)
-            largest[margin.places] = weight**2 * _repeated(found, shape, queries)
-            continue
-        if labels not in known:
-            known[labels] = _largest_of_cell(moments, labels, queries.domain.sizes)
-        largest[margin.places] = weight**2 * known[labels]
+        largest[margin.places] = weight**2 * tables.largest(margin.attributes, queries)[_classes(queries)]
     return np.maximum(largest, 0.0)
+
+
+def _largest_of_kinds(workload: Workload, strategy: TranslationStrategy) -> float:
+    """Return the largest entry of `largest_by_table` from one table of every kind.
+
+    Raises:
+        ValueError: as `largest_by_table`.
+    """
+    tables, largest = _Tables(workload, strategy), 0.0
+    for attributes, weighted in workload.kinds(tables.group):
+        weight, queries = unweighted(weighted)
+        largest = max(largest, weight**2 * float(tables.largest(attributes, queries).max()))
+    return largest
+
+
+class _Tables:
+    """The largest variances of the queries of tables, by what they depend on."""
+
+    def __init__(self, workload: Workload, strategy: TranslationStrategy) -> None:
+        """Check that the strategy answers the workload by its characters, and in few ways.
+
+        Raises:
+            UnsupportedWorkloadError: for queries that it does not answer.
+            ValueError: as `largest_by_table`.
+        """
+        check_sizes(workload, strategy)
+        self.group = [strategy.owner[i] for i in range(len(strategy.sizes))]
+        if not strategy.window:
+            check_answered(workload, strategy)
+        self.strategy, self.moments = strategy, _Moments(strategy)
+        self._cells: dict[Labels, float] = {}
+
+    def largest(self, attributes: tuple[int, ...], queries: Workload) -> np.ndarray:
+        """Return the largest variances (k,) of the queries of a table, one for each of their `_classes`.
+
+        Raises:
+            ValueError: for a table that is too large, or on which patterns lie in too many ways; in a window, for
+                other queries than cells and ranges of one attribute.
+        """
+        if self.strategy.window and not (
+            isinstance(queries, Identity | AllRange | Ranges) and len(self.strategy.sizes) == 1
+        ):
+            raise ValueError(
+                "the domain is a window of longer cycles, where the variance of every query is known for histograms "
+                "and ranges alone: use evaluate for their sum"
+            )
+        labels = tuple(self.group[i] for i in attributes)
+        _check_ways(self.moments, labels)
+        if (lengths := lengths_of(queries)) is not None:
+            return largest_by_length(self.strategy, attributes[0], lengths)
+        if isinstance(queries, Identity):
+            if labels not in self._cells:
+                self._cells[labels] = _largest_of_cell(self.moments, labels, queries.domain.sizes)
+            return np.array([self._cells[labels]])
+        rows = _rows(queries)
+        return _variances(self.moments, labels, rows).reshape(len(rows), -1).max(axis=1)
 
 
 def _check_ways(moments: _Moments, labels: Labels) -> None:
@@ -164,31 +228,43 @@ def _check_ways(moments: _Moments, labels: Labels) -> None:
             )
 
 
-def _rows(queries: Workload) -> tuple[tuple[int, ...], np.ndarray]:
-    """Return one query of a table for each class with the same largest variance.
+def _factors(queries: Workload) -> tuple[Workload, ...]:
+    return queries.factors if isinstance(queries, Product) else (queries,)
 
-    These are their numbers in each factor of a product, and the queries (k, sizes of the attributes).
 
-    One cell of an attribute whose cells are asked for one by one stands for the others: translations of the
-    attribute take it to them and leave the strategy as it is.
+def _classes(queries: Workload) -> np.ndarray:
+    """Return for every query of a table (p,) the number of the query of `_rows` that stands for it."""
+    places = np.zeros(1, dtype=int)
+    for one in _factors(queries):
+        own = np.zeros(one.queries, dtype=int) if isinstance(one, Identity) else classes_of(one)
+        places = np.add.outer(places * (1 + own.max()), own).ravel()
+    return places
+
+
+def _rows(queries: Workload) -> np.ndarray:
+    """Return a query of a table for each class with the same largest variance (k, sizes of the attributes).
+
+    One cell of an attribute whose cells are asked for one by one, and one range of every length, stand for the others:
+    translations of the attribute take it to them and leave the strategy as it is.
     """
-    factors = queries.factors if isinstance(queries, Product) else (queries,)
-    shape = tuple(1 if isinstance(one, Identity) else one.queries for one in factors)
-    if math.prod(shape) * queries.domain_size > ENTRIES:
+    lengths = [lengths_of(one) for one in _factors(queries)]
+    many = math.prod(
+        1 if isinstance(one, Identity) else one.queries if own is None else len(own)
+        for one, own in zip(_factors(queries), lengths, strict=True)
+    )
+    if many * queries.domain_size > ENTRIES:
         raise ValueError(
             f"a table of {queries.domain_size} cells and {queries.queries} queries is too large for the variance of "
             "every query: use evaluate for their sum"
         )
     rows = np.ones((1, 1))
-    for one in factors:
-        rows = np.kron(rows, np.eye(1, one.domain_size) if isinstance(one, Identity) else one.matrix())
-    return shape, rows.reshape(len(rows), *queries.domain.sizes)
-
-
-def _repeated(found: np.ndarray, shape: tuple[int, ...], queries: Workload) -> np.ndarray:
-    """Return the values (p,) of all queries of a table from the values of the queries of `_rows`."""
-    factors = queries.factors if isinstance(queries, Product) else (queries,)
-    return np.broadcast_to(found.reshape(shape), [one.queries for one in factors]).ravel()
+    for one, own in zip(_factors(queries), lengths, strict=True):
+        if isinstance(one, Identity):
+            rows = np.kron(rows, np.eye(1, one.domain_size))
+        else:
+            inner = one.matrix() if own is None else (np.arange(one.domain_size) < own[:, None]).astype(float)
+            rows = np.kron(rows, inner)
+    return rows.reshape(len(rows), *queries.domain.sizes)
 
 
 def _largest_of_cell(moments: _Moments, labels: Labels, sizes: tuple[int, ...]) -> float:

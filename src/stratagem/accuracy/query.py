@@ -8,14 +8,18 @@ import numpy as np
 
 from stratagem.accuracy.dense import per_query_variance, quadratic_forms
 from stratagem.accuracy.junta import check_sizes, refuse
+from stratagem.accuracy.length import classes_of, lengths_of, quadratic_by_length
 from stratagem.accuracy.orbit import NOTHING, asked
 from stratagem.accuracy.two_valued_scores import even_scores
+from stratagem.math.on_demand import written_or_asked
 from stratagem.math.privacy import uniform
 from stratagem.strategies import Runnable, TranslationStrategy
 from stratagem.workloads import Workload
+from stratagem.workloads.combined import unweighted
 from stratagem.workloads.dependence import unseen
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.product import translates
+from stratagem.workloads.selection import Selection
 
 TABLE = 2048
 """Largest number of cells of a table whose covariance is formed."""
@@ -24,7 +28,7 @@ ENTRIES = 1 << 28
 
 
 def query_variances(workload: Workload, strategy: Runnable, prior: np.ndarray | None = None) -> np.ndarray:
-    """Return the exact variance (p,) that one user of random type adds to every answer.
+    """Return the exact variance (p,) that one user of random type adds to every answer (see `OnDemand`).
 
     The type is drawn from the prior (n,), 1/n by default. Translates without a window are treated table by
     table of `Workload.margins`: the estimated table has the covariance C with eigenvalue (1/m - 1)/cells at a
@@ -34,6 +38,15 @@ def query_variances(workload: Workload, strategy: Runnable, prior: np.ndarray | 
         UnsupportedWorkloadError: if the strategy cannot answer a query.
         ValueError: if the domains differ or the arrays would be too large.
     """
+    return written_or_asked(
+        workload.queries,
+        lambda: _every(workload, strategy, prior),
+        lambda places: _every(Selection(workload, places), strategy, prior),
+        "the variances",
+    )
+
+
+def _every(workload: Workload, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
     if isinstance(strategy, TranslationStrategy):
         workload, strategy = asked(workload, strategy)
         if prior is None and not strategy.window:
@@ -60,23 +73,24 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
     check_sizes(workload, strategy)
     if even_scores(strategy):
         return
-    known = dict[tuple[int, ...], np.ndarray]()
-    for margin in workload.margins():
-        kind = tuple(strategy.owner[i] for i in margin.attributes)
-        if kind not in known:
-            known[kind] = strategy.table_eigenvalues(margin.attributes) > NOTHING
-        if unseen(margin.workload, known[kind]) is not None:
-            refuse([workload.domain.attributes[i] for i in margin.attributes])
+    for attributes, queries in workload.kinds([strategy.owner[i] for i in range(len(strategy.sizes))]):
+        if unseen(queries, strategy.table_eigenvalues(attributes) > NOTHING) is not None:
+            refuse([workload.domain.attributes[i] for i in attributes])
 
 
 def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
     check_answered(workload, strategy)
-    variances, rows = np.empty(workload.queries), dict[tuple[int, ...], np.ndarray]()
+    variances, known = np.empty(workload.queries), dict[tuple[int, ...], np.ndarray]()
     for margin in workload.margins():
+        weight, queries = unweighted(margin.workload)
         kind = tuple(strategy.owner[i] for i in margin.attributes)
-        if kind not in rows:
-            rows[kind] = _covariance_row(strategy, margin.attributes)
-        variances[margin.places] = _variances(margin.workload, rows[kind])
+        if (lengths := lengths_of(queries)) is not None:
+            by_length = quadratic_by_length(_noise(strategy.table_eigenvalues(margin.attributes)))
+            variances[margin.places] = weight**2 * by_length[lengths % len(by_length)][classes_of(queries)]
+            continue
+        if kind not in known:
+            known[kind] = _covariance_row(strategy, margin.attributes)
+        variances[margin.places] = weight**2 * _variances(queries, known[kind])
     return variances
 
 
@@ -98,5 +112,9 @@ def _covariance_row(strategy: TranslationStrategy, attributes: tuple[int, ...]) 
             f"a table of {math.prod(sizes)} cells is too large for the covariance of its cells: "
             "use evaluate for the sum over all queries"
         )
-    m = strategy.table_eigenvalues(attributes)
-    return np.fft.ifftn(np.where(m > NOTHING, 1 / np.maximum(m, NOTHING) - 1, 0.0)).real / math.prod(sizes)
+    return np.fft.ifftn(_noise(strategy.table_eigenvalues(attributes))).real / math.prod(sizes)
+
+
+def _noise(m: np.ndarray) -> np.ndarray:
+    """Return 1/m - 1, zero where m is: the eigenvalues of the covariance times the number of cells."""
+    return np.where(m > NOTHING, 1 / np.maximum(m, NOTHING) - 1, 0.0)

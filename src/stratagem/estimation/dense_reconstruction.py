@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from functools import cached_property
 from typing import final
@@ -10,12 +9,17 @@ from typing import final
 import numpy as np
 
 from stratagem.accuracy import quadratic_forms
-from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
+from stratagem.estimation.reconstruction import (
+    About,
+    Reconstruction,
+    check_covariance,
+    least_share,
+    sampled,
+    settled,
+)
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import levelled
 
-COVARIANCE_LIMIT = 1 << 27
-"""Entries of the largest covariance matrix (1 GiB)."""
 BLOCK = 1 << 24
 """Entries of a temporary array."""
 
@@ -102,11 +106,7 @@ class DenseReconstruction(Reconstruction):
         Raises:
             ValueError: for more than 2^27 entries, or about the users if `nullity` is not 0.
         """
-        if workload.queries**2 > COVARIANCE_LIMIT:
-            raise ValueError(
-                f"the covariance of {workload.queries} answers was asked for, but at most "
-                f"{math.isqrt(COVARIANCE_LIMIT)} have one that fits in memory: ask for fewer queries"
-            )
+        check_covariance(workload)
         if about == "users" and self.nullity:
             raise ValueError(
                 f"the covariance about the users was asked for, but the strategy leaves {self.nullity} dimensions "

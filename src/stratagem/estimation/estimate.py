@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,20 +29,30 @@ from stratagem.estimation.postprocessing import METHODS, Method, answered_by
 from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
-from stratagem.math.number import integer, real
+from stratagem.math.number import entries, integer, real, spread
+from stratagem.math.on_demand import ADVICE, WHOLE, written_or_asked
 from stratagem.workloads import Workload, along, histogram, prefix
 from stratagem.workloads.domain import Attribute, Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
+from stratagem.workloads.selection import Selection
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+LOOKED_AT = 4096
+"""Answers that are looked at for impossible ones where there are more than 2^24."""
+LISTED = 1 << 21
+"""Largest number of answers in one table or file, some 300 bytes each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Answers to a workload, estimated from counts of reports.
+
+    Numbers of more than 2^24 queries are computed where they are asked for (`OnDemand`): `answers[7]`, `low[:10]`,
+    `table([3, 5])`, or one by one with label and interval, `estimate[7]`, `estimate[:10]`, `estimate["value = 7"]`.
 
     Standard errors and covariance are those of the unbiased answers, whatever the post-processing. So are intervals,
     but those of post-processed answers are cut to what N users can answer and reach to the answer: they hold the truth
@@ -68,6 +78,8 @@ class Estimate:
     """The attributes with the names of their values, where these are known."""
     base: Workload | None = None
     """The queries that the post-processed data vector was made for; None for those of `workload`."""
+    among: int | None = None
+    """Number of queries whose intervals hold together where these are some of them; None for those of `workload`."""
 
     @property
     def users(self) -> int:
@@ -97,35 +109,55 @@ class Estimate:
         """
         return self.reconstruction.data if self.processed is None else self.processed
 
+    def some(self, queries: Iterable[int] | np.ndarray) -> Estimate:
+        """Return the same answers to some of the queries alone, by their numbers; nothing is as large as the workload.
+
+        Intervals that hold together hold together with those of the others.
+        """
+        chosen = Selection(self.workload, np.array(queries, dtype=np.int64))
+        among = self.among or self.workload.queries
+        return replace(self, workload=chosen, base=self.base or self.workload, among=among)
+
+    def _each(self, numbers: Callable[[Estimate], np.ndarray], what: str) -> np.ndarray:
+        """Return one number for every query (p,), on demand where they are many, from a function of an estimate."""
+        return written_or_asked(
+            self.workload.queries, lambda: numbers(self), lambda places: numbers(self.some(places)), what
+        )
+
     @cached_property
     def answers(self) -> np.ndarray:
         """Answers W x (p,) in users, x the post-processed data vector."""
+        return self._each(Estimate._answers, "the answers")
+
+    def _answers(self) -> np.ndarray:
         return self.unbiased_answers if self.processed is None else self.workload.answer(self.processed)
 
     @cached_property
     def unbiased_answers(self) -> np.ndarray:
         """Unbiased answers W x_hat (p,), the centres of the intervals."""
-        return self.reconstruction.answers(self.workload)
+        return self._each(lambda one: one.reconstruction.answers(one.workload), "the unbiased answers")
 
     @cached_property
     def standard_errors(self) -> np.ndarray:
         """Standard error of every unbiased answer (p,), from the counts."""
-        return np.sqrt(self.reconstruction.variances(self.workload, self.about))
+        return self._each(
+            lambda one: np.sqrt(one.reconstruction.variances(one.workload, one.about)), "the standard errors"
+        )
 
     @property
     def low(self) -> np.ndarray:
         """Lower ends of the intervals (p,)."""
-        return self._interval.low
+        return self._each(lambda one: one._interval.low, "the lower ends")
 
     @property
     def high(self) -> np.ndarray:
         """Upper ends of the intervals (p,)."""
-        return self._interval.high
+        return self._each(lambda one: one._interval.high, "the upper ends")
 
     @cached_property
     def _interval(self) -> Interval:
         """Both ends (p,); answers without error take no share of the confidence of simultaneous intervals."""
-        uncertain = int(np.count_nonzero(self.standard_errors)) if self.simultaneous else 1
+        uncertain = self.among or int(np.count_nonzero(self.standard_errors)) if self.simultaneous else 1
         each_side = standard_errors_each_side(self.confidence, uncertain)
         centre, variances = self.unbiased_answers, np.square(self.standard_errors)
         if self.about == "population":
@@ -169,8 +201,13 @@ class Estimate:
 
     @cached_property
     def impossible(self) -> Impossible:
-        """Number of answers that no data vector of N users has, and the method that mends them."""
-        return impossible(self.workload, self.reconstruction, self.answers, self.processed)
+        """Number of answers that no data vector of N users has, and the method that mends them.
+
+        Of more than 2^24 answers some are looked at, evenly spread.
+        """
+        if self.workload.queries > WHOLE:
+            return self.some(spread(self.workload.queries, LOOKED_AT)).impossible
+        return impossible(self.workload, self.reconstruction, self.answers, self.processed, self.among)
 
     def _repr_html_(self) -> str:
         """Return the first answers as a table for a notebook."""
@@ -195,14 +232,30 @@ class Estimate:
         """Return the answers of some queries, by default of all, each with its label and its interval.
 
         Raises:
-            ValueError: for a number that is no query's.
+            ValueError: for a number that is no query's, or more than 2^21 answers.
         """
-        chosen = range(self.workload.queries) if queries is None else [int(query) for query in queries]
-        labels = [self.naming.label(query) for query in chosen]
-        places = np.array(chosen, dtype=np.int64)
-        columns = (self.answers, self.standard_errors, self.low, self.high)
-        numbers = np.stack([column[places] for column in columns], axis=1).tolist()
+        p = self.workload.queries
+        entries(p if queries is None else 0, LISTED, "the table of all answers", "name some queries")
+        chosen = range(p) if queries is None else [int(query) for query in queries]
+        entries(len(chosen), LISTED, "the table of answers", "name fewer queries")
+        labels, places = [self.naming.label(query) for query in chosen], np.array(chosen, dtype=np.int64)
+        source, at = (self, places) if p <= WHOLE else (self.some(places), slice(None))
+        columns = (source.answers, source.standard_errors, source.low, source.high)
+        numbers = np.stack([column[at] for column in columns], axis=1).tolist()
         return [Answer(*found) for found in zip(chosen, labels, *zip(*numbers, strict=True), strict=True)]
+
+    def __getitem__(self, which: int | str | slice) -> Answer | list[Answer]:
+        """Return the answer to one query, by its number or label, or those of a slice.
+
+        Raises:
+            IndexError: for a number that is no query's.
+            ValueError: for a label that is no query's (see `Naming.number`), or as `table`.
+        """
+        every = range(self.workload.queries)
+        if isinstance(which, slice):
+            return self.table(every[which])
+        (found,) = self.table([self.naming.number(which) if isinstance(which, str) else every[which]])
+        return found
 
     def covariance(self) -> np.ndarray:
         """Return the estimated covariance (p x p) of the unbiased answers.
@@ -297,9 +350,10 @@ class Estimate:
         """Return the numbers of the k largest answers, largest first.
 
         Raises:
-            ValueError: unless k is a whole number from 1 to p.
+            ValueError: unless k is a whole number from 1 to p, or for more than 2^24 answers to compare.
         """
         integer(k, "the number of largest answers", 1, self.workload.queries, "ask for fewer")
+        entries(self.workload.queries, WHOLE, "the answers to compare", ADVICE)
         return np.argsort(-self.answers, kind="stable")[:k].tolist()
 
     def together(self) -> Estimate:

@@ -32,6 +32,7 @@ class Impossible:
     """
 
     queries: int
+    """How many answers were looked at."""
     answers: int
     """How many answers are impossible, in one way or in several."""
     low: int
@@ -45,6 +46,8 @@ class Impossible:
     method: str
     """Name of the post-processing that mends them, or makes answers fit together; empty where it would change
     nothing, or the domain has too many cells for it."""
+    some: bool = False
+    """Whether there are more answers than were looked at."""
 
     @property
     def fact(self) -> str:
@@ -52,7 +55,8 @@ class Impossible:
         low, high = ("negative", "above all users") if self.counts else ("too small", "too large")
         kinds = {low: self.low, high: self.high, "below a shorter prefix": self.falling}
         shown = ", ".join(f"{many:,} {kind}" for kind, many in kinds.items() if many)
-        return f"{self.answers:,} of {self.queries:,} answers cannot be true ({shown})" if shown else ""
+        some = " that were looked at" if self.some else ""
+        return f"{self.answers:,} of {self.queries:,} answers{some} cannot be true ({shown})" if shown else ""
 
     def __str__(self) -> str:
         """Return the fact and the name of the method that mends the answers."""
@@ -64,11 +68,13 @@ def impossible(
     reconstruction: Reconstruction,
     answers: np.ndarray,
     processed: np.ndarray | None = None,
+    among: int | None = None,
 ) -> Impossible:
     """Return how many answers (p,) no data vector of N users has, up to rounding.
 
     The answer of row w of the workload lies between N min w and N max w, and prefix answers rise. `processed` (n,)
-    is the data vector that a post-processing made from the reconstruction.
+    is the data vector that a post-processing made from the reconstruction, `among` the number of answers of which
+    these are looked at.
     """
     users = reconstruction.users
     least, most = limits(workload)
@@ -87,6 +93,7 @@ def impossible(
         falling=int(np.count_nonzero(falling)),
         counts=bool((least >= 0).all() and (most <= 1).all()),
         method=RECOMMENDED if mendable and (wrong.any() or not fitting) else "",
+        some=among is not None and among > len(answers),
     )
 
 

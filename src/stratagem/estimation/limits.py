@@ -13,6 +13,7 @@ from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
+from stratagem.workloads.selection import Ranges, Selection
 
 BLOCK = 1 << 24
 """Entries of a temporary array."""
@@ -25,7 +26,7 @@ def limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
     """
     p = workload.queries
     match workload:
-        case Identity() | Total() | Prefix() | AllRange() | Marginals():
+        case Identity() | Total() | Prefix() | AllRange() | Ranges() | Marginals():
             return np.zeros(p), np.ones(p)
         case Explicit():
             return workload.rows.min(axis=1), workload.rows.max(axis=1)
@@ -35,6 +36,11 @@ def limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
         case Stack():
             low, high = zip(*map(limits, workload.parts), strict=True)
             return np.concatenate(low), np.concatenate(high)
+        case Selection():
+            low, high = np.empty(p), np.empty(p)
+            for margin in workload.margins():
+                low[margin.places], high[margin.places] = limits(margin.workload)
+            return low, high
         case Product():
             return reduce(_multiplied, map(limits, workload.factors))
         case _:

@@ -17,6 +17,8 @@ ROUNDING = 1e-11
 """Share of a sum below which a difference is rounding."""
 MAX_USERS = 1 << 53
 """Largest number of reports: whole numbers up to here are exact in float64."""
+COVARIANCE_LIMIT = 1 << 27
+"""Entries of the largest covariance matrix (1 GiB)."""
 
 
 class Reconstruction(ABC):
@@ -90,6 +92,19 @@ class Reconstruction(ABC):
             ValueError: where it does not fit in memory, or about the users if some dimension of the
                 data vector is unseen (see `nullity`), because then W diag(x) W^T has no estimate.
         """
+
+
+def check_covariance(workload: Workload) -> None:
+    """Refuse queries whose covariance does not fit in memory.
+
+    Raises:
+        ValueError: for more than 2^27 entries.
+    """
+    if workload.queries**2 > COVARIANCE_LIMIT:
+        raise ValueError(
+            f"the covariance of {workload.queries} answers was asked for, but at most "
+            f"{math.isqrt(COVARIANCE_LIMIT)} have one that fits in memory: ask for fewer queries"
+        )
 
 
 def sampled(moments: np.ndarray, users: int) -> np.ndarray:

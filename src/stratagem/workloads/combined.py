@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from numbers import Real
@@ -64,8 +64,19 @@ class Stack(Workload):
         start = 0
         for part in self.parts:
             for margin in part.margins():
-                yield replace(margin, places=np.arange(start, start + part.queries)[margin.places])
+                places = margin.places
+                moved = (
+                    slice(start + places.start, start + places.stop)
+                    if isinstance(places, slice)
+                    else start + places
+                )
+                yield replace(margin, places=moved)
             start += part.queries
+
+    def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
+        """Yield the margins of all parts by kind, as `Workload.kinds`."""
+        for part in self.parts:
+            yield from part.kinds(group)
 
     def _gram(self) -> Array:
         gram = self.parts[0].gram()
@@ -129,6 +140,11 @@ class Weighted(Workload):
         """Yield the margins of the workload, each weighted."""
         for margin in self.workload.margins():
             yield replace(margin, workload=Weighted(margin.workload, self.weight))
+
+    def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
+        """Yield the margins of the workload by kind, each weighted."""
+        for attributes, queries in self.workload.kinds(group):
+            yield attributes, Weighted(queries, self.weight)
 
     def _gram(self) -> Array:
         return self.weight**2 * self.workload.gram()

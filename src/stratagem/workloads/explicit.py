@@ -121,7 +121,7 @@ class Explicit(Workload):
 
     def _describe(self, query: int) -> Query:
         name = self.names[query] if self.names else None
-        return Query((Row(tuple(range(len(self.domain.sizes))), query, name),))
+        return Query((Row(tuple(range(len(self.domain.sizes))), query, name, self.rows[query]),))
 
     def _answer(self, x: Array) -> Array:
         return self.rows @ x

@@ -1,7 +1,7 @@
 """Marginals: contingency tables of every few attributes."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
 from math import comb, prod
@@ -13,7 +13,13 @@ from stratagem.io.screen import brief
 from stratagem.math.number import as_float
 from stratagem.workloads.domain import Domain, check_order
 from stratagem.workloads.identity import Identity, Total
-from stratagem.workloads.product import axis_vectors, elementary_symmetric, symmetric_tails, translates
+from stratagem.workloads.product import (
+    axis_vectors,
+    elementary_symmetric,
+    first_sets,
+    symmetric_tails,
+    translates,
+)
 from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
 from stratagem.workloads.structure import Structure
@@ -98,6 +104,12 @@ class Marginals(Workload):
                 table = Identity(part) if chosen else Total(part)
                 yield Margin(chosen or (0,), table, slice(start, start + table.queries))
                 start += table.queries
+
+    def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
+        """Yield the first table of every kind."""
+        for chosen in first_sets(self.domain.sizes, group, self.orders):
+            part = self.domain.part(chosen or (0,))
+            yield chosen or (0,), Identity(part) if chosen else Total(part)
 
     def _gram(self) -> Array:
         return translates(self.gram_row(), self.domain.sizes)

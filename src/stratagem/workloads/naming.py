@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from stratagem.workloads.domain import Attribute, plain
 from stratagem.workloads.query import Query, Row, Span, Wave
+from stratagem.workloads.ranges import AllRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stratagem.workloads.workload import Workload
+
+NAMED = 1 << 20
+"""Names that are made to find one of them: some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,45 @@ class Naming:
         else:
             words = ", ".join([*self._conditions(found), *self._waves(found)]) or "everybody"
         return words if found.weight == 1 else f"{found.weight:g} × {words}"
+
+    def number(self, label: str) -> int:
+        """Return the number of the query of a name: the first one that has it.
+
+        All names are made, or for more than 2^20 ranges of one attribute those of its values.
+
+        Raises:
+            ValueError: for a name that is no query's, or more queries than names can be made for.
+        """
+        many = self.workload.queries
+        if many <= NAMED:
+            found = next((query for query in range(many) if self.label(query) == label), None)
+        elif isinstance(self.workload, AllRange) and self.workload.domain_size <= NAMED:
+            found = self._range(label)
+        else:
+            raise ValueError(
+                f"a query was asked for by name, but {many:,} are too many to be named: give its number"
+            )
+        if found is None:
+            raise ValueError(
+                f"no query has the name {label!r}; the first one is {self.label(0)!r}: give its number"
+            )
+        return found
+
+    def _range(self, label: str) -> int | None:
+        """Return the number of the range of one attribute that has a name."""
+        assert isinstance(self.workload, AllRange)
+        attribute, ends = self.attributes[0], range(self.workload.domain_size)
+
+        def half(low: int, high: int, side: int) -> str:
+            return attribute.text(low, high).rpartition(" to ")[side]
+
+        begins = [low for low in ends if label.startswith(half(low, ends[-1], 0))]
+        stops = [high for high in ends if label.endswith(half(0, high, 2))]
+        pairs = ((low, high) for low in begins for high in stops if 0 <= high - low < self.workload.width)
+        singles = ((value, value) for value in ends if attribute.text(value, value) == label)
+        several = (pair for pair in pairs if attribute.text(*pair) == label)
+        found = next(several, None) or next(singles, None)
+        return None if found is None else self.workload.number(*found)
 
     def where(self, query: int) -> list[dict[str, Any]]:
         """Return the condition on each attribute that a query depends on; empty where it is no such count.

@@ -1,7 +1,7 @@
 """Parities: the characters of the domain, up to a weight."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import final
@@ -19,6 +19,7 @@ from stratagem.workloads.product import (
     apply_along,
     axis_vectors,
     elementary_symmetric,
+    first_sets,
     symmetric_tails,
     translates,
 )
@@ -87,6 +88,13 @@ class Parity(Workload):
         for chosen, places in zip(sets, np.split(self._ranks(sets), stops[:-1]), strict=True):
             part = self.domain.part(chosen or (0,))
             yield Margin(chosen or (0,), _touching_all(part) if chosen else Total(part), places)
+
+    def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
+        """Yield the characters that touch exactly the first set of attributes of every kind."""
+        for chosen in first_sets(self.domain.sizes, group, range(self.order + 1)):
+            if all(self.domain.sizes[i] > 1 for i in chosen):
+                part = self.domain.part(chosen or (0,))
+                yield chosen or (0,), _touching_all(part) if chosen else Total(part)
 
     def _ranks(self, sets: list[tuple[int, ...]]) -> np.ndarray:
         """Return the numbers (p,) of all characters, listed set by set.

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, final
@@ -40,6 +40,19 @@ def elementary_symmetric(factors: Iterable[Any], top: int) -> list[Any]:
         for k in range(top, 0, -1):
             e[k] = e[k] + factor * e[k - 1]
     return e
+
+
+def first_sets(
+    sizes: Sequence[int], group: Sequence[int], orders: Container[int]
+) -> Iterator[tuple[int, ...]]:
+    """Yield the sets with the first attributes of each size and `group` (d,), in every number whose sum is an order."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for i, kind in enumerate(zip(sizes, group, strict=True)):
+        alike.setdefault(kind, []).append(i)
+    for many in itertools.product(*(range(len(members) + 1) for members in alike.values())):
+        if sum(many) in orders:
+            taken = zip(alike.values(), many, strict=True)
+            yield tuple(sorted(i for members, k in taken for i in members[:k]))
 
 
 @lru_cache(maxsize=8)
@@ -100,13 +113,25 @@ class Product(Workload):
 
     def margins(self) -> Iterator[Margin]:
         """Yield every combination of one margin from each factor; factors that only count everybody touch nothing."""
-        many = [len(factor.domain.sizes) for factor in self.factors]
-        first = np.cumsum([0, *many[:-1]])
         for chosen in itertools.product(*(factor.margins() for factor in self.factors)):
-            touching = [(start, one) for start, one in zip(first, chosen, strict=True) if _touches(one)]
-            attributes = tuple(int(start) + i for start, one in touching for i in one.attributes) or (0,)
-            workload = _together(self.domain.part(attributes), [one.workload for _, one in touching])
-            yield Margin(attributes, workload, self._places(chosen))
+            touched, workload = self._joined([(one.attributes, one.workload) for one in chosen])
+            yield Margin(touched, workload, self._places(chosen))
+
+    def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
+        """Yield every combination of one kind of margins from each factor."""
+        ends = itertools.accumulate(len(factor.domain.sizes) for factor in self.factors)
+        parts = [
+            factor.kinds(group[end - len(factor.domain.sizes) : end])
+            for end, factor in zip(ends, self.factors, strict=True)
+        ]
+        yield from map(self._joined, itertools.product(*parts))
+
+    def _joined(self, chosen: Sequence[tuple[tuple[int, ...], Workload]]) -> tuple[tuple[int, ...], Workload]:
+        """Return the attributes and the queries of a combination of margins, one from each factor."""
+        first = itertools.accumulate((len(factor.domain.sizes) for factor in self.factors), initial=0)
+        touching = [(start, *one) for start, one in zip(first, chosen, strict=False) if _touches(one[1])]
+        attributes = tuple(start + i for start, own, _ in touching for i in own) or (0,)
+        return attributes, _together(self.domain.part(attributes), [queries for *_, queries in touching])
 
     def _places(self, chosen: Iterable[Margin]) -> np.ndarray:
         """Return the numbers of the combinations of queries, one margin from each factor."""
@@ -149,8 +174,8 @@ class Product(Workload):
         return sorted(range(len(growth)), key=growth.__getitem__)
 
 
-def _touches(margin: Margin) -> bool:
-    return not isinstance(margin.workload, Total)
+def _touches(queries: Workload) -> bool:
+    return not isinstance(queries, Total)
 
 
 def _together(domain: Domain, parts: list[Workload]) -> Workload:

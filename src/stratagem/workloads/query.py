@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from stratagem.workloads.domain import Domain
@@ -37,6 +39,8 @@ class Row:
     attributes: tuple[int, ...]
     number: int
     name: str | None = None
+    entries: np.ndarray | None = field(default=None, compare=False, repr=False)
+    """The row over the cells of the attributes (n,), where it is written out."""
 
 
 @dataclass(frozen=True)

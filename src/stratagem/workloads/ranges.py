@@ -151,6 +151,10 @@ class AllRange(Workload):
         low = query - self._start(shorter)
         return Query((Span(0, low, low + shorter),))
 
+    def number(self, low: int, high: int) -> int:
+        """Return the number of the query that counts the values from `low` to `high`."""
+        return self._start(high - low) + low
+
     def _start(self, shorter: int) -> int:
         """Return the number of ranges of at most `shorter` values, the index of the first longer range."""
         return shorter * self.domain.size - shorter * (shorter - 1) // 2

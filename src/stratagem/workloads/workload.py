@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stratagem.math.number import count_text, entries, integer
+from stratagem.math.on_demand import written_or_asked
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.query import Query
 from stratagem.workloads.structure import Structure
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 MATRIX_LIMIT = 2**27  # 1 GiB of float64
 GRAM_LIMIT = 2**29  # 4 GiB: n up to 23,170
 ANSWER_LIMIT = 2**30
+TABLE_LIMIT = 2**27
 COUNTED = 2**53
 
 
@@ -55,6 +57,14 @@ class Workload(ABC):
         By default all are asked of all attributes together.
         """
         yield Margin(tuple(range(len(self.domain.sizes))), self, slice(0, self.queries))
+
+    def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
+        """Yield the attributes and the queries of some margins, one at least of every kind.
+
+        Exchanging attributes of the same size and the same `group` (d,) takes a margin to the others of its kind.
+        """
+        for margin in self.margins():
+            yield margin.attributes, margin.workload
 
     @abstractmethod
     def _gram(self) -> Array: ...
@@ -144,18 +154,29 @@ class Workload(ABC):
     def answer_users(self, users: ArrayLike) -> Array:
         """Return the true answers (p,) about users given one by one, (N, d): one value an attribute.
 
-        No array has the size of the domain, so that the domain may have any size.
+        No array has the size of the domain, so that the domain may have any size; answers to more than 2^24 queries
+        are computed where they are asked for (`OnDemand`).
 
         Raises:
-            ValueError: for anything but whole numbers from 0 to size - 1 of every attribute, for tables of more
-                than 2^30 cells, or more answers.
+            ValueError: for anything but whole numbers from 0 to size - 1 of every attribute, or for tables of more
+                than 2^27 cells.
         """
-        columns, advice = _users(users, self.domain), "use queries of fewer attributes"
-        entries(self.queries, ANSWER_LIMIT, "the answers", advice)
+        from stratagem.workloads.selection import Selection
+
+        columns = _users(users, self.domain)
+        return written_or_asked(
+            self.queries,
+            lambda: self._answer_users(columns),
+            lambda places: Selection(self, places)._answer_users(columns),
+            "the answers",
+        )
+
+    def _answer_users(self, columns: NDArray[np.integer]) -> Array:
+        """Return the true answers (p,) from the values of users, one attribute a row (d, N)."""
         answers = np.empty(self.queries)
         for margin in self.margins():
             part = margin.workload
-            entries(part.domain_size, ANSWER_LIMIT, "a table of users", advice)
+            entries(part.domain_size, TABLE_LIMIT, "a table of users", "use queries of fewer attributes")
             cells = np.zeros(columns.shape[1], np.min_scalar_type(part.domain_size))
             for attribute, size in zip(margin.attributes, part.domain.sizes, strict=True):
                 cells = cells * size + columns[attribute]

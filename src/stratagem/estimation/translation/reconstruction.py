@@ -14,9 +14,17 @@ from stratagem.accuracy import UnsupportedWorkloadError
 from stratagem.accuracy.score import SEEN, Labels, Scores
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.collection.tally import Counts
-from stratagem.estimation.reconstruction import About, Reconstruction, least_share, sampled, settled
+from stratagem.estimation.reconstruction import (
+    About,
+    Reconstruction,
+    check_covariance,
+    least_share,
+    sampled,
+    settled,
+)
 from stratagem.estimation.translation.evidence import Evidence, Gap, even_sums
-from stratagem.estimation.translation.interaction import Interactions, Line
+from stratagem.estimation.translation.interaction import Interactions
+from stratagem.estimation.translation.line import Line
 from stratagem.estimation.translation.margin import TableReconstruction
 from stratagem.math.number import count_text, entries
 from stratagem.strategies import TranslationStrategy
@@ -25,10 +33,11 @@ from stratagem.workloads.combined import unweighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.ranges import AllRange, Prefix
-from stratagem.workloads.workload import ANSWER_LIMIT, Margin
+from stratagem.workloads.selection import Ranges
+from stratagem.workloads.workload import Margin
 
-DATA = 1 << 27
-"""Cells of the largest domain whose data vector is written out (1 GiB)."""
+DATA = 1 << 25
+"""Cells of the largest domain whose data vector is written out (256 MiB)."""
 TABLE = 2048
 """Cells of the largest table whose covariance is computed."""
 
@@ -66,7 +75,7 @@ class TranslationReconstruction(Reconstruction):
         """Number of the domain's characters at which the information matrix is zero.
 
         Raises:
-            ValueError: for a domain of more than 2^27 cells.
+            ValueError: for a domain of more than 2^25 cells.
         """
         every = self._every()
         return int(np.count_nonzero(self.scores.information(self._inner(every)[0]) <= SEEN))
@@ -75,7 +84,7 @@ class TranslationReconstruction(Reconstruction):
         """Return the estimated data vector x_hat (n,).
 
         Raises:
-            ValueError: for a domain of more than 2^27 cells.
+            ValueError: for a domain of more than 2^25 cells.
         """
         return self._tables([self._every()], False)[0][0].ravel()
 
@@ -102,9 +111,8 @@ class TranslationReconstruction(Reconstruction):
             ValueError: if the domains differ.
         """
         workload = self.evidence.asked(workload)
-        entries(workload.queries, ANSWER_LIMIT, "the answers", "use a workload with fewer queries")
-        for margin in workload.margins():
-            self._check_support(margin, workload.domain.attributes)
+        for attributes, queries in workload.kinds(self.evidence.group.tolist()):
+            self._check_support(attributes, queries, workload.domain.attributes)
 
     def answers(self, workload: Workload) -> np.ndarray:
         """Return the estimated answers W x_hat (p,)."""
@@ -139,6 +147,7 @@ class TranslationReconstruction(Reconstruction):
         Raises:
             ValueError: if these have a table of more than 2048 cells, or as `DenseReconstruction.covariance`.
         """
+        check_covariance(workload)
         workload = self.evidence.asked(workload)
         margins = list(workload.margins())
         touched = sorted({i for margin in margins for i in margin.attributes})
@@ -175,7 +184,7 @@ class TranslationReconstruction(Reconstruction):
             found = self._settled(self._gap.squares(), answers, answers, self._gap.least(), about)
         elif self._along(margin):
             line, answers = Line(self.evidence, self.scores, margin.attributes[0]), workload.answer(table)
-            own = answers if isinstance(workload, Prefix | AllRange) else line.own(workload, table)
+            own = answers if isinstance(workload, Prefix | AllRange | Ranges) else line.own(workload, table)
             found = self._settled(line.squares(workload), answers, own, line.least(workload), about)
         else:
             found = self.table(margin.attributes).variances(workload, about)
@@ -185,7 +194,7 @@ class TranslationReconstruction(Reconstruction):
         """Return whether queries are about one attribute and computed along it, without the covariance of cells."""
         _, workload = unweighted(margin.workload)
         large = workload.domain_size > TABLE or self._even is not None
-        return len(margin.attributes) == 1 and (large or isinstance(workload, Prefix | AllRange))
+        return len(margin.attributes) == 1 and (large or isinstance(workload, Prefix | AllRange | Ranges))
 
     def _least(self, margin: Margin) -> np.ndarray:
         """Return the variances of the score of one report from a uniformly random user type."""
@@ -257,21 +266,21 @@ class TranslationReconstruction(Reconstruction):
         self._interactions.append(Interactions(self.evidence, self.scores, members, squared))
         return self._interactions[-1]
 
-    def _check_support(self, margin: Margin, names: tuple[str, ...]) -> None:
-        labels, _ = self._inner(margin.attributes)
+    def _check_support(self, attributes: tuple[int, ...], queries: Workload, names: tuple[str, ...]) -> None:
+        labels, _ = self._inner(attributes)
         if (self.scores.information(labels) > SEEN).all():
             return
         try:
-            self.table(margin.attributes).check(margin.workload)
+            self.table(attributes).check(queries)
         except UnsupportedWorkloadError:
-            asked = ", ".join(names[i] for i in margin.attributes)
+            asked = ", ".join(names[i] for i in attributes)
             raise UnsupportedWorkloadError(
                 f"the strategy cannot answer this workload: no report tells about some combination of values of "
                 f"{asked}: use a strategy made for these queries, or ask for tables of fewer attributes"
             ) from None
 
     def _every(self) -> tuple[int, ...]:
-        """Return the indices of all attributes, after checking that the domain has at most 2^27 cells."""
+        """Return the indices of all attributes, after checking that the domain has at most 2^25 cells."""
         strategy = self.evidence.strategy
         entries(strategy.domain_size, DATA, "the data vector", "ask for marginals, not for all cells")
         return tuple(range(len(strategy.sizes)))

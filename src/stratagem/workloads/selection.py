@@ -1,0 +1,211 @@
+"""Some queries of a workload, by number: nothing is as large as the workload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.io.screen import brief
+from stratagem.math.number import entries
+from stratagem.workloads.combined import Weighted
+from stratagem.workloads.domain import Domain
+from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.harmonics import averaged, fourier_transform
+from stratagem.workloads.query import Query, Row, Span, Wave
+from stratagem.workloads.structure import Structure
+from stratagem.workloads.workload import Array, Margin, Workload
+
+ROWS = 1 << 25
+"""Most entries of the rows that stand for queries about one set of attributes (256 MiB)."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ranges(Workload):
+    """Count the users with a value from low_i to high_i, both included, i = 1, ..., k, in any order."""
+
+    __repr__ = brief
+
+    domain: Domain
+    low: np.ndarray
+    """First value of each range (k,)."""
+    high: np.ndarray
+    """Last value of each range (k,)."""
+
+    @property
+    def queries(self) -> int:
+        """The number k of ranges."""
+        return len(self.low)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of values of each range (k,)."""
+        return self.high - self.low + 1
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The trace of V: the sum of the lengths."""
+        return float(self.lengths.sum())
+
+    @property
+    def structure(self) -> Structure:
+        """Nothing but the average of V over translations: the ranges are any."""
+        return Structure(translation_spectrum=self._averaged)
+
+    def _averaged(self) -> Array:
+        """Return the eigenvalues of the average: a range of length l holds l - k pairs u, u + k."""
+        ranges = np.bincount(self.lengths - 1, minlength=self.domain.size)
+        longer = np.cumsum(ranges[::-1])[::-1].astype(float)
+        return averaged(np.cumsum(longer[::-1])[::-1])
+
+    def _gram(self) -> Array:
+        rows = self._answer(np.eye(self.domain.size))
+        return rows.T @ rows
+
+    def _describe(self, query: int) -> Query:
+        return Query((Span(0, int(self.low[query]), int(self.high[query])),))
+
+    def _answer(self, x: Array) -> Array:
+        below = np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
+        return below[self.high + 1] - below[self.low]
+
+    def _adjoint(self, y: Array) -> Array:
+        steps = np.zeros((self.domain.size + 1, y.shape[1]))
+        np.add.at(steps, self.low, y)
+        np.add.at(steps, self.high + 1, -y)
+        return np.cumsum(steps, axis=0)[:-1]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selection(Workload):
+    """The queries of a workload with the numbers `chosen` (k,), in that order; any may come several times."""
+
+    __repr__ = brief
+
+    workload: Workload
+    chosen: np.ndarray
+    domain: Domain = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "domain", self.workload.domain)
+
+    @property
+    def queries(self) -> int:
+        """The number k of chosen queries."""
+        return len(self.chosen)
+
+    @property
+    def frobenius_squared(self) -> float:
+        """The sum over the queries of the squares of their entries over all cells."""
+        n = self.domain.size
+        return math.fsum(
+            one.workload.frobenius_squared * (n // one.workload.domain_size) for one in self._margins
+        )
+
+    @property
+    def structure(self) -> Structure:
+        """Nothing but the average of V over translations."""
+        return Structure(translation_spectrum=lambda: Explicit(self.matrix(), self.domain)._averaged())
+
+    def margins(self) -> Iterator[Margin]:
+        """Yield the chosen queries about each set of attributes: their ranges, or their rows over its table.
+
+        Raises:
+            ValueError: for rows of more than 2^25 entries.
+        """
+        yield from self._margins
+
+    @cached_property
+    def _margins(self) -> tuple[Margin, ...]:
+        asked = [self.workload.describe(int(number)) for number in self.chosen]
+        alike: dict[tuple[tuple[int, ...], float, bool], list[int]] = {}
+        for place, query in enumerate(asked):
+            ranged = all(isinstance(part, Span) for part in query.parts) and len(query.parts) <= 1
+            alike.setdefault((_touched(query), query.weight, ranged), []).append(place)
+        return tuple(
+            self._margin([asked[i] for i in places], *kind, np.array(places))
+            for kind, places in alike.items()
+        )
+
+    def _margin(
+        self, asked: list[Query], touched: tuple[int, ...], weight: float, ranged: bool, places: np.ndarray
+    ) -> Margin:
+        part = self.domain.part(touched)
+        if ranged:
+            low, high = zip(*(_span(query, part.size) for query in asked), strict=True)
+            queries: Workload = Ranges(part, np.array(low), np.array(high))
+        else:
+            advice = "ask for fewer of these queries at once"
+            entries(len(asked) * part.size, ROWS, "the rows of the queries", advice)
+            queries = Explicit(np.stack([_row(query, touched, part.sizes) for query in asked]), part)
+        return Margin(touched, queries if weight == 1 else Weighted(queries, weight), places)
+
+    def _gram(self) -> Array:
+        rows = self.matrix()
+        return rows.T @ rows
+
+    def _describe(self, query: int) -> Query:
+        return self.workload.describe(int(self.chosen[query]))
+
+    def _answer(self, x: Array) -> Array:
+        answers, tensor = np.empty((self.queries, x.shape[1])), x.reshape(*self.domain.sizes, x.shape[1])
+        for margin in self._margins:
+            away = tuple(i for i in range(len(self.domain.sizes)) if i not in margin.attributes)
+            table = tensor.sum(axis=away).reshape(-1, x.shape[1])
+            answers[margin.places] = margin.workload.answer(table)
+        return answers
+
+    def _adjoint(self, y: Array) -> Array:
+        total = np.zeros((*self.domain.sizes, y.shape[1]))
+        for margin in self._margins:
+            sides = [a if i in margin.attributes else 1 for i, a in enumerate(self.domain.sizes)]
+            total += margin.workload.adjoint(y[margin.places]).reshape(*sides, y.shape[1])
+        return total.reshape(self.domain.size, y.shape[1])
+
+
+def _touched(query: Query) -> tuple[int, ...]:
+    """Return the attributes that a query is about, rising; the first one for a query that counts everybody."""
+    touched: set[int] = set()
+    for part in query.parts:
+        touched |= set(part.attributes) if isinstance(part, Row) else {part.attribute}
+    return tuple(sorted(touched)) or (0,)
+
+
+def _span(query: Query, size: int) -> tuple[int, int]:
+    """Return the first and the last value that a query counts, all where it has no part."""
+    spans = [part for part in query.parts if isinstance(part, Span)]
+    return (spans[0].low or 0, spans[0].high) if spans else (0, size - 1)
+
+
+def _row(query: Query, touched: tuple[int, ...], sizes: Sequence[int]) -> np.ndarray:
+    """Return the entries (n,) of a query over the table of the attributes that it touches, its weight left out."""
+    row = np.ones(tuple(sizes))
+    for part in query.parts:
+        own = part.attributes if isinstance(part, Row) else (part.attribute,)
+        sides = [a if i in own else 1 for i, a in zip(touched, sizes, strict=True)]
+        size = sizes[touched.index(own[0])]
+        row = row * _entries(part, size).reshape(sides)
+    return row.ravel()
+
+
+def _entries(part: Span | Wave | Row, size: int) -> np.ndarray:
+    """Return the entries of a part of a query over the values of its attributes.
+
+    Raises:
+        ValueError: for a row that only its workload knows.
+    """
+    match part:
+        case Span(low=low, high=high):
+            place = np.arange(size)
+            return ((place >= (low or 0)) & (place <= high)).astype(float)
+        case Wave(row=row):
+            return fourier_transform(np.eye(size))[row]
+        case Row(entries=known) if known is not None:
+            return known
+    raise ValueError("queries were chosen from a workload that does not tell their entries: ask all of it")
