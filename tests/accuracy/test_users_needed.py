@@ -17,7 +17,7 @@ from stratagem.accuracy import (
     mean_variance,
     users_needed,
 )
-from stratagem.accuracy.largest import largest_by_table
+from stratagem.accuracy.table import largest_by_table
 from stratagem.baselines import BASELINES
 from stratagem.study.headline import headline
 from stratagem.study.least_favourable import fewer_users

@@ -30,7 +30,8 @@ class Users(NamedTuple):
     root_mean_square: int
     """Users needed for the root mean square of the standard errors over all queries."""
     least_accurate: int | None
-    """Users needed for every single answer; None where there are too many queries to compute each."""
+    """Users enough for every single answer: no more than needed, but for ranges of very many values an upper bound
+    (see `largest_variance`); None where there are too many queries to compute each."""
 
     def __str__(self) -> str:
         """Return a sentence on the users needed for the standard error asked for."""

@@ -76,7 +76,9 @@ def largest_by_length(strategy: TranslationStrategy, attribute: int, lengths: np
     c(d) = 2 sum of chance times sum_g (x(d - g) - 1/N)^+ p(g)^2.
     """
     n, N = strategy.sizes[attribute], strategy.cycles[attribute]
-    alike = lengths if strategy.window else np.minimum(lengths, N - lengths)  # a range and the rest of the cycle
+    alike = (
+        lengths if strategy.window else np.minimum(lengths, N - lengths)
+    )  # a range and the rest of the cycle
     distinct, places = np.unique(alike, return_inverse=True)
     chosen = [strategy.patterns[b] for b in np.flatnonzero(strategy.weights)]
     many = sum(pattern.multiples * len(pattern.axes) for pattern in chosen)

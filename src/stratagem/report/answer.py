@@ -10,6 +10,7 @@ from stratagem.accuracy import ERROR, comparable, goal, largest_variances, users
 from stratagem.catalogue.bibliography import SCOPE
 from stratagem.io.table import Table
 from stratagem.math.number import spread, users_text
+from stratagem.math.on_demand import WHOLE
 from stratagem.report.content import ReportContent
 from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.plots.figure import page
@@ -55,7 +56,10 @@ def _table(subject: ReportContent) -> Table:
     solution, users = subject.solution, subject.cover.users
     workload = solution.workload
     counts = comparable(workload) is workload and counts_users(workload)
+    shown = places = spread(workload.queries, LISTED)
     variances = largest_variances(workload, solution.strategy, solution.prior)
+    if len(variances) > WHOLE:
+        variances, places = variances[shown], list(range(len(shown)))
     variances = np.where(exact(variances), 0.0, variances)
 
     def error(variance: float) -> str:
@@ -64,12 +68,12 @@ def _table(subject: ReportContent) -> Table:
         return f"{math.sqrt(variance):.4g}" if users is None else standard_error(subject, variance, counts)
 
     rows = [
-        (subject.naming.label(i), error(variances[i]), users_text(users_needed(variances[i])))
-        for i in spread(len(variances), LISTED)
+        (subject.naming.label(query), error(variance), users_text(users_needed(variance)))
+        for query, variance in zip(shown, variances[places].tolist(), strict=True)
     ]
     caption = (
-        f"{len(rows)} of {count(len(variances))} queries, evenly spread, for users of the type that is worst for each; "
-        f"the least accurate, {_least_accurate(subject, variances)}"
+        f"{len(rows)} of {count(workload.queries)} queries, evenly spread, for users of the type that is worst for "
+        f"each; the least accurate, {_least_accurate(subject, variances)}"
     )
     second = "largest deviation per user" if users is None else f"error with {users_text(users)} users"
     error_text = f"{100 * ERROR:g}\u00a0%" if counts else f"{ERROR:g} a user"
@@ -78,9 +82,10 @@ def _table(subject: ReportContent) -> Table:
 
 def _least_accurate(subject: ReportContent, variances: np.ndarray) -> str:
     """Return which of the comparable queries is the least accurate, by name where it is one of all, and its users."""
-    workload, single = subject.solution.workload, subject.solution.largest_comparable
-    if comparable(workload) is workload:
+    workload = subject.solution.workload
+    if comparable(workload) is workload and len(variances) == workload.queries:
         worst = int(np.argmax(variances))
         return f"{subject.naming.label(worst)}, needs {counted(users_needed(variances[worst]), 'user')}"
-    users = "not known" if single is None else counted(users_needed(single), "user")
+    single = subject.solution.largest_comparable
+    users = "not known" if single is None else f"at most {counted(users_needed(single), 'user')}"
     return f"for {goal(workload)}, needs {users}"

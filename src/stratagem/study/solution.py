@@ -179,7 +179,10 @@ class Solution:
 
     @cached_property
     def largest_variance(self) -> float | None:
-        """The largest variance that one user of any type adds to any answer; None for too many queries."""
+        """The largest variance that one user of any type adds to any answer, as the function `largest_variance`.
+
+        None for too many queries.
+        """
         return largest_variance(self.workload, self.strategy, self.prior)
 
     @property

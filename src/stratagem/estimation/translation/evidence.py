@@ -228,6 +228,11 @@ class Evidence:
                     b, multiple, attributes.astype(np.int32), shifts.astype(np.int32), own.astype(float)
                 )
 
+    @property
+    def deepest(self) -> int:
+        """Largest number of attributes that a report tells about together."""
+        return max(len(pattern.axes) for pattern in self.strategy.patterns)
+
     @cached_property
     def group(self) -> np.ndarray:
         """Index of the group of each attribute (d,)."""

@@ -267,10 +267,13 @@ class TranslationReconstruction(Reconstruction):
         return self._interactions[-1]
 
     def _check_support(self, attributes: tuple[int, ...], queries: Workload, names: tuple[str, ...]) -> None:
-        labels, _ = self._inner(attributes)
-        if (self.scores.information(labels) > SEEN).all():
-            return
+        _, inner = unweighted(queries)
         try:
+            if len(attributes) <= self.evidence.deepest:
+                if (self.scores.information(self._inner(attributes)[0]) > SEEN).all():
+                    return
+            elif isinstance(inner, Identity):
+                raise UnsupportedWorkloadError
             self.table(attributes).check(queries)
         except UnsupportedWorkloadError:
             asked = ", ".join(names[i] for i in attributes)

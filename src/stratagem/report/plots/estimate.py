@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.io.screen import presents
 from stratagem.math.number import finite, spread
+from stratagem.math.on_demand import WHOLE
 from stratagem.report.plots.figure import VERMILION, page
 from stratagem.report.plots.query_error import NAMES, QueryAxis, shortened
 from stratagem.workloads.explicit import counts_users
@@ -24,6 +25,8 @@ SINGLE = 48
 """Largest number of answers drawn as dots with whiskers; more are drawn as a line in a band."""
 SHOWN = 1000
 """Largest number of answers that are drawn; of more, evenly spaced ones are drawn."""
+FEWER = 100
+"""As many of more than 2^24 answers, each of which is computed by itself."""
 HEIGHT, ROW = 2.6, 0.15
 """Height in inches of the figure, and of each answer that has its own row."""
 LETTERS = 9
@@ -46,8 +49,10 @@ def plot_estimate(
     Raises:
         ValueError: as `page`, or for a truth that is not one finite number for each query.
     """
-    shown = np.array(spread(len(estimate.answers), SHOWN))
-    true = None if truth is None else _checked(truth, len(estimate.answers))[shown]
+    many = estimate.workload.queries
+    shown = np.array(spread(many, SHOWN if many <= WHOLE else FEWER))
+    true = None if truth is None else _checked(truth, many)[shown]
+    source, at = (estimate, shown) if many <= WHOLE else (estimate.some(shown), slice(None))
     along = QueryAxis.of(estimate.naming, shown.tolist())
     single, rows = len(shown) <= SINGLE, len(shown) <= SINGLE and bool(along.names)
     height = max(HEIGHT, 1 + ROW * len(shown)) if rows else HEIGHT + NAMES * along.upright
@@ -55,7 +60,7 @@ def plot_estimate(
         axes = figure.subplots()
         draw = _draw_rows if rows else _draw_dots if single else _draw_band
         places = np.arange(len(shown)) if rows else along.places
-        draw(axes, places, estimate.answers[shown], estimate.low[shown], estimate.high[shown])
+        draw(axes, places, source.answers[at], source.low[at], source.high[at])
         if true is not None:
             marks: dict[str, Any] = {"marker": "|" if rows else "_", "linestyle": ""} if single else {}
             pair = (true, places) if rows else (places, true)
@@ -100,7 +105,7 @@ def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool) -> None:
     """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
-    many = len(estimate.answers)
+    many = estimate.workload.queries
     some = f"{shown:,} of {many:,} answers drawn; " if shown < many else ""
     users = axes.xaxis if across else axes.yaxis
     users.set_major_formatter(EngFormatter(sep=""))

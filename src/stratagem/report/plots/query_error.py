@@ -11,6 +11,7 @@ import numpy as np
 
 from stratagem.accuracy import UnsupportedWorkloadError, evaluate, query_variances
 from stratagem.math.number import spread
+from stratagem.math.on_demand import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
 from stratagem.workloads.domain import Bin
 from stratagem.workloads.identity import Total
@@ -130,6 +131,8 @@ def _numbers(attribute: Attribute, spans: Sequence[Span]) -> np.ndarray | None:
 
 ORDERED = 256
 """Largest number of queries of one kind that each have their own position; of more, the errors are sorted."""
+DRAWN = 1 << 12
+"""Number of queries that stand for all where there are more than 2^24."""
 SINGLE = 64
 """Largest number of queries that each have a dot."""
 KINDS = 10
@@ -151,13 +154,16 @@ def draw_errors(
     """Draw the standard deviation that one user of random type adds to every answer; return whether some are left out.
 
     A place for each query up to 256; a column for each kind of table, from the least error to the largest; the
-    errors in order for other large workloads. Where they cannot be told query by query, the root mean square
-    over queries is drawn for every user type. `bound` is a lower bound on the root mean square of them all.
+    errors in order for other large workloads, of more than 2^24 queries those of some, evenly spread. Where they
+    cannot be told query by query, the root mean square over queries is drawn for every user type. `bound` is a lower
+    bound on the root mean square of them all.
     Exact answers, such as the number of all users, are left out beside others that have their own positions.
     """
     axes, workload, left_out = figure.subplots(), naming.workload, False
     try:
         variances = query_variances(workload, strategy, prior)
+        if len(variances) > WHOLE:
+            variances = variances[spread(len(variances), DRAWN)]
         errors = np.sqrt(np.where(exact(variances), 0.0, variances))
     except UnsupportedWorkloadError:
         raise
@@ -167,6 +173,8 @@ def draw_errors(
         kinds = _kinds(workload)
         if kinds is None:
             left_out = _draw_queries(axes, errors, naming)
+            if len(errors) < workload.queries:
+                axes.set_xlabel(f"share of {len(errors):,} of {workload.queries:,} queries, %")
         else:
             _draw_kinds(axes, errors, kinds)
     axes.set_ylim(0, 1.08 * max(float(errors.max()), bound or 0.0) or 1.0)
@@ -207,7 +215,7 @@ def _draw_queries(axes: Axes, errors: np.ndarray, naming: Naming) -> bool:
 
 def _kinds(workload: Workload) -> dict[str, np.ndarray] | None:
     """Return the queries grouped by the sizes of their tables; None where such groups are not useful."""
-    if len(workload.domain.sizes) == 1:
+    if len(workload.domain.sizes) == 1 or workload.queries > WHOLE:
         return None
     every, kinds = np.arange(workload.queries), dict[tuple[int, ...], list[np.ndarray]]()
     for margin in workload.margins():
