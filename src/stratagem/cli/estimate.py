@@ -103,7 +103,10 @@ def estimate(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="Write all answers to a .csv, .parquet or .json file.", show_default=False
+            "-o",
+            "--out",
+            help="Write all answers, 2^21 at most, to a .csv, .parquet or .json file.",
+            show_default=False,
         ),
     ] = None,
     plot: PLOT = None,
@@ -111,6 +114,7 @@ def estimate(
     json: JSON = False,
 ) -> None:
     """Estimate the answers of a mechanism's queries, or of others, from counts of its reports."""
+    from stratagem.estimation.estimate import LISTED
     from stratagem.math.number import spread
     from stratagem.mechanism.mechanism import load_mechanism
     from stratagem.report.wording import counted
@@ -148,17 +152,18 @@ def estimate(
     if out is not None:
         found.save(out, chosen, overwrite=True)
     people = None if synthetic is None else _synthetic(found, order, synthetic)
+    shown = chosen or spread(found.workload.queries, queries)
     if json:
         more = {} if people is None else {"synthetic": people.data()}
         about = {"epsilon": _epsilon(mechanism, rounds), "rounds": rounds}
         more |= {"shares": [one.data() for one in _shares(found, chosen, of_all=of_all) or ()]}
-        write_json(_data(mechanism, name, found, found.table(chosen), quantiles) | about | more)
+        some = shown if found.workload.queries > LISTED else chosen
+        write_json(_data(mechanism, name, found, found.table(some), quantiles) | about | more)
         return
     who = counted(found.users, "report")
     if rounds > 1:
         who = f"{found.users:,} people with {rounds:,} reports each"
     about = f"epsilon {_epsilon(mechanism, rounds):g}, {who}"
-    shown = chosen or spread(found.workload.queries, queries)
     _describe(mechanism, name, found, shown, about)
     _describe_shares(found, _shares(found, shown, of_all=of_all))
     if rounds > 1:

@@ -30,7 +30,7 @@ from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import entries, integer, real, spread
-from stratagem.math.on_demand import ADVICE, WHOLE, written_or_asked
+from stratagem.math.on_demand import WHOLE, written_or_asked
 from stratagem.workloads import Workload, along, histogram, prefix
 from stratagem.workloads.domain import Attribute, Domain
 from stratagem.workloads.explicit import Explicit
@@ -353,7 +353,7 @@ class Estimate:
             ValueError: unless k is a whole number from 1 to p, or for more than 2^24 answers to compare.
         """
         integer(k, "the number of largest answers", 1, self.workload.queries, "ask for fewer")
-        entries(self.workload.queries, WHOLE, "the answers to compare", ADVICE)
+        entries(self.workload.queries, WHOLE, "the answers to compare", "ask fewer queries")
         return np.argsort(-self.answers, kind="stable")[:k].tolist()
 
     def together(self) -> Estimate:

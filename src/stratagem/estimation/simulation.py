@@ -16,7 +16,8 @@ from stratagem.accuracy.junta import check_sizes
 from stratagem.collection.tally import counted
 from stratagem.estimation.translation.reconstruction import TranslationReconstruction
 from stratagem.io.screen import brief, show
-from stratagem.math.number import user_counts
+from stratagem.math.number import entries, user_counts
+from stratagem.math.on_demand import WHOLE
 from stratagem.math.privacy import check_prior
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.strategies.strategy import reconstructed
@@ -241,10 +242,13 @@ def simulate_users(
         attributes: The attributes with the names of their values.
 
     Raises:
-        ValueError: for fewer than 2 repetitions, no users or too many, or a strategy that cannot answer the workload.
+        ValueError: for fewer than 2 repetitions, no users or too many, a strategy that cannot answer the workload, or
+            more than 2^24 queries.
     """
     check_runs(repetitions, seed)
     check_sizes(workload, strategy)
+    advice = "simulate fewer queries, for example the prefixes in place of all ranges"
+    entries(workload.queries, WHOLE, "the errors of all answers", advice)
     if not len(users) or users.sum() <= 0:
         raise ValueError("no users were given to report, but at least one is needed: give data")
     if (numbers := float(users.sum()) * len(strategy.sizes)) > ONE_BY_ONE:

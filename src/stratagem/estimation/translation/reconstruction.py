@@ -54,6 +54,8 @@ class TranslationReconstruction(Reconstruction):
     scores: Scores
     _interactions: list[Interactions] = field(default_factory=list, init=False, repr=False)
     """Sums over reports that were computed before, kept for later queries."""
+    _cells: dict[Labels, float] = field(default_factory=dict, init=False, repr=False)
+    """Variances of the score of one report for a cell, by the groups of the table's attributes."""
 
     @staticmethod
     def of(strategy: TranslationStrategy, counts: Counts) -> TranslationReconstruction:
@@ -166,7 +168,7 @@ class TranslationReconstruction(Reconstruction):
             labels, _ = self._inner(margin.attributes)
             scores = self._source({0}, [labels], False).tables(labels, np.zeros((1, 1), dtype=int))
             return weight * self._gap.window.answers(scores[0, 0])
-        return margin.workload.answer(table)
+        return weight * table if isinstance(workload, Identity) else margin.workload.answer(table)
 
     @cached_property
     def _gap(self) -> Gap | None:
@@ -200,15 +202,19 @@ class TranslationReconstruction(Reconstruction):
         """Return the variances of the score of one report from a uniformly random user type."""
         weight, workload = unweighted(margin.workload)
         if isinstance(workload, Identity):
-            labels, _ = self._inner(margin.attributes)
-            cells = math.prod(self.scores.sizes(labels))
-            cell = (self.scores.inverse(labels).sum() - 1) / cells**2
-            return np.full(workload.queries, weight**2 * cell)
+            return np.full(workload.queries, weight**2 * self._least_of_cell(self._inner(margin.attributes)[0]))
         if self._gap is not None and isinstance(workload, Prefix):
             return weight**2 * self._gap.least()
         if self._along(margin):
             return weight**2 * Line(self.evidence, self.scores, margin.attributes[0]).least(workload)
         return weight**2 * self.table(margin.attributes).prior_variances(workload)
+
+    def _least_of_cell(self, labels: Labels) -> float:
+        """Return `_least` of a cell of a table over attributes of these groups."""
+        if labels not in self._cells:
+            cells = math.prod(self.scores.sizes(labels))
+            self._cells[labels] = float(self.scores.inverse(labels).sum() - 1) / cells**2
+        return self._cells[labels]
 
     def _settled(
         self, first: np.ndarray, answers: np.ndarray, own: np.ndarray, least: np.ndarray, about: About
