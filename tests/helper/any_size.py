@@ -1,6 +1,6 @@
 """Run as a program: every public method of the results of one problem, with what each took, as JSON lines.
 
-    python any_size.py PROBLEM [CALL ...]
+python any_size.py PROBLEM [CALL ...]
 """
 
 import json
@@ -92,7 +92,12 @@ CALLS = {  # what must be answered
     "largest_variance": lambda at: at.solution.largest_variance,
     "largest_comparable": lambda at: at.solution.largest_comparable,
     "users_sentence": lambda at: at.solution.users_sentence(),
-    "solution": lambda at: [str(at.solution), repr(at.solution), at.solution._repr_html_(), at.solution.verdict],
+    "solution": lambda at: [
+        str(at.solution),
+        repr(at.solution),
+        at.solution._repr_html_(),
+        at.solution.verdict,
+    ],
     "gaps": lambda at: [at.solution.gap, at.solution.variance_gap, at.solution.least_variance],
     "shuffled": lambda at: at.solution.shuffled(10_000),
     "save": lambda at: at.solution.save(at.path(".ldp.json")),

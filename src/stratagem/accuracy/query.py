@@ -80,7 +80,8 @@ def check_answered(workload: Workload, strategy: TranslationStrategy) -> None:
 
 def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
     check_answered(workload, strategy)
-    variances, known = np.empty(workload.queries), dict[tuple[int, ...], np.ndarray]()
+    variances, cells = np.empty(workload.queries), dict[tuple[int, ...], float]()
+    known = dict[tuple[int, ...], np.ndarray]()
     for margin in workload.margins():
         weight, queries = unweighted(margin.workload)
         kind = tuple(strategy.owner[i] for i in margin.attributes)
@@ -88,17 +89,17 @@ def _by_table(workload: Workload, strategy: TranslationStrategy) -> np.ndarray:
             by_length = quadratic_by_length(_noise(strategy.table_eigenvalues(margin.attributes)))
             variances[margin.places] = weight**2 * by_length[lengths % len(by_length)][classes_of(queries)]
             continue
+        if isinstance(queries, Identity):
+            if kind not in cells:
+                noise = _noise(strategy.table_eigenvalues(margin.attributes))
+                cells[kind] = float(noise.mean()) / noise.size
+            variances[margin.places] = weight**2 * cells[kind]
+            continue
         if kind not in known:
             known[kind] = _covariance_row(strategy, margin.attributes)
-        variances[margin.places] = weight**2 * _variances(queries, known[kind])
+        forms = quadratic_forms(queries, translates(known[kind].ravel(), queries.domain.sizes))
+        variances[margin.places] = weight**2 * np.maximum(forms, 0.0)
     return variances
-
-
-def _variances(queries: Workload, row: np.ndarray) -> np.ndarray | float:
-    """Return w^T C w for the queries of a table, C[u, v] = row[u - v]."""
-    if isinstance(queries, Identity):
-        return float(row.flat[0])
-    return np.maximum(quadratic_forms(queries, translates(row.ravel(), queries.domain.sizes)), 0.0)
 
 
 def _covariance_row(strategy: TranslationStrategy, attributes: tuple[int, ...]) -> np.ndarray:

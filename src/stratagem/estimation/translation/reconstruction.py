@@ -202,7 +202,9 @@ class TranslationReconstruction(Reconstruction):
         """Return the variances of the score of one report from a uniformly random user type."""
         weight, workload = unweighted(margin.workload)
         if isinstance(workload, Identity):
-            return np.full(workload.queries, weight**2 * self._least_of_cell(self._inner(margin.attributes)[0]))
+            return np.full(
+                workload.queries, weight**2 * self._least_of_cell(self._inner(margin.attributes)[0])
+            )
         if self._gap is not None and isinstance(workload, Prefix):
             return weight**2 * self._gap.least()
         if self._along(margin):
