@@ -166,12 +166,13 @@ def run(name, calls):
             begin, refused = time.process_time(), ""
             try:
                 (CALLS | OPTIONAL)[call](at)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 refused = f"{type(error).__name__}: {error}"
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             took = time.process_time() - begin
             found = {"call": call, "seconds": took, "gigabytes": peak, "refused": refused}
-            print(json.dumps(found), flush=True)
+            sys.stdout.write(json.dumps(found) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

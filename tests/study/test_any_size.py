@@ -9,6 +9,7 @@ import pytest
 
 import stratagem as st
 from any_size import CALLS, PROBLEMS
+from stratagem.workloads.naming import Naming
 
 HELPER = Path(__file__).parent.parent / "helper" / "any_size.py"
 GIGABYTES, SECONDS = 2.0, 30.0
@@ -35,12 +36,13 @@ def results(problem, *calls):
 def check(problem, *calls):
     for found in results(problem, *calls):
         name = f"{problem}: {found}"
-        assert found["gigabytes"] <= GIGABYTES and found["seconds"] <= SECONDS, name
+        assert found["gigabytes"] <= GIGABYTES, name
+        assert found["seconds"] <= SECONDS, name
         kinds = ("ValueError: ", "UnsupportedWorkloadError: ")
         assert not found["refused"] or (found["call"] not in CALLS and found["refused"].startswith(kinds)), (
             name
         )
-        assert "\n" not in found["refused"] and "array is too big" not in found["refused"], name
+        assert "\n" not in found["refused"], name
 
 
 @pytest.mark.parametrize("problem", ["all-range 2^18", "marginals 2 of 1000^3"])
@@ -56,8 +58,6 @@ def test_every_result_needs_little_memory_and_time(problem):
 
 def test_queries_are_named_by_number_and_number_by_name():
     queries = st.all_range(1 << 12)
-    from stratagem.workloads.naming import Naming
-
     naming = Naming.of(queries)
     for query in (0, 4095, 4096, 1_000_000, queries.queries - 1):
         assert naming.number(naming.label(query)) == query

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from stratagem import workloads as w
+from stratagem.math.transform import fourier_adjoint, fourier_transform
 from stratagem.workloads.domain import Domain
-from stratagem.workloads.harmonics import fourier_adjoint, fourier_transform
 from stratagem.workloads.product import axis_vectors
 from stratagem.workloads.query import Row, Span, Wave
 from stratagem.workloads.serial import from_data, to_data

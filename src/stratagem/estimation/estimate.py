@@ -110,7 +110,7 @@ class Estimate:
         return self.reconstruction.data if self.processed is None else self.processed
 
     def some(self, queries: Iterable[int] | np.ndarray) -> Estimate:
-        """Return the same answers to some of the queries alone, by their numbers; nothing is as large as the workload.
+        """Return the answers to some queries alone, by their numbers (k,); nothing is as large as the workload.
 
         Intervals that hold together hold together with those of the others.
         """

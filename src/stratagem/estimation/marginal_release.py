@@ -116,7 +116,7 @@ def _without_debt(tables: Sequence[MarginalTable], users: int) -> tuple[Marginal
     """Return (1 - t) T + t N/cells for every table T, with the least t at which no cell is negative."""
     even = [users / table.counts.size for table in tables]
     lows = [float(table.counts.min()) for table in tables]
-    t = max(0.0, *(-low / (level - low) for low, level in zip(lows, even, strict=True) if low < 0))
+    t = max((-low / (level - low) for low, level in zip(lows, even, strict=True) if low < 0), default=0.0)
     mixed = [(1 - t) * table.counts + t * level for table, level in zip(tables, even, strict=True)]
     return tuple(
         replace(table, counts=np.maximum(counts, 0.0)) for table, counts in zip(tables, mixed, strict=True)

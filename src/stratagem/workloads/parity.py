@@ -10,9 +10,9 @@ import numpy as np
 
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
+from stratagem.math.transform import fourier_adjoint, fourier_transform
 from stratagem.workloads.domain import Domain, check_order
 from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.harmonics import fourier_adjoint, fourier_transform
 from stratagem.workloads.identity import Total
 from stratagem.workloads.product import (
     Product,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from stratagem.math.transform import fourier_transform
 
 if TYPE_CHECKING:
     from stratagem.workloads.domain import Domain
@@ -54,9 +57,41 @@ class Query:
         """Return the query times a weight."""
         return replace(self, weight=weight * self.weight)
 
+    def answer(self, columns: np.ndarray, sizes: Sequence[int]) -> float:
+        """Return the true answer about users given by their values, one attribute of some size a row (d, N)."""
+        product = np.full(columns.shape[1], self.weight)
+        for part in self.parts:
+            cells = np.zeros(columns.shape[1], dtype=np.int64)
+            for i in touched_by(part):
+                cells = cells * sizes[i] + columns[i]
+            product = product * entries_of(part, math.prod(sizes[i] for i in touched_by(part)))[cells]
+        return float(product.sum())
+
     def moved(self, first: int) -> Query:
         """Return the same query in a domain that has `first` more attributes in front."""
         return replace(self, parts=tuple(_moved(part, first) for part in self.parts))
+
+
+def touched_by(part: Span | Wave | Row) -> tuple[int, ...]:
+    """Return the attributes that a part of a query is about."""
+    return part.attributes if isinstance(part, Row) else (part.attribute,)
+
+
+def entries_of(part: Span | Wave | Row, size: int) -> np.ndarray:
+    """Return the entries (size,) of a part of a query over the cells of its attributes.
+
+    Raises:
+        ValueError: for a row that only its workload knows.
+    """
+    match part:
+        case Span(low=low, high=high):
+            place = np.arange(size)
+            return ((place >= (low or 0)) & (place <= high)).astype(float)
+        case Wave(row=row):
+            return fourier_transform(np.eye(size))[row]
+        case Row(entries=known) if known is not None:
+            return known
+    raise ValueError("queries were chosen from a workload that does not tell their entries: ask all of it")
 
 
 def cell(domain: Domain, attributes: Sequence[int], number: int) -> Query:

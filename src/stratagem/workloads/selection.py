@@ -15,8 +15,8 @@ from stratagem.math.number import entries
 from stratagem.workloads.combined import Weighted
 from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
-from stratagem.workloads.harmonics import averaged, fourier_transform
-from stratagem.workloads.query import Query, Row, Span, Wave
+from stratagem.workloads.harmonics import averaged
+from stratagem.workloads.query import Query, Span, entries_of, touched_by
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Margin, Workload
 
@@ -127,7 +127,8 @@ class Selection(Workload):
         alike: dict[tuple[tuple[int, ...], float, bool], list[int]] = {}
         for place, query in enumerate(asked):
             ranged = all(isinstance(part, Span) for part in query.parts) and len(query.parts) <= 1
-            alike.setdefault((_touched(query), query.weight, ranged), []).append(place)
+            touched = tuple(sorted({i for part in query.parts for i in touched_by(part)})) or (0,)
+            alike.setdefault((touched, query.weight, ranged), []).append(place)
         return tuple(
             self._margin([asked[i] for i in places], *kind, np.array(places))
             for kind, places in alike.items()
@@ -169,14 +170,6 @@ class Selection(Workload):
         return total.reshape(self.domain.size, y.shape[1])
 
 
-def _touched(query: Query) -> tuple[int, ...]:
-    """Return the attributes that a query is about, rising; the first one for a query that counts everybody."""
-    touched: set[int] = set()
-    for part in query.parts:
-        touched |= set(part.attributes) if isinstance(part, Row) else {part.attribute}
-    return tuple(sorted(touched)) or (0,)
-
-
 def _span(query: Query, size: int) -> tuple[int, int]:
     """Return the first and the last value that a query counts, all where it has no part."""
     spans = [part for part in query.parts if isinstance(part, Span)]
@@ -187,25 +180,7 @@ def _row(query: Query, touched: tuple[int, ...], sizes: Sequence[int]) -> np.nda
     """Return the entries (n,) of a query over the table of the attributes that it touches, its weight left out."""
     row = np.ones(tuple(sizes))
     for part in query.parts:
-        own = part.attributes if isinstance(part, Row) else (part.attribute,)
+        own = touched_by(part)
         sides = [a if i in own else 1 for i, a in zip(touched, sizes, strict=True)]
-        size = sizes[touched.index(own[0])]
-        row = row * _entries(part, size).reshape(sides)
+        row = row * entries_of(part, math.prod(sides)).reshape(sides)
     return row.ravel()
-
-
-def _entries(part: Span | Wave | Row, size: int) -> np.ndarray:
-    """Return the entries of a part of a query over the values of its attributes.
-
-    Raises:
-        ValueError: for a row that only its workload knows.
-    """
-    match part:
-        case Span(low=low, high=high):
-            place = np.arange(size)
-            return ((place >= (low or 0)) & (place <= high)).astype(float)
-        case Wave(row=row):
-            return fourier_transform(np.eye(size))[row]
-        case Row(entries=known) if known is not None:
-            return known
-    raise ValueError("queries were chosen from a workload that does not tell their entries: ask all of it")
