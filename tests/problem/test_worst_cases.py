@@ -9,7 +9,7 @@ import pytest
 import stratagem as st
 from optimum import optimum
 from stratagem.math.answer_pricing import peaks
-from stratagem.math.saddle_point import Game, lightened, play
+from stratagem.math.saddle_point import Curvature, Game, lightened, play
 from stratagem.strategies.two_level import unpack
 
 MEANS = [
@@ -135,6 +135,7 @@ WIDE = {
     "mean": lambda n: st.mean(range(n)),
     "weighted histogram": lambda n: st.explicit(np.diag(np.arange(1.0, n + 1))),
     "three polynomials": lambda n: st.explicit(np.vander(np.linspace(-1, 1, n), 3).T),
+    "prefixes and a histogram": lambda n: st.stack([st.prefix(n), st.weighted(st.histogram(n), 3.0)]),
 }
 
 
@@ -207,6 +208,18 @@ def test_the_derivatives_of_a_game():
         np.testing.assert_allclose(
             (ends[1].variances - ends[0].variances) / (2 * h), at.bend @ dy, rtol=1e-4, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("prior", [None, np.array([0.1, 0.2, 0.3, 0.25, 0.15])])
+def test_a_step_is_the_same_in_both_unknowns(monkeypatch, prior):
+    """Thirty rows and 15 products of types and queries; few rows are solved for themselves."""
+    game = Game(all_rows(5, 1.0), np.random.default_rng(3).standard_normal((3, 5)), prior)
+    by_products = play(game, 1e-9)
+    assert game.derivatives(by_products.theta, by_products.mixture).curvature.wide is not None
+    monkeypatch.setattr(Curvature, "wide", None)
+    by_rows = play(game, 1e-9)
+    assert by_rows.value == pytest.approx(by_products.value, rel=1e-8)
+    assert by_rows.theta == pytest.approx(by_products.theta, abs=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.25, 2.0, 6.0, 12.0])

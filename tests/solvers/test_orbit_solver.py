@@ -9,9 +9,10 @@ import pytest
 import stratagem as st
 from stratagem.accuracy import evaluate
 from stratagem.math.block_design import cyclotomic_index, is_prime, primitive_root
+from stratagem.math.deadline import within
 from stratagem.math.linalg import centred_factor
 from stratagem.solvers.orbit.flat import flat_orbit
-from stratagem.solvers.orbit.target import Shaping, best_size
+from stratagem.solvers.orbit.target import CycleTarget, Shaping, best_size
 from stratagem.strategies import SubsetSelection
 from stratagem.workloads.centring import total_term
 
@@ -197,3 +198,22 @@ def test_a_flat_orbit_has_equal_eigenvalues_and_is_as_good_as_subset_selection(s
     assert (
         best * (1 - 1e-10) <= st.evaluate(W, strategy).objective <= best * (1 + (1e-3 if n < 5000 else 1e-5))
     )
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_the_spectrum_wanted_on_a_long_window_is_that_of_a_coarser_one(monkeypatch, epsilon):
+    """Within 4 % at all frequencies that carry more than a millionth of the variance."""
+    target = CycleTarget(st.prefix(4096), np.exp(epsilon))
+    whole = target._stationary()
+    monkeypatch.setattr("stratagem.solvers.orbit.target.COARSE", 1024)
+    coarse = target._stationary()
+    carried = (whole > 1e-6 * whole[1:].max())[1:]
+    ratio = (coarse / whole)[1:][carried] / (coarse / whole)[1]
+    assert np.abs(ratio - 1).max() <= 0.04
+
+
+def test_a_search_without_time_draws_one_pattern():
+    with within(0.0):
+        strategy, accuracy = st.Orbit().solve(st.prefix(2048), 1.0)
+    assert len(strategy.patterns) == 1
+    assert np.isfinite(accuracy.objective)
