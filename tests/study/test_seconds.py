@@ -35,7 +35,7 @@ CALLS = {
     "bound_sweep": lambda s: st.bound_sweep(W, [0.5, 1.0, 2.0], seconds=s),
     "path": lambda s: st.path(W, [0.5, 1.0], seconds=s),
     "tune": lambda s: st.tune(W, 1.0, "hierarchical", seconds=s),
-    "tune, slow": lambda s: st.tune(st.prefix(200), 1.0, "l1-matrix-mechanism", seconds=s),
+    "tune, large": lambda s: st.tune(st.prefix(300), 1.0, "hierarchical", seconds=s),
     "plan": lambda s: st.plan(AGES, seconds=s),
     "plan, an error": lambda s: st.plan(AGES, users=5000, error=0.03, seconds=s),
     "optimise_capped": lambda s: st.optimise_capped(W, 1.0, 0.12, seconds=s),

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.accuracy import ERROR, Users
-from stratagem.baselines import Baseline
+from stratagem.baselines import BASELINES, Baseline
 from stratagem.bounds import Bounds
 from stratagem.catalogue.bibliography import SCOPE
 from stratagem.io.screen import WIDTH, brief, show
 from stratagem.io.table import Table
 from stratagem.io.toml import nearest
 from stratagem.math.computing import on_one_core
-from stratagem.math.deadline import granted, within
+from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import number_text, user_counts, users_text
 from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.solvers import Auto, Callback, Solver
@@ -89,6 +89,8 @@ COMPARED = 2048
 """Largest number of user types for which a comparison sets up every published mechanism, which takes minutes."""
 FOUND = 0.6
 """Share of the time after which the strategy is found where published mechanisms are set up after it."""
+EACH = 5.0
+"""Seconds that one published mechanism may take on so many user types."""
 DETAILED = 4096
 """Largest number of user types for which the bound for given data is computed, which takes a minute."""
 USERS = ("users needed", "least accurate")
@@ -335,11 +337,20 @@ def compare(
         with within(time.until(FOUND) if several else time.left):
             solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
         if several and isinstance(solution.strategy, TranslationStrategy):
-            solution = replace(solution, baselines=rank_baselines(solution.problem, share=1.0))
+            solution = replace(solution, baselines=_all_baselines(solution, time))
         if more := tuple(also):
             ranked = rank_also(solution.baselines, more, solution.problem)
             solution = replace(solution, baselines=ranked)
         return Comparison.of(solution)
+
+
+def _all_baselines(solution: Solution, time: Deadline) -> Ranking:
+    """Return all published mechanisms; where there is no time for one, those of the solution, the others as late."""
+    if time.left >= EACH:
+        return rank_baselines(solution.problem, share=1.0)
+    known = solution.baselines
+    others = {one.name for one in BASELINES} - {one.mechanism for one in known}
+    return Ranking(known, known.failed, [one.name for one in BASELINES if one.name in others])
 
 
 def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:

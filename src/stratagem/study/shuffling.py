@@ -141,7 +141,7 @@ def optimise_shuffled(
         own = _own(aim, naive, local)
         best: Solution | _Found = own
         with time.ended_by_hand():
-            for step, found in enumerate(_searched(aim, own, local, seed)):
+            for step, found in enumerate(() if time.over else _searched(aim, own, local, seed)):
                 if found.objective < best.objective:
                     best = found
                 gap = relative_gap(best.objective, _bound(target, workload, best.epsilon))
