@@ -331,15 +331,14 @@ class Solution:
         is protected and what is not, and how to check it. `others` are solutions of the same problem at other
         budgets, as `stratagem.path` returns them; without them the page knows baselines and bounds there.
         `title`, the `question` that people are asked, the number of `users` and `date` appear on it where given; the
-        verdict then states the errors to expect with so many users, otherwise the users needed for an error of 1 %.
-        In `seconds` published mechanisms at other budgets are computed; the page names those that did not fit.
+        verdict then states the errors to expect with so many users, otherwise the users needed for an error of 1 %. The
+        page names published mechanisms that did not fit into the `seconds`.
 
         Raises:
-            ValueError: without matplotlib, for a path that cannot be written, solutions of another problem, or users
-                that are no whole number from 1 to 10^15.
+            ValueError: without matplotlib, for a path that cannot be written, another problem, or users out of range.
         """
-        about = {"title": title, "question": question, "users": users, "date": date}
-        return show("report_solution", path, self, name=name, others=others, seconds=seconds, **about)
+        about = {"title": title, "question": question, "users": users, "date": date, "seconds": seconds}
+        return show("report_solution", path, self, name=name, others=others, **about)
 
     def _repr_html_(self) -> str:
         """Return the certificate as a table for a notebook."""
