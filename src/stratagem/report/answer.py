@@ -87,5 +87,6 @@ def _least_accurate(subject: ReportContent, variances: np.ndarray) -> str:
         worst = int(np.argmax(variances))
         return f"{subject.naming.label(worst)}, needs {counted(users_needed(variances[worst]), 'user')}"
     single = subject.solution.largest_comparable
-    users = "not known" if single is None else f"at most {counted(users_needed(single), 'user')}"
+    above = "at most " if comparable(workload) is workload else ""  # as `largest_by_length`
+    users = "not known" if single is None else f"{above}{counted(users_needed(single), 'user')}"
     return f"for {goal(workload)}, needs {users}"

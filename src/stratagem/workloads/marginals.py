@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, combinations
 from math import comb, prod
 from typing import final
@@ -24,6 +25,9 @@ from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, Type, by_size
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Margin, Workload
+
+LISTED = 1 << 18
+"""Most tables that are listed to describe a query at once."""
 
 
 @final
@@ -55,7 +59,7 @@ class Marginals(Workload):
     @property
     def queries(self) -> int:
         """The number of cells of all tables: the sum of e_k(sizes) over the orders k."""
-        e = elementary_symmetric(self.domain.sizes, self.orders[-1])
+        e = symmetric_tails(self.domain.sizes, self.orders[-1])[0]
         return sum(e[k] for k in self.orders)
 
     @property
@@ -115,6 +119,11 @@ class Marginals(Workload):
         return translates(self.gram_row(), self.domain.sizes)
 
     def _describe(self, query: int) -> Query:
+        d = len(self.domain.sizes)
+        if sum(comb(d, k) for k in self.orders) <= LISTED:
+            sets, starts = _listed(self.domain.sizes, self.orders)
+            place = bisect_right(starts, query) - 1
+            return cell(self.domain, sets[place], query - starts[place])
         tails = symmetric_tails(self.domain.sizes, self.orders[-1])
         of_order = [tails[0][k] for k in self.orders]
         place = bisect_right(list(accumulate(of_order)), query)
@@ -148,6 +157,14 @@ class Marginals(Workload):
                 stop = start + prod(sizes)
                 yield y[start:stop]
                 start = stop
+
+
+@lru_cache(maxsize=4)
+def _listed(sizes: tuple[int, ...], orders: tuple[int, ...]) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Return the attributes of every table, and the number of its first query."""
+    sets = [chosen for k in orders for chosen in combinations(range(len(sizes)), k)]
+    cells = (prod(sizes[i] for i in chosen) for chosen in sets)
+    return sets, list(accumulate(cells, initial=0))[:-1]
 
 
 def _share(tables: int, cells: int) -> float:
