@@ -91,7 +91,7 @@ def test_a_column_is_read_from_the_file_of_that_name(name, suffix):
     assert read(path, Domain.of(3), source).x.tolist() == [0, 1, 0]
     assert distinct(path, "k") == {"1": 1}
     assert distinct(path, "hive") == {"2": 1}  # not what the folder hive=1 says
-    assert [rows.coordinates.tolist() for rows in stream(path, Domain.of(3), source)] == [[[1]]]
+    assert [rows.coordinates.tolist() for rows, _ in stream(path, Domain.of(3), source)] == [[[1]]]
 
 
 def test_a_matrix_is_read_from_the_file_of_that_name(name):

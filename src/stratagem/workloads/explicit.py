@@ -82,16 +82,8 @@ class Explicit(Workload):
 
     @staticmethod
     def of(rows: ArrayLike, domain: Domain | None = None) -> Explicit:
-        """Make the workload; without a domain, one attribute `value` with one cell a column.
-
-        Raises:
-            ValueError: for a row of zeros, which asks nothing, and as the class.
-        """
+        """Make the workload; without a domain, one attribute `value` with one cell a column."""
         matrix = _checked(rows)
-        if len(silent := np.flatnonzero(~matrix.any(axis=1))):
-            raise ValueError(
-                f"row {silent[0] + 1} of {len(matrix)} holds only zeros, but each row must ask something: leave it out"
-            )
         return Explicit(matrix, Domain.of(matrix.shape[1]) if domain is None else domain)
 
     @property
