@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -55,15 +54,17 @@ class Mixture:
     weights: np.ndarray
     objective: float
     """L computed by transforms; on short windows it is a little above L with the optimal reconstruction."""
+    strategy: OrbitStrategy | None = None
+    """The strategy of all translates of the patterns with positive weight; None before the first patterns."""
     stuck: bool = False
 
-    @cached_property
-    def strategy(self) -> OrbitStrategy:
-        """The strategy of all translates of the patterns with positive weight."""
-        used = self.weights > 0
-        patterns = tuple(pattern for pattern, kept in zip(self.patterns, used, strict=True) if kept)
-        w = self.weights[used] / self.weights[used].sum()
-        return OrbitStrategy(self.target.sizes, self.target.cycles, patterns, w / w.sum(), self.target.ratio)
+
+def _strategy(target: CycleTarget, patterns: Sequence[Pattern], weights: np.ndarray) -> OrbitStrategy:
+    """Return the strategy of all translates of the patterns with positive weight."""
+    used = weights > 0
+    w = weights[used] / weights[used].sum()
+    kept = tuple(pattern for pattern, one in zip(patterns, used, strict=True) if one)
+    return OrbitStrategy(target.sizes, target.cycles, kept, w / w.sum(), target.ratio)
 
 
 class Flat(NamedTuple):
@@ -193,16 +194,17 @@ class Orbit(Solver):
             return replace(state, stuck=True)
         energies = np.concatenate([state.energies, np.array(energies)])
         w = mixed(target, energies)
-        ahead = Mixture(target, state.rng, state.patterns + tuple(drawn), energies, total, w, math.inf)
-        value = transformed_objective(problem.workload, ahead.strategy)
+        patterns = state.patterns + tuple(drawn)
+        strategy = _strategy(target, patterns, w)
+        value = transformed_objective(problem.workload, strategy)
+        ahead = Mixture(target, state.rng, patterns, energies, total, w, value, strategy)
         if value < state.objective:
-            return replace(ahead, objective=value)
-        return replace(
-            ahead, weights=np.append(state.weights, np.zeros(len(drawn))), objective=state.objective
-        )
+            return ahead
+        kept = np.append(state.weights, np.zeros(len(drawn)))
+        return replace(ahead, weights=kept, objective=state.objective, strategy=state.strategy)
 
     def finish(self, problem: Problem, state: Any) -> OrbitStrategy:
-        """Return the strategy of all translates of the patterns with positive weight."""
+        """Return the strategy of the state."""
         return state.strategy
 
 
@@ -225,6 +227,8 @@ def mixed(target: CycleTarget, energies: np.ndarray) -> np.ndarray:
     On windows the costs depend on the weights through the best estimator, so the two are computed in turn.
     """
     w = np.full(len(energies), 1 / len(energies))
+    if len(w) == 1:
+        return w
     counts = np.broadcast_to(multiplicities(target.cycles), target.half).ravel()
     for _ in range(ALTERNATIONS if target.windowed else 1):
         costs = counts * target.costs((w @ energies).reshape(target.half)).ravel()
