@@ -292,14 +292,15 @@ class Certified(Solver):
     def _limited(self, tools: SearchContext, design: Design) -> Design:
         """Return the design without rows of negligible weight and with at most `rows(n)` rows.
 
-        At most a third of the rows is dropped at a time, with weight updates in between.
+        At most a third of the rows is dropped at a time, with weight updates in between, as long as there is time.
         """
         order = np.argsort(-design.p)
         needed = int(np.searchsorted(np.cumsum(design.p[order]), 1 - NEGLIGIBLE)) + 1
         limit = self.rows(design.patterns.shape[1])
-        keep = np.sort(order[: min(needed, max(limit, 2 * len(order) // 3))])
+        late = tools.until.over
+        keep = np.sort(order[: min(needed, limit if late else max(limit, 2 * len(order) // 3))])
         kept = replace(design, patterns=design.patterns[keep], p=design.p[keep])
-        if needed <= min(limit, len(keep)):
+        if late or needed <= min(limit, len(keep)):
             return kept
         improved = tools.numbers.improved(
             kept.patterns, kept.p, kept, max(4, self.weight_updates(len(design.nu)) // 4), tools.until
