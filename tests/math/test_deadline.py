@@ -72,7 +72,6 @@ LONG = {
     "three moments": lambda: st.moments(range(64), 3),
     "five polynomials": lambda: st.explicit(np.vander(np.linspace(-1, 1, 128), 5).T),
     "a product": lambda: st.kron([st.prefix(40), st.all_range(25)]),
-    "prefixes": lambda: st.prefix(700),
     "random, sparse": lambda: st.explicit((RNG.random((300, 256)) < 0.05) * RNG.random((300, 256))),
     "random, dense": lambda: st.explicit(RNG.standard_normal((256, 256))),
     "five of 200": lambda: st.explicit(RNG.standard_normal((5, 200))),
