@@ -210,7 +210,7 @@ def play(game: Game, gap: float) -> Equilibrium:
 
     The point is a saddle of f: z = S lambda - g >= 0 and v = tau - df/dy >= 0, theta_s z_s and y_i v_i on their way
     to zero. With Phi Phi^T the second derivative by theta, Phi^T dtheta, dlambda and dy are the unknowns of a step,
-    whatever the number of rows.
+    whatever the number of rows; where rows are fewer than columns of Phi, dtheta itself takes its place.
 
     Raises:
         LinAlgError: if M is singular in double precision from the start.
@@ -324,7 +324,7 @@ def _over_rows(at: Derivatives, S: np.ndarray, D: np.ndarray, bent: np.ndarray) 
 
 
 def _inverse(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function b -> A^-1 b for a positive definite A (q x q), its diagonal scaled to one.
+    """Return b -> A^-1 b, b (q,) or (q x k), for a positive definite A (q x q), its diagonal scaled to one.
 
     Raises:
         LinAlgError: if A is not positive definite in double precision, even with a ridge.
