@@ -247,10 +247,10 @@ def test_tighten_computes_it_where_there_is_need():
 def test_what_an_interruption_leaves_is_kept(monkeypatch):
     real = Ascent._descend
 
-    def interrupted(self, smoothing, deadline):
+    def interrupted(self, smoothing):
         if smoothing < 1e-3:
             raise KeyboardInterrupt
-        real(self, smoothing, deadline)
+        real(self, smoothing)
 
     monkeypatch.setattr(Ascent, "_descend", interrupted)
     quick = lower_bounds(st.prefix(32), 4.0)

@@ -37,8 +37,9 @@ def array(values: ArrayLike) -> np.ndarray:
     Raises:
         ValueError: for a sparse array of more than 2^27 numbers once it is filled up.
     """
+    filled = dense(values)
     try:
-        return np.asarray(dense(values))
+        return np.asarray(filled)
     except ValueError:
         return np.array(np.nan)
 

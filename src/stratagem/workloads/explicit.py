@@ -143,8 +143,9 @@ def counts_users(workload: Workload) -> bool:
 
 
 def _checked(rows: object) -> Array:
+    numbers = dense(rows)
     try:
-        array = np.asarray(dense(rows))
+        array = np.asarray(numbers)
     except ValueError:
         raise ValueError(f"an explicit workload was given rows of unequal length: {ADVICE}") from None
     if array.size == 0:
