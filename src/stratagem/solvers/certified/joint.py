@@ -26,9 +26,9 @@ from stratagem.workloads.centring import root
 
 UNKNOWNS, KEPT = 800, 2
 """Most unknowns of a Newton step, about a second each, and how many patterns for each of them stay, the heaviest."""
-ROWS, FEW, SHORT = 800, 0.05, 64
-"""How many patterns stay where their weights are fewer unknowns. That suffices up to this share 1/(1 + E) of the types,
-which is about the share that optimal patterns hold, and on a domain up to this size."""
+ROWS, MOST, FEW, SHORT = 800, 1100, 0.05, 64
+"""How many patterns stay where there are more unknowns. That suffices up to so many unknowns, or up to this share
+1/(1 + E) of the types, which is about the share that optimal patterns hold, and on a domain up to this size."""
 GAP, LOOSEST = 1e-6, 1e-3
 """Relative gap of weights and mixture over the given patterns, and the largest while other patterns join."""
 FINER = 0.01
@@ -83,7 +83,7 @@ def suits(minimax: Minimax) -> bool:
     if 2 * n + minimax.size > UNKNOWNS:
         return False
     few = n <= SHORT and 1 / (1 + ratio(minimax.epsilon)) <= FEW
-    return few or unknowns(minimax) <= UNKNOWNS
+    return few or unknowns(minimax) <= MOST
 
 
 @dataclass(frozen=True)
