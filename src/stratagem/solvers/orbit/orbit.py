@@ -35,7 +35,7 @@ MANY, FEW = 64, 32
 WIDE = 256
 """Domain size from which a histogram is solved by `flat_orbit`."""
 DRAWN = 0.3
-"""Share of the time after which no pattern is drawn: weights and exact variances are to come."""
+"""Share of the time after which no pattern is drawn on a window: weights and exact variances are to come."""
 ALTERNATIONS = 2
 """Number of alternations between weights and estimator on a window."""
 
@@ -188,7 +188,7 @@ class Orbit(Solver):
             total += energy
             drawn.append(Pattern.of(axes, inside))
             energies.append(energy.ravel().astype(state.energies.dtype))
-            if deadline().until(DRAWN) <= 0:
+            if deadline().until(DRAWN if target.windowed else 1.0) <= 0:
                 break
         if not drawn:
             return replace(state, stuck=True)
