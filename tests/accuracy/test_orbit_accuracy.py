@@ -8,6 +8,7 @@ from stratagem.accuracy import evaluate
 from stratagem.accuracy import orbit as orbit_accuracy_module
 from stratagem.accuracy.orbit import answer_energies, orbit_accuracy, orbit_objective
 from stratagem.accuracy.window import Window
+from stratagem.solvers.orbit.target import CycleTarget
 from stratagem.strategies import OrbitStrategy, Pattern
 
 RNG = np.random.default_rng(0)
@@ -167,3 +168,16 @@ def test_queries_without_transforms_are_refused_on_large_domains():
     strategy = orbit((64, 32))
     with pytest.raises(ValueError, match="not known for queries that translations change"):
         orbit_accuracy(st.kron([st.prefix(64), st.prefix(32)]), strategy)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_shorter_blocks_of_a_long_window_gain_next_to_nothing(monkeypatch, epsilon):
+    target = CycleTarget(st.prefix(8192), np.exp(epsilon))
+    wanted = np.maximum(target._stationary(), 1e-12)
+
+    def variance():
+        return Window(8192, target.cycles[0], wanted / wanted[1]).variances.sum()
+
+    coarse = variance()
+    monkeypatch.setattr("stratagem.accuracy.window.FINEST", 60)
+    assert 1 <= coarse / variance() <= 1 + 1e-4

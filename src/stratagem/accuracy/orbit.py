@@ -280,7 +280,7 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
     weight, inner = unweighted(workload)
     even = even_scores(strategy) if isinstance(inner, Identity) else None
     if even:
-        return np.full(n, weight**2 * even.variance(n))
+        return np.broadcast_to(weight**2 * even.variance(n), n)
     m = half_eigenvalues(strategy)
     if not (m > NOTHING).all():
         raise UnsupportedWorkloadError(
@@ -290,7 +290,9 @@ def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
     moments = np.zeros(len(m), dtype=complex)
     for chance, x in _transforms(strategy):
         moments += chance * x * rfft(energies(x))
-    return irfft(moments, cycle)[:n] - subtracted
+    per_type = irfft(moments, cycle)[:n] - subtracted
+    per_type.setflags(write=False)
+    return per_type
 
 
 def _transforms(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:

@@ -10,7 +10,7 @@ import numpy as np
 from stratagem.math.transform import correlation, irfft, rfft
 
 FINEST = 12
-"""The shortest block has at least 2^-12 of the points of the cycle: shorter ones gain under a tenth of a per cent."""
+"""The shortest block has at least 2^-12 of the points of the cycle: shorter ones lower the variance by under 1e-4."""
 CHUNK = 1 << 16
 """Frequencies, or points, that products of all blocks are formed for at a time."""
 

@@ -94,7 +94,10 @@ def parts(sums: Sequence[int], k: int, source: Source) -> np.ndarray:
 
 
 def _search(sums: np.ndarray, begin: np.ndarray, many: int, r: np.ndarray) -> np.ndarray:
-    """Return how many of the sums begin, ..., begin + many - 1, many = 2^s - 1, are at most r, for each r (k,)."""
+    """Return how many of the sums begin, ..., begin + many - 1 are at most r, for each r (k,), all uint64.
+
+    `many` is 2^s - 1, or 2^s where the last of the sums is above every r.
+    """
     found, step = np.zeros(len(r), np.int64), (many + 1) // 2
     while step:
         found += np.where(sums[begin + found + step - 1] <= r, step, 0)
@@ -117,7 +120,7 @@ def _two_level(sampler: Any, cells: np.ndarray, source: Source) -> np.ndarray:
 
 def _holding(sampler: Any, cells: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the row (k,) that holds a cell and in whose weight r lies, among the sums of these rows."""
-    blocks, begin = np.asarray(sampler.blocks), cells * sampler.stride
+    blocks, begin = np.asarray(sampler.blocks, np.uint64), cells * sampler.stride
     block = _search(blocks, begin + 1, sampler.stride - 1, r)
     r, row = r - blocks[begin + block], block * sampler.height
     patterns = np.frombuffer(sampler.patterns, np.uint8)
@@ -133,7 +136,7 @@ def _holding(sampler: Any, cells: np.ndarray, r: np.ndarray) -> np.ndarray:
 def _columns(sampler: Any, cells: np.ndarray, source: Source) -> np.ndarray:
     """Return outputs by a search in the sums of the columns of the cells."""
     r = uniform(1 << sampler.bits, len(cells), source)
-    return _search(np.asarray(sampler.first), cells * sampler.stride, sampler.stride, r)
+    return _search(np.asarray(sampler.first, np.uint64), cells * sampler.stride, sampler.stride, r)
 
 
 def _translates(sampler: Any, coordinates: np.ndarray, source: Source) -> np.ndarray:
