@@ -69,7 +69,7 @@ def test_an_interrupted_search_is_saved_and_marked(tmp_path, out):
     assert "status: Interrupted" in done.stdout
     path = tmp_path / out
     if out == "s.csv":
-        assert np.loadtxt(path, delimiter=",").shape[1] == 12
+        assert np.loadtxt(path, delimiter=",", skiprows=1).shape[1] == 13
         assert "the search was interrupted, which s.csv cannot say" in done.stderr
     elif out == "s.mat":
         assert loadmat(path)["status"].tolist() == ["interrupted"]

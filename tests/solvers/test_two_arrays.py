@@ -7,13 +7,12 @@ import stratagem as st
 from stratagem.math.array import cho_solve, cholesky, conjugate_gradients
 from stratagem.math.privacy import uniform
 from stratagem.problem import problem_of
-from stratagem.solvers.certified import design as designs
 from stratagem.solvers.certified.design import Arithmetic
 
 
-def arithmetic(workload, precision):
+def arithmetic(workload, precision, plain):
     F = problem_of(workload, 1.0).factor
-    return Arithmetic(F / np.linalg.norm(F), np.e - 1, precision, uniform(len(F)))
+    return Arithmetic(F / np.linalg.norm(F), np.e - 1, precision, uniform(len(F)), plain)
 
 
 def patterns(n, count):
@@ -23,12 +22,11 @@ def patterns(n, count):
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
 @pytest.mark.parametrize("workload", [st.prefix(14), st.all_range(21), st.marginals("2^4", 2)], ids=str)
-def test_designs_and_prices_are_the_same(workload, precision, tolerance, monkeypatch):
+def test_designs_and_prices_are_the_same(workload, precision, tolerance):
     """The negative control takes fewer steps."""
-    numbers, found = arithmetic(workload, precision), []
-    B = patterns(numbers.n, 300)
-    for plain in (designs.PLAIN, 0):
-        monkeypatch.setattr(designs, "PLAIN", plain)
+    B, found = patterns(workload.domain_size, 300), []
+    for plain in (True, False):
+        numbers = arithmetic(workload, precision, plain)
         design = numbers.improved(B, np.ones(len(B)), None, 12)
         found.append((design, numbers.priced(design, B[:50], 8)))
     (one, (ones, scores)), (other, (others, worth)) = found

@@ -21,7 +21,7 @@ from stratagem.accuracy.support import check_domain, check_support
 from stratagem.accuracy.two_valued_scores import even_scores
 from stratagem.accuracy.window import Window
 from stratagem.math.linalg import PseudoInverse, centred_inverse
-from stratagem.math.transform import fast_length, irfft, multiplicities, rfft, rfftn
+from stratagem.math.transform import fast_length, irfft, irfftn, multiplicities, rfft, rfftn
 from stratagem.strategies import OrbitStrategy, TranslationStrategy
 from stratagem.strategies.strategy import apply_inverse
 from stratagem.workloads import Workload
@@ -230,12 +230,23 @@ def _written_out(workload: Workload, strategy: OrbitStrategy) -> bool:
 
 
 def _optimal(workload: Workload, strategy: OrbitStrategy) -> Accuracy:
-    """Return the accuracy of the optimal reconstruction, summed pattern by pattern."""
-    F, moments = root(workload), np.zeros(workload.domain_size)
+    """Return the accuracy of the optimal reconstruction, summed pattern by pattern.
+
+    The products of all translates of a pattern with M^+ F, and the sums of their levels, are correlations on the
+    cycles: transforms, not N x n arrays.
+    """
+    n, cycles = workload.domain_size, strategy.cycles
+    cells = tuple(strategy.coordinates(np.arange(n)).T)
+    F = root(workload)
     B = _solved(workload, F, strategy)
-    for weight, rows in _translates(strategy):
-        moments += weight * (np.square(rows @ B).sum(axis=1) / np.square(rows.sum(axis=1))) @ rows
-    per_type = np.maximum(moments - np.square(F).sum(axis=1), 0)
+    placed = np.zeros((B.shape[1] + 1, *cycles))
+    placed[(slice(None), *cells)] = np.vstack([B.T, np.ones(n)])
+    seen, moments = rfftn(placed, len(cycles)), np.zeros(1)
+    for weight, levels in _levels(strategy):
+        x = rfftn(levels.reshape(cycles))
+        found = np.square(irfftn(np.conj(x) * seen, cycles))
+        moments = moments + weight * x * rfftn(found[:-1].sum(axis=0) / found[-1])
+    per_type = np.maximum(irfftn(moments, cycles)[cells] - np.square(F).sum(axis=1), 0)
     return Accuracy(total_term(workload) + float(np.sum(F * B)), per_type, workload.queries)
 
 
@@ -259,10 +270,17 @@ def _translates(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
     shifts = np.stack(np.unravel_index(np.arange(np.prod(strategy.cycles)), strategy.cycles), axis=1)
     moved = (cells - shifts[:, None]) % np.array(strategy.cycles)
     places = np.asarray(np.ravel_multi_index(tuple(np.moveaxis(moved, 2, 0)), strategy.cycles))
+    for weight, levels in _levels(strategy):
+        yield weight, levels[places]
+
+
+def _levels(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield the probability of every multiple of every pattern and its levels x_b on all N cells of the cycles (N,)."""
+    cells = np.arange(math.prod(strategy.cycles))
     for pattern, weight in zip(strategy.patterns, strategy.weights, strict=True):
         for multiple in range(pattern.multiples if weight > 0 else 0):
-            rows = pattern.levels(strategy.ratio).ravel()[pattern.divided(places, multiple)]
-            yield float(weight) / pattern.multiples, rows
+            levels = pattern.levels(strategy.ratio).ravel()[pattern.divided(cells, multiple)]
+            yield float(weight) / pattern.multiples, levels
 
 
 @lru_cache(maxsize=1)

@@ -33,9 +33,9 @@ BATCH = 1 << 12
 """Reports that are checked together."""
 KEYS = ("mechanism", "id", "output")
 LINE = re.compile(
-    rb'\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(0|[1-9][0-9]{0,15})\}\n?'
+    rb'^\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(0|[1-9][0-9]{0,15})\}$', re.MULTILINE
 )
-"""A report as clients write it."""
+"""A line that is a report as clients write it."""
 DIGITS = re.compile("[0-9a-f]*")
 ID = bytes(16)
 """Placeholder for the id of a malformed report that has none."""
@@ -128,11 +128,12 @@ def _of_objects(found: list[Any], mechanism: Mechanism) -> Reports:
 
 def _of_lines(found: list[bytes], mechanism: Mechanism) -> Reports:
     """Return the reports that lines of JSON hold, one by one where any has another form than clients write."""
-    parts = [part.groups() for part in map(LINE.fullmatch, found) if part]
+    parts = LINE.findall(b"".join(found))
     if len(parts) == len(found):
-        reports = _plain([(name.decode(), one.decode(), int(y)) for name, one, y in parts], mechanism)
-        if reports is not None:
-            return reports
+        names, ids, outputs = zip(*parts, strict=True)
+        numbers = np.array([*map(int, outputs)], dtype=np.int64)
+        if {*names} == {mechanism.form.mechanism.encode()} and numbers.max() < mechanism.form.outputs:
+            return Reports(numbers, _bytes(b"".join(ids).decode()))
     return collected(map(mechanism.form.parse, found))
 
 
@@ -143,8 +144,12 @@ def _plain(parts: list[tuple[Any, ...]], mechanism: Mechanism) -> Reports | None
     known = known and {*names} == {form.mechanism} and 0 <= min(outputs) <= max(outputs) < form.outputs
     if not known or set(map(len, ids)) != {2 * len(ID)} or not DIGITS.fullmatch(text := "".join(ids)):
         return None
-    raw = np.frombuffer(bytes.fromhex(text), np.uint8).reshape(-1, len(ID))
-    return Reports(np.array(outputs, dtype=np.int64), raw)
+    return Reports(np.array(outputs, dtype=np.int64), _bytes(text))
+
+
+def _bytes(ids: str) -> np.ndarray:
+    """Return the bytes of ids (k, 16), which are written one after another."""
+    return np.frombuffer(bytes.fromhex(ids), np.uint8).reshape(-1, len(ID))
 
 
 def python_processes(mechanism: Mechanism, bundle: Path | None = None, client: Path | None = None) -> Draw:

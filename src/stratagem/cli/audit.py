@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stratagem.cli.interruption import note, progress
+from stratagem.cli.interruption import begun, note, progress
 from stratagem.cli.option import BUNDLE, JSON
 from stratagem.cli.output import fail, read_count, write, write_json, write_table
 from stratagem.io.screen import visible
@@ -117,13 +119,15 @@ def _of_clients(
     """Audit the clients of these names, all that run here without names."""
     from stratagem.auditor.audit import audit as run
 
-    draws, found = _draws(file, mechanism, names), {}
-    for name, (draw, new_processes, devices) in draws.items():
-        with progress(f"auditing the {name} client"):
-            options |= {"devices": devices, "false_alarm": false_alarm / len(draws)}
-            found[name] = run(mechanism, draw, new_processes, **options)
-        options["seed"] = found[name].seed  # one seed repeats the audits of all
-    return found
+    draws = _draws(file, mechanism, names)
+    seed = secrets.randbits(48) if options["seed"] is None else options["seed"]  # one repeats the audits of all
+    options |= {"seed": seed, "false_alarm": false_alarm / len(draws)}
+    with progress(f"auditing {' and '.join(draws)}"):
+        running = {
+            name: begun(partial(run, mechanism, draw, new_processes, devices=devices, **options))
+            for name, (draw, new_processes, devices) in draws.items()
+        }
+        return {name: result() for name, result in running.items()}
 
 
 def _draws(

@@ -9,10 +9,11 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from stratagem.io.screen import visible
 from stratagem.math.deadline import Deadline, deadline
@@ -20,6 +21,7 @@ from stratagem.math.deadline import Deadline, deadline
 if TYPE_CHECKING:
     from stratagem.solvers import Step
 
+T = TypeVar("T")
 PATIENCE = 2.0
 """Seconds before anything is shown."""
 PULSE, INTERVAL = 0.25, 10.0
@@ -92,6 +94,20 @@ def _repeated(show: Callable[[], None], first: float, interval: float) -> Iterat
     finally:
         done.set()
         thread.join()  # never stop a bar that is just starting
+
+
+def begun(work: Callable[[], T]) -> Callable[[], T]:
+    """Start work in a thread that ends with the command, and return the function that waits for its result."""
+    found = Future[T]()
+
+    def run() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # noqa: BLE001
+            found.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return found.result
 
 
 def note(sentence: str) -> None:

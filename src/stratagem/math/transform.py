@@ -20,13 +20,13 @@ def irfft(spectrum: np.ndarray, n: int) -> np.ndarray:
     return cast(np.ndarray, fft.irfft(spectrum, n, workers=WORKERS))
 
 
-def rfftn(x: np.ndarray) -> np.ndarray:
-    """Return the transform over all axes; of the last axis the frequencies 0, ..., n // 2."""
-    return cast(np.ndarray, fft.rfftn(x, workers=WORKERS))
+def rfftn(x: np.ndarray, last: int | None = None) -> np.ndarray:
+    """Return the transform over the `last` axes, by default all; of the last one the frequencies 0, ..., n // 2."""
+    return cast(np.ndarray, fft.rfftn(x, axes=range(-(last or x.ndim), 0), workers=WORKERS))
 
 
 def irfftn(spectrum: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the real array of this shape with this half of its spectrum."""
+    """Return the real array that has this shape, in its last axes, with this half of its spectrum."""
     return cast(np.ndarray, fft.irfftn(spectrum, shape, workers=WORKERS))
 
 

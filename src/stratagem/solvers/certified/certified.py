@@ -13,11 +13,13 @@ from stratagem.math.deadline import deadline
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.design import (
+    WORK,
     Arithmetic,
     ColumnGenerationState,
     Design,
     SearchContext,
     project_to_feasible,
+    uncompiled,
 )
 from stratagem.solvers.certified.patterns import (
     EXHAUSTIVE,
@@ -178,7 +180,7 @@ class Certified(Solver):
         if not F.any():
             return ColumnGenerationState(None, total, 0.0, None, closed=True)
         E, precision = ratio(problem.epsilon), "float64" if n <= DOUBLE else "float32"
-        numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares)
+        numbers = Arithmetic(F / math.sqrt(scale), E - 1, precision, problem.shares, uncompiled(n))
         until = deadline().part(SHARE) if self._polishes(problem) else deadline()
         field = field_factor(problem.target.information)
         context = SearchContext(numbers, problem.target, field, E, rng, until)
@@ -257,11 +259,15 @@ class Certified(Solver):
         return self.outputs or max(512, int(1024 * math.sqrt(n)), 20 * n)
 
     def _first(self, problem: Problem, tools: SearchContext) -> np.ndarray:
-        """Return the first patterns (m x n): all patterns on small domains, else random and published ones."""
+        """Return the first patterns (m x n): all patterns on small domains, else random and published ones.
+
+        Little time means few patterns: two weight updates of all should fit into what is left.
+        """
         domain, n = problem.workload.domain, problem.workload.domain_size
         if n <= EXHAUSTIVE:
             return all_patterns(n)[1:-1]
         count = max(self.rows(n), 8 * n)
+        count = int(max(2 * n, min(count, tools.until.left * WORK / (2 * n**2))))
         families = [np.eye(n, dtype=bool), published_patterns(n)]
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))

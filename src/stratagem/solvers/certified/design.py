@@ -20,6 +20,8 @@ from stratagem.strategies.two_level import BLOCK, TwoLevelStrategy, pack
 
 PLAIN = 256
 """Domain size up to which nothing is compiled: NumPy took at most half the time there, compiling seconds a size."""
+SHORT = 1024, 10.0
+"""Domain size up to which nothing is compiled where fewer seconds are left: compiling would take half of them."""
 LEAST = 512
 """Least number of rows in compiled code; padding to fewer rows would save nothing."""
 LARGE = 1 << 19
@@ -27,7 +29,9 @@ LARGE = 1 << 19
 CHUNK = 1 << 21
 """Entries of a batch of patterns that one call of the local search works on."""
 WORK = 1 << 34
-"""Multiplications in products with all rows between two checks of the deadline, about one second."""
+"""Multiplications between two checks of the deadline, about one second."""
+SQUARE = 8
+"""Products of two n x n matrices that take as long as the factorisations and solves of one weight update."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +61,13 @@ class Arithmetic:
     """Arithmetic of the products with all rows; n x n matrices are always float64."""
     prior: np.ndarray
     """Probabilities of the user types (n,); 1/n in the average case."""
+    plain: bool
+    """Whether arrays are NumPy's, and nothing is compiled."""
 
     @property
     def n(self) -> int:
         """Number of user types."""
         return len(self.F)
-
-    @property
-    def plain(self) -> bool:
-        """Whether arrays are NumPy's, and nothing is compiled."""
-        return self.n <= PLAIN
 
     def running(self) -> AbstractContextManager[object]:
         """Return the context of all arithmetic; what leaves double precision is seen in its results."""
@@ -107,7 +108,7 @@ class Arithmetic:
         further, informed = (improve, inform) if self.plain else (compiled(improve), compiled(inform))
         with self.running():
             X, F = self.rows(patterns), self.array(self.F)
-            stride = max(1, WORK // (len(X) * self.n**2))
+            stride = max(1, WORK // ((len(X) + SQUARE * self.n) * self.n**2))
             weight = self.array(np.pad(p / p.sum(), (0, len(X) - m)))
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
             found = Weights(weight, weight, *(self.array(number) for number in (np.inf, mu, nu, 0)))
@@ -145,6 +146,11 @@ class Arithmetic:
                 if until.over:
                     break
         return np.concatenate(found), np.concatenate(worth)
+
+
+def uncompiled(n: int) -> bool:
+    """Return whether a search over n user types that begins now should compile nothing."""
+    return n <= PLAIN or (n <= SHORT[0] and deadline().left < SHORT[1])
 
 
 def padding(m: int, n: int) -> int:
