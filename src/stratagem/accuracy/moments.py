@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
 
 from stratagem.accuracy.score import Labels, Scores, placements
 from stratagem.accuracy.two_valued_scores import even_scores
+from stratagem.math.transform import irfftn, rfftn
 from stratagem.strategies import TranslationStrategy
 from stratagem.workloads.product import translates
 
@@ -44,6 +46,12 @@ def variances(moments: Moments, labels: Labels, rows: np.ndarray) -> np.ndarray:
     return second - np.square(rows)
 
 
+@lru_cache(maxsize=2)
+def moments_of(strategy: TranslationStrategy) -> Moments:
+    """Return the moments of a strategy; a comparison asks for those of two, several times."""
+    return Moments(strategy)
+
+
 class Moments:
     """The sums sum_b w_b sum_g x_C(u_C - g) a_b(g)^2 over the patterns b of the same axes, for all u_C."""
 
@@ -65,30 +73,30 @@ class Moments:
         return self._known[key]
 
     def _second(self, axes: tuple[int, ...], order: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
-        along, labels = tuple(range(1, rows.ndim)), tuple(axes[t] for t in order)
-        if len(rows) > 1 and math.prod(rows.shape[1:]) <= DIRECT:
+        sizes, labels = rows.shape[1:], tuple(axes[t] for t in order)
+        if not order:
+            return self.strategy.weights[self.kinds[axes]].sum() * np.square(rows)
+        if len(rows) > 1 and math.prod(sizes) <= DIRECT:
             return self._by_products(axes, order, rows)
-        asked, total = np.fft.fftn(rows, axes=along), np.zeros_like(rows)
-        for weight, transform in self._transforms(axes):
-            K = np.fft.fftn(self.scores.density(transform, order, labels))
-            answers = np.fft.ifftn(asked * np.conj(K), axes=along).real
-            chances = transform[tuple(slice(None) if t in order else 0 for t in range(transform.ndim))]
-            chances = chances.transpose(np.argsort(np.argsort(order)))
-            squares = np.fft.fftn(np.square(answers), axes=along)
-            total += weight * np.fft.ifftn(squares * chances, axes=along).real
-        return total
+        half = (..., slice(sizes[-1] // 2 + 1))
+        asked = rfftn(rows, len(sizes)) * (math.prod(sizes) * self.scores.inverse(labels)[half])
+        total = np.zeros_like(asked)
+        for weight, transform in self._transforms(axes, order):
+            answers = irfftn(asked * np.conj(transform[half]), sizes)
+            total += weight * transform[half] * rfftn(np.square(answers), len(sizes))
+        return irfftn(total, sizes)
 
-    def _transforms(self, axes: tuple[int, ...]) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield the probability and the transform of every multiple of every pattern of these axes."""
-        return chain.from_iterable(map(self.scores.transforms, self.kinds[axes]))
+    def _transforms(self, axes: tuple[int, ...], order: tuple[int, ...]) -> Iterator[tuple[float, np.ndarray]]:
+        """Yield the probability and the transform on `order` of every multiple of every pattern of these axes."""
+        return chain.from_iterable(self.scores.transforms_on(b, order) for b in self.kinds[axes])
 
     def _by_products(self, axes: tuple[int, ...], order: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
         """Return the sums of `second` by matrix products, which are faster for many queries of few cells."""
         flat, sizes = rows.reshape(len(rows), -1), rows.shape[1:]
-        total, labels = np.zeros_like(flat), tuple(axes[t] for t in order)
-        for weight, transform in self._transforms(axes):
-            answers = flat @ translates(self.scores.density(transform, order, labels).ravel(), sizes)
-            chances = transform[tuple(slice(None) if t in order else 0 for t in range(transform.ndim))]
-            x = np.fft.ifftn(chances.transpose(np.argsort(np.argsort(order)))).real
+        total, inverse = np.zeros_like(flat), self.scores.inverse(tuple(axes[t] for t in order))
+        for weight, transform in self._transforms(axes, order):
+            K = np.fft.ifftn(transform * inverse).real * inverse.size
+            answers = flat @ translates(K.ravel(), sizes)
+            x = np.fft.ifftn(transform).real
             total += weight * np.square(answers) @ translates(x.ravel(), sizes).T
         return total.reshape(rows.shape)

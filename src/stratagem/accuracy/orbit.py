@@ -283,11 +283,12 @@ def _levels(strategy: OrbitStrategy) -> Iterator[tuple[float, np.ndarray]]:
             yield float(weight) / pattern.multiples, levels
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def _transformed(workload: Workload, strategy: OrbitStrategy) -> np.ndarray:
     """Return t_u (n,): sum_b w_b sum_g x_b(u - g) ||a_b(g)||^2 less the second value of `_scored`.
 
-    A search asks for the objective of its last strategy, and whoever reports it for the variances of the same.
+    A search asks for the objective of its last strategy, and whoever reports it for the variances of the same; whoever
+    saves it compares it with its table of whole numbers.
     """
     if len(strategy.cycles) > 1:
         raise ValueError(

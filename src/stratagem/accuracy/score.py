@@ -8,6 +8,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
+from stratagem.math.transform import fftn
 from stratagem.strategies import TranslationStrategy
 
 Slots = tuple[int, ...]
@@ -75,7 +76,7 @@ class Scores:
         """Return x_b^ at all characters of the axes of pattern b, or of one of its multiples."""
         pattern = self.strategy.patterns[b]
         if self._last[0] != b:
-            self._last = b, np.fft.fftn(pattern.levels(self.strategy.ratio))
+            self._last = b, fftn(pattern.levels(self.strategy.ratio))
         found = self._last[1]
         return found if pattern.multiples == 1 else found[pattern.multiplied(multiple)]
 
@@ -85,6 +86,19 @@ class Scores:
         for multiple in range(many):
             yield float(self.strategy.weights[b]) / many, self.transform(b, multiple)
 
+    def transforms_on(self, b: int, axes: Sequence[int]) -> Iterator[tuple[float, np.ndarray]]:
+        """Yield the probability and x_b^ at the characters of these axes, in this order, of each multiple of pattern b.
+
+        Where others are left out, it is the transform of the sums over them.
+        """
+        pattern = self.strategy.patterns[b]
+        if away := tuple(set(range(len(pattern.axes))) - set(axes)):
+            found = fftn(pattern.levels(self.strategy.ratio).sum(axis=away))
+            yield float(self.strategy.weights[b]), _in_order(found, axes)
+            return
+        for weight, transform in self.transforms(b):
+            yield weight, _in_order(transform, axes)
+
     def density(self, transform: np.ndarray, axes: Sequence[int], labels: Labels) -> np.ndarray:
         """Return the density K (sizes of the axes) of a report that covers a table by these axes exactly.
 
@@ -93,7 +107,7 @@ class Scores:
         on_axes = transform[tuple(slice(None) if t in axes else 0 for t in range(transform.ndim))]
         if not axes:
             return np.ones(())
-        found = on_axes.transpose(np.argsort(np.argsort(axes)))
+        found = _in_order(on_axes, axes)
         return np.fft.ifftn(found * self.inverse(labels)).real * found.size
 
     def interactions(self, transform: np.ndarray, axes: Sequence[int], labels: Labels) -> np.ndarray:
@@ -110,6 +124,11 @@ class Scores:
                 total[0] += sign * part
                 total[1] += sign * part**2
         return np.stack([total.transpose(0, *(1 + i for i in order)) for order in orders(labels)], axis=1)
+
+
+def _in_order(transform: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+    """Return a transform of some axes, which stand in rising order, in their own order."""
+    return transform.transpose(np.argsort(np.argsort(axes)))
 
 
 def orders(labels: Labels) -> list[tuple[int, ...]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from stratagem.accuracy.junta import check_sizes
 from stratagem.accuracy.length import classes_of, largest_by_length, lengths_of
-from stratagem.accuracy.moments import Moments, largest_of_cell, variances
+from stratagem.accuracy.moments import Moments, largest_of_cell, moments_of, variances
 from stratagem.accuracy.query import check_answered
 from stratagem.accuracy.score import Labels
 from stratagem.strategies import TranslationStrategy
@@ -70,8 +71,7 @@ class _Tables:
         self.group = [strategy.owner[i] for i in range(len(strategy.sizes))]
         if not strategy.window:
             check_answered(workload, strategy)
-        self.strategy, self.moments = strategy, Moments(strategy)
-        self._cells: dict[Labels, float] = {}
+        self.strategy, self.moments = strategy, moments_of(strategy)
 
     def largest(self, attributes: tuple[int, ...], queries: Workload) -> np.ndarray:
         """Return the largest variances (k,) of the queries of a table, one for each of their `_classes`.
@@ -92,11 +92,15 @@ class _Tables:
         if (lengths := lengths_of(queries)) is not None:
             return largest_by_length(self.strategy, attributes[0], lengths)
         if isinstance(queries, Identity):
-            if labels not in self._cells:
-                self._cells[labels] = largest_of_cell(self.moments, labels, queries.domain.sizes)
-            return np.array([self._cells[labels]])
+            return np.array([_largest_of_cell(self.strategy, labels, queries.domain.sizes)])
         rows = _rows(queries)
         return variances(self.moments, labels, rows).reshape(len(rows), -1).max(axis=1)
+
+
+@lru_cache(maxsize=64)
+def _largest_of_cell(strategy: TranslationStrategy, labels: Labels, sizes: tuple[int, ...]) -> float:
+    """Return `largest_of_cell`, which a report asks for several times of the same strategies."""
+    return largest_of_cell(moments_of(strategy), labels, sizes)
 
 
 def _check_ways(moments: Moments, labels: Labels) -> None:

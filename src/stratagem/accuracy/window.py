@@ -93,8 +93,8 @@ class Window:
         inside[: self.size] = 1
         energies, back = correlation(inside, np.square(P)), np.conj(summed)
         means = self._means(P)
-        for own, mean in zip(self._weights, means, strict=True):
-            energies -= 2 * mean * irfft(own * back, self.cycle)
+        for pair in _pairs(len(means)):
+            energies -= 2 * np.einsum("kg,kg->g", means[pair], irfft(self._weights[pair] * back, self.cycle))
         for part in _parts(self.cycle):
             energies[part] += np.einsum("kg,kg->g", means[:, part], self._both @ means[:, part])
         return energies
@@ -139,15 +139,15 @@ class Window:
         power[1:] *= self.size / self.cycle / self.eigenvalues[1:]
         count = len(self.edges) - 1
         near, inner = np.ones((count + 1, self.size)), np.empty((count, count))
-        for k, block in enumerate(self._blocks):
-            cross = irfft(power * block, self.cycle)
-            near[k] = cross[: self.size]
-            inner[k] = np.add.reduceat(cross, self.edges[:-1]) / np.diff(self.edges)
+        for pair in _pairs(count):
+            cross = irfft(power * self._blocks[pair], self.cycle)
+            near[pair] = cross[:, : self.size]
+            inner[pair] = np.add.reduceat(cross, self.edges[:-1], axis=1) / np.diff(self.edges)
         system = np.ones((count + 1, count + 1))
         system[:-1, :-1], system[-1, -1] = (inner + inner.T) / 2, 0
-        psi = np.linalg.solve(system, near)[:-1]
-        own = np.full(self.size, irfft(power, self.cycle)[0])
+        psi, own = np.empty((count, self.size)), np.full(self.size, irfft(power, self.cycle)[0])
         for part in _parts(self.size):
+            psi[:, part] = np.linalg.solve(system, near[:, part])[:-1]
             mixed = system[:-1, :-1] @ psi[:, part] - 2 * near[:-1, part]
             own[part] += np.einsum("kt,kt->t", psi[:, part], mixed)
         return psi, own
@@ -156,3 +156,8 @@ class Window:
 def _parts(count: int) -> list[slice]:
     """Return slices of at most `CHUNK` places."""
     return [slice(first, first + CHUNK) for first in range(0, count, CHUNK)]
+
+
+def _pairs(count: int) -> list[slice]:
+    """Return slices of two places, as each of two threads transforms a row at a time."""
+    return [slice(first, min(first + 2, count)) for first in range(0, count, 2)]

@@ -20,6 +20,11 @@ def irfft(spectrum: np.ndarray, n: int) -> np.ndarray:
     return cast(np.ndarray, fft.irfft(spectrum, n, workers=WORKERS))
 
 
+def fftn(x: np.ndarray) -> np.ndarray:
+    """Return the transform over all axes, at all frequencies."""
+    return cast(np.ndarray, fft.fftn(x, workers=WORKERS))
+
+
 def rfftn(x: np.ndarray, last: int | None = None) -> np.ndarray:
     """Return the transform over the `last` axes, by default all; of the last one the frequencies 0, ..., n // 2."""
     return cast(np.ndarray, fft.rfftn(x, axes=range(-(last or x.ndim), 0), workers=WORKERS))

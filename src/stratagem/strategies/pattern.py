@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.fft import fftn, ifftn
+from scipy.fft import ifftn
 
 from stratagem.io.screen import brief
 from stratagem.math.block_design import orbits, powers
+from stratagem.math.transform import fftn
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +103,13 @@ class Pattern:
 
     def levels(self, ratio: float) -> np.ndarray:
         """Return x = s/(1^T s), s = 1 + (E - 1) 1_T, shape `sizes`: a report's probabilities by u - g."""
-        s = np.where(self.inside, ratio, 1.0)
-        return s / s.sum()
+        total = self.cells + (ratio - 1) * self.size
+        return np.where(self.inside, ratio / total, 1 / total)
 
     @cached_property
     def spectrum(self) -> np.ndarray:
         """Squared moduli of the Fourier transform of 1_T, shape `sizes`, the mean over all multiples."""
-        spectrum = np.square(np.abs(np.asarray(fftn(self.inside.astype(float)))))
+        spectrum = np.square(np.abs(fftn(self.inside.astype(float))))
         return spectrum if self.multiples == 1 else self._averaged(spectrum)
 
     def energies(self, ratio: float) -> np.ndarray:
@@ -116,7 +117,7 @@ class Pattern:
 
         The mean over all multiples: r^i T has at frequency k what T has at r^i k.
         """
-        energies = np.square(np.abs(np.asarray(fftn(self.levels(ratio)))))
+        energies = np.square(np.abs(fftn(self.levels(ratio))))
         return energies if self.multiples == 1 else self._averaged(energies)
 
     def _averaged(self, energies: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import irfftn, rfftn
 
+from stratagem.math.deadline import deadline
 from stratagem.solvers.junta.multiplier_group import MultiplierGroup
 from stratagem.solvers.junta.signature import Signature
 
@@ -47,7 +48,7 @@ def complementary(
     equal weights the sum would miss its levels by about the energy of one pattern, and L its minimum by some
     1/P^2. So the weights fall geometrically and the error falls with them, on many cells as fast as on few.
     Patterns of few cells follow a wanted spectrum less well; there the weights fall more slowly, by the
-    largest excess of energy.
+    largest excess of energy. No pattern is begun after the deadline.
     """
     wanted, made, weights = levels / levels.sum(), [], []
     power, weight = np.zeros(signature.cells), 1.0
@@ -59,7 +60,7 @@ def complementary(
         made.append(inside)
         weights.append(weight)
         excess = power - power.sum() * wanted
-        if _loss(excess, power.sum(), wanted) <= ENOUGH:
+        if deadline().over or _loss(excess, power.sum(), wanted) <= ENOUGH:
             break
         largest = float((excess[wanted > 0] / wanted[wanted > 0]).max())
         weight = min(weight, max(LIGHTER * weight, largest / (EXCESS * energy)))

@@ -234,4 +234,6 @@ def mixed(target: CycleTarget, energies: np.ndarray) -> np.ndarray:
         costs = counts * target.costs((w @ energies).reshape(target.half)).ravel()
         costs[0] = 0
         w = simplex_weights(energies, costs, w).weights
+        if deadline().over:
+            break
     return w

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from stratagem.accuracy.window import Window
+from stratagem.math.deadline import deadline
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload, prefix
 from stratagem.workloads.combined import unweighted
@@ -70,7 +71,7 @@ class Shaping:
     def draw(self, total: np.ndarray, count: int, rng: np.random.Generator, size: int) -> np.ndarray:
         """Return a set of the given size as a boolean array, shaped to correct `count` earlier sets.
 
-        `total` is the sum of the energies of these sets at the half spectrum.
+        `total` is the sum of the energies of these sets at the half spectrum. Rounds end with the deadline.
         """
         positive = self.wanted > 0
         have = np.divide(total, self.wanted, out=np.full(total.shape, float(count)), where=positive)
@@ -86,6 +87,8 @@ class Shaping:
             amplitudes /= np.sqrt(np.square(amplitudes).sum())
             excess = np.divide(amplitudes, wanted, out=np.ones_like(wanted), where=wanted > 0)
             weights *= np.clip(excess, 1 / CLIP, CLIP) ** -CORRECTION
+            if deadline().over:
+                break
         return self._largest(weights, spectrum, size)
 
     def energies(self, inside: np.ndarray) -> np.ndarray:
