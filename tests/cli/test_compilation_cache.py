@@ -9,7 +9,17 @@ import pytest
 
 from stratagem.cli.compilation_cache import SETTINGS, keep_compiled_code, prune
 
-COMMAND = ("optimise", "prefix", "--domain", "8", "--epsilon", "1", "--solver", "projected-gradient", "--json")
+COMMAND = (
+    "optimise",
+    "prefix",
+    "--domain",
+    "8",
+    "--epsilon",
+    "1",
+    "--solver",
+    "projected-gradient",
+    "--json",
+)
 OURS = ("JAX_", "STRATAGEM_")
 
 

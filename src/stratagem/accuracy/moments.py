@@ -86,7 +86,9 @@ class Moments:
             total += weight * transform[half] * rfftn(np.square(answers), len(sizes))
         return irfftn(total, sizes)
 
-    def _transforms(self, axes: tuple[int, ...], order: tuple[int, ...]) -> Iterator[tuple[float, np.ndarray]]:
+    def _transforms(
+        self, axes: tuple[int, ...], order: tuple[int, ...]
+    ) -> Iterator[tuple[float, np.ndarray]]:
         """Yield the probability and the transform on `order` of every multiple of every pattern of these axes."""
         return chain.from_iterable(self.scores.transforms_on(b, order) for b in self.kinds[axes])
 

@@ -33,7 +33,8 @@ BATCH = 1 << 12
 """Reports that are checked together."""
 KEYS = ("mechanism", "id", "output")
 LINE = re.compile(
-    rb'^\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(0|[1-9][0-9]{0,15})\}$', re.MULTILINE
+    rb'^\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(0|[1-9][0-9]{0,15})\}$',
+    re.MULTILINE,
 )
 """A line that is a report as clients write it."""
 DIGITS = re.compile("[0-9a-f]*")

@@ -120,7 +120,9 @@ def _of_clients(
     from stratagem.auditor.audit import audit as run
 
     draws = _draws(file, mechanism, names)
-    seed = secrets.randbits(48) if options["seed"] is None else options["seed"]  # one repeats the audits of all
+    seed = (
+        secrets.randbits(48) if options["seed"] is None else options["seed"]
+    )  # one repeats the audits of all
     options |= {"seed": seed, "false_alarm": false_alarm / len(draws)}
     with progress(f"auditing {' and '.join(draws)}"):
         running = {
