@@ -48,9 +48,9 @@ ROUNDING = 1e-9
 CERTIFIED, PATIENCE = 0.01, (30.0, 60.0)
 """Gap between objective and bound above which a tighter bound is searched for, and the least and most seconds
 for that search. It may take twice as long as everything before it, within these limits."""
-SEARCHED, FINISHED = 0.7, 0.9
-"""Shares of the time after which the search ends where the bound may have to be tightened, and where not, and the
-tightening; the rest is for the exact variances of the result."""
+SEARCHED, SEARCHED_WORST, FINISHED = 0.7, 0.4, 0.9
+"""Shares of the time after which the search ends, that for the worst type or query, whose bound starts from nothing
+better than that of the average, and the tightening of the bound; the rest is for the exact variances of the result."""
 
 SHORT = 1e-3
 """Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
@@ -268,7 +268,7 @@ def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
 def _found(solver: Solver, problem: Problem, on_step: Callback | None, time: Deadline) -> Search:
     """Return the result of a search, empty if double precision cannot evaluate a strategy that it meets."""
     try:
-        with within(time.until(SEARCHED)):
+        with within(time.until(SEARCHED_WORST if isinstance(problem, Minimax) else SEARCHED)):
             return search(solver, problem, on_step)
     except BREAKDOWN:
         return Search()
