@@ -219,6 +219,7 @@ def test_compare_json_and_plot(capsys, tmp_path):
         "mechanisms",
         "bounds",
         "not_evaluated",
+        "interrupted",
         "not_tuned_to_the_end",
     }
     assert data["mechanisms"][0]["mechanism"] == "optimised"

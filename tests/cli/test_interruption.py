@@ -129,7 +129,7 @@ def test_ctrl_c_before_there_is_a_result_leaves_no_file(tmp_path):
         os.kill(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err == "stratagem: interrupted before there was a result to keep\n"
+    assert err == "stratagem: interrupted: there was no result to keep yet\n"
     assert [path.name for path in tmp_path.iterdir()] == ["m.ldp.json"]
 
 

@@ -9,6 +9,7 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.collection.tally import Tally, tally_data
+from stratagem.estimation.impossibility import _falling
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.workloads.domain import Bin
 
@@ -208,6 +209,12 @@ def test_impossible_answers_are_counted(workload, answers, kinds):
     wrong = made.impossible
     assert (wrong.answers, wrong.low, wrong.high, wrong.falling) == kinds
     assert bool(str(wrong)) == bool(wrong.answers)
+
+
+def test_prefixes_beside_a_hundred_attributes_may_not_fall():
+    """Arrays have at most 64 axes."""
+    asked = st.kron([st.prefix(4), *[st.total(2)] * 100])
+    assert _falling(asked, np.array([10.0, 60, 50, 100]), 0.0).tolist() == [False, False, True, False]
 
 
 def test_the_method_that_mends_is_named_and_mends():

@@ -9,6 +9,8 @@ import pytest
 
 import stratagem as st
 from stratagem.math.deadline import deadline, within
+from stratagem.problem import problem_of
+from stratagem.study.optimisation import choose
 
 ON_TOP = (1.2, 3.0)
 """A call may take 1.2 times its limit, and 3 seconds: of processor time here, so that others' work does not count."""
@@ -67,6 +69,50 @@ def test_a_stopped_call_is_never_called_complete(monkeypatch):
         st.path(*asked, st.Certified(max_steps=3), pressed)
 
 
+def test_a_search_that_is_stopped_at_once_has_a_first_strategy(monkeypatch):
+    """Ctrl-C comes while the first state is made: it is made again, now without time."""
+    calls, begin = [], st.Certified.begin
+
+    def pressed(self, *arguments):
+        calls.append(deadline().over)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return begin(self, *arguments)
+
+    monkeypatch.setattr(st.Certified, "begin", pressed)
+    solution = st.optimise(st.prefix(40), 1.0, "certified")
+    assert calls == [False, True]
+    assert solution.interrupted
+    assert solution.solver == "Certified"
+    assert solution.objective < solution.baselines[0].objective
+
+
+def test_a_comparison_says_that_its_search_was_ended_by_hand():
+    """The control: the same comparison without Ctrl-C."""
+
+    def pressed(step):
+        if step.step == 1:
+            raise KeyboardInterrupt
+
+    for on_step, stopped in ((pressed, True), (lambda step: step.step == 1, True), (None, False)):
+        comparison = st.compare(st.prefix(13), 1.0, st.Certified(max_steps=3), on_step)
+        assert comparison.interrupted is stopped
+        assert ("ended by hand" in str(comparison)) is stopped
+
+
+def test_all_places_have_bounds_before_one_is_tightened():
+    budgets = [0.5, 1.0, 2.0]
+    found = st.bound_sweep(st.prefix(1 << 18), budgets, seconds=1)
+    assert found.complete
+    assert found.axis == "epsilon"
+    assert [point.epsilon for point in found.points] == budgets
+
+
+def test_large_domains_have_a_solver_for_the_worst_query():
+    problem = problem_of(st.histogram(1100), 1.0, "worst-query")
+    assert type(choose(None, problem).solver).__name__ == "Saddle"
+
+
 RNG = np.random.default_rng(0)
 LONG = {
     "three moments": lambda: st.moments(range(64), 3),
@@ -74,6 +120,7 @@ LONG = {
     "a product": lambda: st.kron([st.prefix(40), st.all_range(25)]),
     "random, sparse": lambda: st.explicit((RNG.random((300, 256)) < 0.05) * RNG.random((300, 256))),
     "random, dense": lambda: st.explicit(RNG.standard_normal((256, 256))),
+    "sparse, of many types": lambda: st.explicit(RNG.random((100, 1400)) < 0.02),
     "five of 200": lambda: st.explicit(RNG.standard_normal((5, 200))),
     "tables": lambda: st.marginals({"age": 9, "income": 7, "region": 7, "smoker": 3}, 2),
     "large": lambda: st.all_range(1 << 16),

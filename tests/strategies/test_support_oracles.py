@@ -237,6 +237,7 @@ def test_a_matrix_that_underflows_is_refused(name):
         (lambda: SubsetSelection(1, 1, 0.9), "number of values"),
         (lambda: SubsetSelection(8, 4, 0.5), "k/n < p < 1"),
         (lambda: SubsetSelection(80, 40, 0.9).dense(), "sets of 40 of 80"),
+        (lambda: SubsetSelection(1500, 403, 0.9).dense(), r"about 10\^377 sets of 403 of 1500"),
         (lambda: SubsetSelection(8, 4, 0.9).collect(np.array([[7]], np.uint8)), "does not hold 4"),
     ],
 )

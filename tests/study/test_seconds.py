@@ -234,3 +234,9 @@ def test_the_command_line_names_the_option(capsys, tmp_path):
     status, out, _ = run(capsys, *command, "--missing", "999", "--missing", "-1", "--seconds=5", "--json")
     assert status == 0
     assert not any("placeholder" in note for note in json.loads(out)["notes"])
+
+
+def test_a_bound_for_which_time_ran_out_before_it_began_is_the_quick_one(capsys):
+    status, out, _ = run(capsys, "bound", "prefix", "--domain=8", "--epsilon=1", "--seconds=0.001")
+    assert status == 0
+    assert "no unbiased mechanism" in out

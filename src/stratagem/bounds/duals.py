@@ -13,12 +13,14 @@ from scipy.optimize import minimize
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
 from stratagem.math.answer_programme import programme
-from stratagem.math.deadline import deadline, within
+from stratagem.math.deadline import deadline, fits, within
 from stratagem.math.linalg import centred_factor, low_rank_factor
 from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 
+DESCENT, BEYOND = 13, 2.0
+"""Products of two n x n matrices that take as long as the weighted bound, and the seconds it may be late."""
 GROUPS, SEVERAL = 128, 64
 """Kinds of users that are told apart by one number, those of a group at most 1/126 of the range from each other, and
 by two to five."""
@@ -304,8 +306,8 @@ class Duals:
 
     @cached_property
     def weighted(self) -> WeightedDual | None:
-        """The weighted bound; None where it is not computed by default (see `weighed`), or fails."""
-        if not weighed(self.workload):
+        """The weighted bound; None where it is not computed by default (see `weighed`), fails, or takes too long."""
+        if not weighed(self.workload) or not fits(DESCENT * self.workload.domain_size**3, BEYOND):
             return None
         return attempted(lambda: weighted_dual(self.workload, self.epsilon, prior=self.prior))
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.linalg import helmert
 
+from stratagem.math.deadline import fits
 from stratagem.math.privacy import uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
@@ -51,6 +52,10 @@ def ulps(workload: Workload) -> float:
     return 8 * terms * ULP
 
 
+EIGENVALUES, BEYOND = 4, 1.0
+"""Products of two n x n matrices that take as long as the eigenvalues for both norms, and seconds beyond the time."""
+
+
 def root_trace(squares: np.ndarray, error: float) -> float:
     """Return a lower bound on tr A^(1/2) from the eigenvalues of a computed A (n,), off by `error` in the norm.
 
@@ -65,7 +70,7 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
 
     Under a prior p (n,): p^T V p, nan, as no bound needs it, and W (I - p 1^T) diag(n p)^(1/2) in place of W P.
     Where the workload does not know them: by blocks where some attributes know no order, else by one
-    eigendecomposition for each norm.
+    eigendecomposition for each norm. Where there is no time for these, the Frobenius norms, which are no larger.
     """
     known = workload.structure.norms if prior is None else None
     if known is not None:
@@ -75,12 +80,21 @@ def norms(workload: Workload, prior: np.ndarray | None = None) -> Norms:
         return block_norms(found)
     V, n, error = workload.gram(), workload.domain.size, ulps(workload)
     p, seen = uniform(n) if prior is None else prior, centred(workload, prior)
-    root = np.sqrt(p)
-    rest = root_trace(np.linalg.eigvalsh(root[:, None] * seen.gram * root), error * float(p @ seen.own))
+    root, total = np.sqrt(p), total_term(workload, prior) / n
+    inner, trace = root[:, None] * seen.gram * root, error * float(p @ seen.own)
     whole = math.nan
+    if not fits(EIGENVALUES * n**3, BEYOND):
+        whole = whole if prior is not None else _least_root(V / n, error * float(np.trace(V)) / n)
+        return Norms(total, whole, _least_root(inner, trace))
+    rest = root_trace(np.linalg.eigvalsh(inner), trace)
     if prior is None:
         whole = root_trace(np.linalg.eigvalsh(V / n), error * float(np.trace(V)) / n)
-    return Norms(total_term(workload, prior) / n, whole, rest)
+    return Norms(total, whole, rest)
+
+
+def _least_root(A: np.ndarray, error: float) -> float:
+    """Return a lower bound on tr(A)^(1/2), which is at most tr(A^(1/2)), from a computed A as in `root_trace`."""
+    return math.sqrt(max(float(np.trace(A)) - len(A) * error, 0.0))
 
 
 LARGEST = 1 << 12

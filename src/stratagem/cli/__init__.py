@@ -35,7 +35,7 @@ from stratagem.cli import (
     tune,
 )
 from stratagem.cli.compilation_cache import keep_compiled_code
-from stratagem.cli.interruption import INTERRUPTED, ended, interrupted, interruptions
+from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions
 from stratagem.cli.option import GroupedCommand
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
@@ -154,7 +154,12 @@ def _run(arguments: list[str]) -> None:
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     if status == INTERRUPTED:  # typer turns some interruptions into this value
-        fail("interrupted before there was a result to keep", INTERRUPTED)
+        kept = (
+            "what was written before is kept, nothing else"
+            if insisted()
+            else "there was no result to keep yet"
+        )
+        fail(f"interrupted: {kept}", INTERRUPTED)
 
 
 def _sentence(error: ValueError) -> str:

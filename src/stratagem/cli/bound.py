@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from stratagem.study.bound_table import BoundPoint, BoundSweep
 
 AVERAGE = "average"
-BOUNDS = 0.5
-"""Share of the time that is for the bounds where a certificate is asked for too."""
+BOUNDS, SOON = 0.5, 1e-3
+"""Share of the time that is for the bounds where a certificate is asked for too, and the least seconds for them."""
 ASKED = Annotated[
     str | None,
     typer.Argument(
@@ -116,7 +116,7 @@ def bound(
         )
     with progress("computing bounds"), within(limit):
         options = {"objective": objective, "prior": read_prior(prior, asked)}
-        line = bound_sweep(workloads, budgets, **options, seconds=limit if tight else None)
+        line = bound_sweep(workloads, budgets, **options, seconds=max(limit, SOON) if tight else None)
     if plot is not None:
         line.plot(plot)
     proved: dict[str, object] = {}

@@ -73,8 +73,12 @@ def compare(
 
 def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool) -> None:
     """Say what was found, and what was asked."""
+    from stratagem.study.comparison import ENDED
+
     if single:
         write_comparison(line.comparisons[0], show_all=show_all)
+        if line.comparisons[0].interrupted:
+            write(f"\n{ENDED}")
     else:
         _write_sweep(line, show_all=show_all)
     where = f"epsilon {request.epsilon:g}" if single or line.axis != "epsilon" else "several epsilon"
@@ -179,6 +183,7 @@ def _data(comparison: Comparison) -> dict[str, object]:
         "epsilon": comparison.epsilon,
         "mechanisms": comparison.records(),
         "bounds": comparison.bounds.record(),
+        "interrupted": comparison.interrupted,
         "not_evaluated": list(comparison.late),
         "not_tuned_to_the_end": list(comparison.partial),
     }

@@ -162,6 +162,11 @@ def interrupted() -> bool:
     return signal.SIGINT in _seen
 
 
+def insisted() -> bool:
+    """Return whether Ctrl-C was pressed more than once since the command began."""
+    return _seen.count(signal.SIGINT) > 1
+
+
 def ended() -> int | None:
     """Return the signal by which others asked the command to end, None where nobody did."""
     return next((number for number in _seen if number in ENDINGS), None)
@@ -178,6 +183,8 @@ def interruptions() -> Iterator[None]:
 
     def note(number: int, frame: FrameType | None) -> None:
         _seen.append(number)
+        if len(_seen) > 1:  # raised in a destructor it would be printed, and the command would not end by it
+            sys.unraisablehook = lambda _: None
         signal.default_int_handler(number, frame)
 
     with ExitStack() as handlers:

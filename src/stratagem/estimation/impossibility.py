@@ -127,9 +127,12 @@ def _falling(workload: Workload, answers: np.ndarray, rounding: float) -> np.nda
             pairs = zip(workload.parts, parts, strict=True)
             return np.concatenate([_falling(part, own, rounding) for part, own in pairs])
         case Product() if min(limits(workload)[0], default=0.0) >= 0:
-            tensor = answers.reshape([factor.queries for factor in workload.factors])
+            factors = [
+                factor for factor in workload.factors if factor.queries > 1
+            ]  # arrays have 64 axes at most
+            tensor = answers.reshape([factor.queries for factor in factors])
             found = np.zeros(tensor.shape, dtype=bool)
-            for axis, factor in enumerate(workload.factors):
+            for axis, factor in enumerate(factors):
                 if isinstance(factor, Prefix):
                     found |= np.diff(tensor, axis=axis, prepend=-np.inf) < -rounding
             return found.ravel()

@@ -16,6 +16,8 @@ from numbers import Real
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+RATE = 1 << 34
+"""Multiplications of matrix products that take about one second on two cores."""
 
 
 @dataclass(eq=False)
@@ -91,6 +93,14 @@ _current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # n
 def deadline() -> Deadline:
     """Return the deadline of the call; one without end where nobody has set one."""
     return _current.get()
+
+
+def fits(multiplications: float, beyond: float = 0.0) -> bool:
+    """Return whether so many multiplications, for which nothing is asked before their end, fit into what is left.
+
+    They may take so many seconds `beyond` it.
+    """
+    return multiplications <= RATE * (deadline().left + beyond)
 
 
 def granted(seconds: Any, otherwise: float = math.inf, name: str = "seconds") -> float:

@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from stratagem.accuracy import Accuracy, evaluate, per_query_variance
 from stratagem.bounds import Bounds
 from stratagem.bounds.formulas import attempted, safe, ulps
+from stratagem.math.deadline import deadline, fits, within
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import uniform
 from stratagem.problem.problem import Average, Problem, WarmStart
@@ -52,6 +53,8 @@ def divergence(epsilon: float) -> float:
 
 
 MAX_STEPS = 200
+ASCENT, SHARE = 30, 0.25
+"""Products of two n x n matrices that take as long as the first value of an ascent, and its share of the time."""
 KEEP = 1e-12
 """Singular values below this share of the largest one are treated as rounding errors."""
 
@@ -136,7 +139,8 @@ def _ascend(
 ) -> list[np.ndarray]:
     """Return probability vectors of the given sizes that maximise a function of them together.
 
-    `slopes` returns the function's value and its gradient in each vector. L-BFGS starts from uniform vectors.
+    `slopes` returns the function's value and its gradient in each vector. L-BFGS starts from uniform vectors, and ends
+    with the deadline.
     """
     ends = np.cumsum(sizes)[:-1]
 
@@ -156,7 +160,11 @@ def _ascend(
         return -value / scale, -np.concatenate(parts) / scale
 
     options = {"maxiter": MAX_STEPS}
-    return blocks(minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x)
+    return blocks(
+        minimize(
+            loss, start, jac=True, method="L-BFGS-B", options=options, callback=deadline().ends_descent
+        ).x
+    )
 
 
 QUERIES = 1 << 22
@@ -231,9 +239,16 @@ class Minimax(Problem):
     @final
     def _bounds(self) -> Bounds:
         """Return the bounds of the uniform mixture or of the least favourable one, whichever are larger."""
-        mixture = attempted(self.least_favourable)
+        with within(SHARE * deadline().left):
+            mixture = self._least_favourable()
         cases = [self.even, *([] if mixture is None else [self.mixed(mixture)])]
         return max((self.moved(case, case.bounds) for case in cases), key=lambda bounds: bounds.best)
+
+    @final
+    def _least_favourable(self) -> np.ndarray | None:
+        """Return the least favourable mixture; None where it is not found, or there is no time for a first value."""
+        timely = fits(ASCENT * self.workload.domain_size**3)
+        return attempted(self.least_favourable) if timely else None
 
     @final
     def tightened(self, bounds: Bounds, near: WarmStart, gap: float, seconds: float) -> Bounds:
@@ -245,7 +260,7 @@ class Minimax(Problem):
             return bounds
         mixture = near.mixture
         if mixture is None:
-            mixture = attempted(self.least_favourable)
+            mixture = self._least_favourable()
         if mixture is None:
             return bounds
         case, added = self.mixed(mixture), self.workload.domain_size * near.objective

@@ -194,6 +194,8 @@ def search(
                     break
         if time.stopped:
             found.status = Status.INTERRUPTED
+            if found.best is None:  # no time is left now, so that the first state is a quick one
+                found.keep(solver.begin(problem, 0, None))
     return found
 
 

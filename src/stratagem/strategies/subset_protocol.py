@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.number import integer, real
+from stratagem.math.number import count_text, integer, real
 from stratagem.math.privacy import probability, ratio
 from stratagem.strategies.bits import bernoulli, check_packed, column_sums, put, resize
 from stratagem.strategies.strategy import MatrixStrategy, check_counts, check_values
@@ -153,7 +153,7 @@ class SubsetSelection(SupportOracle):
         n, k = self.n, self.k
         if math.comb(n, k) * n > DENSE:
             raise ValueError(
-                f"there are {math.comb(n, k):.3g} sets of {k} of {n} values, too many for a matrix"
+                f"there are {count_text(math.comb(n, k))} sets of {k} of {n} values, too many for a matrix"
             )
         inside, outside = self.p / math.comb(n - 1, k - 1), (1 - self.p) / math.comb(n - 1, k)
         return MatrixStrategy(np.where(all_subsets(n, k), inside, outside))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,7 +195,8 @@ def bound_sweep(
     One of `workload` and `epsilon` is a sequence; each workload is given as in `optimise`, names over the `domain`.
     With a solver a strategy is found at every place too; its bounds are those of the solution. Without one, the
     expensive bounds are computed where `seconds` are given: those of the call, of which each place has an equal share
-    of what is left. Places for which nothing is left are not in the sweep, which is then not complete.
+    of what is left once all places have the others. Places for which nothing is left are not in the sweep, which is
+    then not complete.
 
     Raises:
         ValueError: if none or both of them are sequences, or one is empty, and as `optimise`.
@@ -208,13 +209,11 @@ def bound_sweep(
     """
     (axis, places), done, ended = along(workload, epsilon, domain), [], False
     with within(granted(seconds)) as time, time.ended_by_hand():
-        for (W, budget), share in time.shares(places):
+        if solver is None:
+            _bound(places, done, objective, prior, tight=seconds is not None)
+        for (W, budget), share in time.shares([] if solver is None else places):
             with within(share):
-                if solver is None:
-                    bounds = _bounds(W, budget, objective, prior, tight=seconds is not None)
-                    point = BoundPoint(W, budget, bounds)
-                else:
-                    point, ended = _solved(W, budget, solver, on_step, objective, prior)
+                point, ended = _solved(W, budget, solver, on_step, objective, prior)
             done.append(point)
             if ended or time.stopped:
                 break
@@ -243,10 +242,21 @@ def _solved(
     return BoundPoint(workload, epsilon, found.bounds, found.objective), found.status in ENDED_BY_HAND
 
 
-def _bounds(
-    workload: Workload, epsilon: float, objective: str, prior: ArrayLike | None, *, tight: bool
-) -> Bounds:
-    problem = problem_of(workload, epsilon, objective, prior)
-    if tight and problem.bounds.exact is None:
-        return problem.tightened(problem.bounds, WarmStart(), TIGHT, deadline().left)
-    return problem.bounds
+def _bound(
+    places: list[tuple[Workload, float]],
+    done: list[BoundPoint],
+    objective: str,
+    prior: ArrayLike | None,
+    *,
+    tight: bool,
+) -> None:
+    """Append the bounds of all places as long as there is time, and then tighten one after the other."""
+    problems = [problem_of(W, budget, objective, prior) for W, budget in places]
+    for problem, (W, budget) in zip(problems, places, strict=True):
+        if done and deadline().over:
+            return
+        done.append(BoundPoint(W, budget, problem.bounds))
+    for place, share in deadline().shares(range(len(places) if tight else 0)):
+        if (bounds := problems[place].bounds).exact is None:
+            tighter = problems[place].tightened(bounds, WarmStart(), TIGHT, share)
+            done[place] = replace(done[place], bounds=tighter)

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+ENDED = "The search was ended by hand: the optimised strategy is the best until then."
+"""What is said of a comparison that was interrupted."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One mechanism of a comparison."""
@@ -261,8 +265,16 @@ class Comparison:
 
     @property
     def late_sentence(self) -> str:
-        """The sentence that names the mechanisms for which time ran out; empty where there are none."""
-        return late_sentence(self.late, self.partial)
+        """The sentences on what is missing: a search ended by hand, mechanisms out of time; empty where nothing is."""
+        return " ".join(
+            filter(None, (ENDED if self.interrupted else "", late_sentence(self.late, self.partial)))
+        )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search for the optimised strategy was ended by hand."""
+        found = self.compared.get(OPTIMISED)
+        return isinstance(found, Solution) and found.interrupted
 
     def footer(self) -> str:
         """Return the bounds in one line, the best of them marked; on data the least error there."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
-from stratagem.math.deadline import Deadline, granted, within
+from stratagem.math.deadline import Deadline, fits, granted, within
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
@@ -51,6 +50,10 @@ for that search. It may take twice as long as everything before it, within these
 SEARCHED, SEARCHED_WORST, FINISHED = 0.7, 0.4, 0.9
 """Shares of the time after which the search ends, that for the worst type or query, whose bound starts from nothing
 better than that of the average, and the tightening of the bound; the rest is for the exact variances of the result."""
+
+FIRST, BEYOND = 30, 2.5
+"""Products of two n x n matrices that take as long as the first strategy, and seconds that it may take beyond the
+time."""
 
 SHORT = 1e-3
 """Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
@@ -128,6 +131,8 @@ def _solved(
     fallback = _fitting(baselines, _most(solver))
     if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
+    elif fallback and isinstance(chosen, Certified | Saddle | SaddlePoint) and not _fits(problem):
+        found = Search(status=Status.TIME_EXHAUSTED)
     else:
         found = _found(chosen, problem, on_step, time)
     best = _best(problem, chosen, found, fallback)
@@ -218,8 +223,10 @@ def choose(solver: Solver | Auto | None, problem: Problem) -> Choice:
     else:
         choice = Choice(solver, "asked for")
     if isinstance(problem, Minimax) and isinstance(choice.solver, Certified):
-        inner, rows = replace(choice.solver, polish=False), 2.0**problem.workload.domain_size
-        joint = (inner.outputs or math.inf) >= rows and not problem.free and suits(problem)
+        inner, n = replace(choice.solver, polish=False), problem.workload.domain_size
+        joint = (
+            (inner.outputs is None or inner.outputs.bit_length() > n) and not problem.free and suits(problem)
+        )
         return Choice((SaddlePoint if joint else Saddle)(problem, inner), choice.reason)
     return choice
 
@@ -272,6 +279,11 @@ def _found(solver: Solver, problem: Problem, on_step: Callback | None, time: Dea
             return search(solver, problem, on_step)
     except BREAKDOWN:
         return Search()
+
+
+def _fits(problem: Problem) -> bool:
+    """Return whether there is time for the first strategy of a search over all patterns, with its exact variances."""
+    return fits(FIRST * problem.workload.domain_size**3, BEYOND)
 
 
 def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:

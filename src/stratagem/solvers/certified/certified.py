@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stratagem.bounds.proof import all_patterns
-from stratagem.math.deadline import deadline
+from stratagem.math.deadline import RATE, deadline
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.design import (
-    WORK,
     Arithmetic,
     ColumnGenerationState,
     Design,
@@ -267,7 +266,7 @@ class Certified(Solver):
         if n <= EXHAUSTIVE:
             return all_patterns(n)[1:-1]
         count = max(self.rows(n), 8 * n)
-        count = int(max(2 * n, min(count, tools.until.left * WORK / (2 * n**2))))
+        count = int(max(2 * n, min(count, tools.until.left * RATE / (2 * n**2))))
         families = [np.eye(n, dtype=bool), published_patterns(n)]
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))

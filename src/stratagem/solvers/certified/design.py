@@ -11,7 +11,7 @@ import numpy as np
 from stratagem.bounds.duals import WeightedDual
 from stratagem.math.array import compiled
 from stratagem.math.computing import Precision, working_in
-from stratagem.math.deadline import Deadline, deadline
+from stratagem.math.deadline import RATE, Deadline, deadline
 from stratagem.math.linalg import CentredInverse, PseudoInverse, centred_inverse
 from stratagem.solvers.certified.patterns import gaussian_patterns
 from stratagem.solvers.certified.pricing import Prices, search
@@ -28,8 +28,6 @@ LARGE = 1 << 19
 """Entries of an array above which padding to a power of two costs more than compiling code for another size."""
 CHUNK = 1 << 21
 """Entries of a batch of patterns that one call of the local search works on."""
-WORK = 1 << 34
-"""Multiplications between two checks of the deadline, about one second."""
 SQUARE = 8
 """Products of two n x n matrices that take as long as the factorisations and solves of one weight update."""
 
@@ -108,7 +106,7 @@ class Arithmetic:
         further, informed = (improve, inform) if self.plain else (compiled(improve), compiled(inform))
         with self.running():
             X, F = self.rows(patterns), self.array(self.F)
-            stride = max(1, WORK // ((len(X) + SQUARE * self.n) * self.n**2))
+            stride = max(1, RATE // ((len(X) + SQUARE * self.n) * self.n**2))
             weight = self.array(np.pad(p / p.sum(), (0, len(X) - m)))
             mu, nu = (1.0, np.zeros(self.n)) if near is None else (near.mu, near.nu)
             found = Weights(weight, weight, *(self.array(number) for number in (np.inf, mu, nu, 0)))
