@@ -74,7 +74,7 @@ class TranslationStrategy(Randomiser):
         """
         return math.log(self.ratio) if (self.weights > 0).any() else 0.0
 
-    @cached_property
+    @property
     def blanket(self) -> PrivacyBlanket:
         """As `Randomiser.blanket`: the translates of T that hold u and not v are |T| less those that hold both."""
         levels = self.ratio - 1

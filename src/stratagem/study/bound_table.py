@@ -211,12 +211,13 @@ def bound_sweep(
     with within(granted(seconds)) as time, time.ended_by_hand():
         if solver is None:
             _bound(places, done, objective, prior, tight=seconds is not None)
-        for (W, budget), share in time.shares([] if solver is None else places):
-            with within(share):
-                point, ended = _solved(W, budget, solver, on_step, objective, prior)
-            done.append(point)
-            if ended or time.stopped:
-                break
+        else:
+            for (W, budget), share in time.shares(places):
+                with within(share):
+                    point, ended = _solved(W, budget, solver, on_step, objective, prior)
+                done.append(point)
+                if ended or time.stopped:
+                    break
     if not done:
         raise KeyboardInterrupt
     return BoundSweep(axis, tuple(done), len(done) == len(places) and not (ended or time.stopped))
