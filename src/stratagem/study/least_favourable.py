@@ -24,11 +24,11 @@ def fewer_users(solution: Solution) -> str | None:
     """Return how many fewer users the worst case as objective needs, or may need; None where it cannot help much.
 
     Users needed are stated for the least favourable type. The worst type of any unbiased mechanism is at least the
-    lower bound on the average, so that nothing is said where that of the solution is near it; nor for another
-    objective, a prior, or queries of different units.
+    lower bound on the average, so that nothing is said where that of the solution is near it; nor where the average
+    may itself be lowered as much, for another objective, a prior, or queries of different units.
     """
     whole = comparable(solution.workload) is solution.workload
-    if not (solution.problem.plain and whole):
+    if not (solution.problem.plain and whole) or solution.gap > WORTH:
         return None
     least = solution.least_variance / (solution.accuracy.worst_case_variance or 1.0)
     if 1 - least < WORTH:
