@@ -55,6 +55,14 @@ def test_an_unknown_name_is_one_sentence():
         st.tune(st.prefix(8), 1.0, "hierarchicl")
 
 
+def test_a_domain_without_a_gram_matrix_is_refused_in_plain_words():
+    for large in (st.all_range(1 << 20), st.marginals("2^60", 2)):
+        with pytest.raises(
+            ValueError, match=r"hierarchical was asked for over domain .* at most 20000: use coarser"
+        ):
+            st.tune(large, 1.0, "hierarchical")
+
+
 COMMAND = ["tune", "prefix", "hierarchical", "--domain", "16", "--epsilon", "1"]
 
 

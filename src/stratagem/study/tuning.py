@@ -10,6 +10,7 @@ from stratagem.baselines import BASELINES
 from stratagem.bounds.formulas import FAILURES
 from stratagem.io.toml import nearest
 from stratagem.math.deadline import Deadline, granted, within
+from stratagem.math.number import count_text
 from stratagem.problem import Average, Problem, problem_of
 from stratagem.solvers import Status
 from stratagem.strategies import Strategy, TableSampling
@@ -19,8 +20,9 @@ from stratagem.study.solution import Solution
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike
 
-TUNED = 0.6
-"""Share of the time after which no more parameters are tried; the rest is for the bounds."""
+TUNED, TUNED_ON = 0.6, 20_000
+"""Share of the time after which no more parameters are tried, the rest is for the bounds; and the most user types,
+whose Gram matrix takes 3 GB."""
 
 
 def tune(
@@ -61,6 +63,11 @@ def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
     known = {baseline.name: baseline for baseline in BASELINES}
     if not isinstance(mechanism, str) or mechanism not in known:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
+    if (n := problem.workload.domain_size) > TUNED_ON:
+        raise ValueError(
+            f"{mechanism} was asked for over domain {problem.workload.domain} of {count_text(n)} cells, but is tuned on "
+            f"at most {TUNED_ON}: use coarser values, or search for a strategy"
+        )
     try:
         with within(time.until(TUNED)):
             contender = tuned(known[mechanism], problem, setting_of(problem))
