@@ -65,8 +65,8 @@ def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
         raise ValueError(f"{mechanism!r} is not a published mechanism: {nearest(str(mechanism), known)}")
     if (n := problem.workload.domain_size) > TUNED_ON:
         raise ValueError(
-            f"{mechanism} was asked for over domain {problem.workload.domain} of {count_text(n)} cells, but is tuned on "
-            f"at most {TUNED_ON}: use coarser values, or search for a strategy"
+            f"{mechanism} was asked for over domain {problem.workload.domain} of {count_text(n)} cells, but is tuned "
+            f"on at most {TUNED_ON}: use coarser values, or search for a strategy"
         )
     try:
         with within(time.until(TUNED)):
