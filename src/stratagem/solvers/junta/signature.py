@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import NamedTuple
 
@@ -192,8 +192,7 @@ class Signature:
         for first in range(0, len(self.shape), MERGED):
             block = 1 << min(MERGED, len(self.shape) - first)
             after = self.cells // (block << first)
-            H = hadamard(block).astype(float)
-            fields = (H @ fields.reshape(-1, block, after)).reshape(-1, self.cells)
+            fields = (_walsh(block) @ fields.reshape(-1, block, after)).reshape(-1, self.cells)
         return fields
 
     @cached_property
@@ -272,3 +271,9 @@ def _distinct(energies: np.ndarray) -> np.ndarray:
     weights = np.random.default_rng(0).random(energies.shape[1]) / np.where(scale > 0, scale, 1)
     keys = np.round(energies @ weights / max(1, len(weights)), DIGITS)
     return np.sort(np.unique(keys, return_index=True)[1])
+
+
+@cache
+def _walsh(block: int) -> np.ndarray:
+    """Return the Hadamard matrix (block x block), made once for each of the few sizes."""
+    return hadamard(block).astype(float)
