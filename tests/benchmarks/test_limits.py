@@ -35,6 +35,7 @@ PROBLEMS = {
     "prefix 700": "st.prefix(700)",
     "five polynomials": "st.explicit(np.vander(np.linspace(-1, 1, 128), 5).T)",
     "sparse": "st.explicit((rng.random((300, 256)) < 0.05) * rng.random((300, 256)))",
+    "sparse, of 1400": "st.explicit((rng.random((100, 1400)) < 0.02).astype(float))",
     "five of 200": "st.explicit(rng.standard_normal((5, 200)))",
     "dense 64": "st.explicit(rng.standard_normal((64, 64)))",
     "dense 256": "st.explicit(rng.standard_normal((256, 256)))",

@@ -120,7 +120,6 @@ LONG = {
     "a product": lambda: st.kron([st.prefix(40), st.all_range(25)]),
     "random, sparse": lambda: st.explicit((RNG.random((300, 256)) < 0.05) * RNG.random((300, 256))),
     "random, dense": lambda: st.explicit(RNG.standard_normal((256, 256))),
-    "sparse, of many types": lambda: st.explicit(RNG.random((100, 1400)) < 0.02),
     "five of 200": lambda: st.explicit(RNG.standard_normal((5, 200))),
     "tables": lambda: st.marginals({"age": 9, "income": 7, "region": 7, "smoker": 3}, 2),
     "large": lambda: st.all_range(1 << 16),

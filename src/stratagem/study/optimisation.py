@@ -275,7 +275,7 @@ def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
 def _found(solver: Solver, problem: Problem, on_step: Callback | None, time: Deadline) -> Search:
     """Return the result of a search, empty if double precision cannot evaluate a strategy that it meets."""
     try:
-        with within(time.until(SEARCHED_WORST if isinstance(problem, Minimax) else SEARCHED)):
+        with within(time.until(SEARCHED_WORST if isinstance(solver, Saddle) else SEARCHED)):
             return search(solver, problem, on_step)
     except BREAKDOWN:
         return Search()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from stratagem.accuracy import (
     mean_variance,
 )
 from stratagem.bounds import Bounds
-from stratagem.io.screen import brief, show
+from stratagem.io.screen import WIDTH, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import count_text, upper_percent
 from stratagem.math.shuffling import Shuffled
@@ -188,9 +189,9 @@ class Solution:
     @property
     def largest_comparable(self) -> float | None:
         """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
-        chosen = comparable(self.workload)
-        known = chosen is self.workload
-        return self.largest_variance if known else largest_variance(chosen, self.strategy, self.prior)
+        if (chosen := comparable(self.workload)) is self.workload:
+            return self.largest_variance
+        return largest_variance(chosen, self.strategy, self.prior)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as a share of the users, if all had the worst type.
@@ -360,7 +361,7 @@ class Solution:
             f"lower bound  {self.lower_bound:.6g} ({self.bounds.name})\n"
             f"gap          {100 * self.gap:.2f} %\n"
             f"solver       {self.solver}: {self.reason}\n"
-            f"{self.verdict}"
+            + "\n".join(wrap(self.verdict, WIDTH, break_on_hyphens=False))
         )
 
 
@@ -377,8 +378,7 @@ class Design:
     objective: float
     """L(Q) = tr(M^+ V)."""
     lower_bound: float
-    """A lower bound on L(Q) of every unbiased strategy of exactly this local epsilon under the limit (see
-    `limited_bound`)."""
+    """A lower bound on L(Q) of every unbiased strategy of this local epsilon under the limit (see `limited_bound`)."""
 
     @property
     def gap(self) -> float:
