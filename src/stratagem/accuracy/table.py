@@ -97,7 +97,7 @@ class _Tables:
         return variances(self.moments, labels, rows).reshape(len(rows), -1).max(axis=1)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _largest_of_cell(strategy: TranslationStrategy, labels: Labels, sizes: tuple[int, ...]) -> float:
     """Return `largest_of_cell`, which a report asks for several times of the same strategies."""
     return largest_of_cell(moments_of(strategy), labels, sizes)

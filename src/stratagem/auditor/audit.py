@@ -16,7 +16,7 @@ from stratagem.auditor.runner import Devices, Draw, python_client, python_device
 from stratagem.mechanism.mechanism import Mechanism
 
 TYPES, FALSE_ALARM = 256, 1e-6
-REPORTS, SLOW = 5 << 17, 25
+REPORTS, SLOW = 1 << 20, 25
 """Number of reports of all user types together, divided by 1 + attributes/25, as clients read many attributes
 more slowly."""
 CLIENTS, BYTES = (30, 500), 1 << 25
@@ -45,7 +45,7 @@ def audit(
 
     All user types are tested where there are no more than `types`, otherwise random ones, the first, the last,
     and the pair whose columns of the table differ most. One client answers `samples` questions about each of them;
-    without `samples` 655,360 reports are shared by all. Up to 500 more clients, and 40 to 200 more in
+    without `samples` a million reports are shared by all. Up to 500 more clients, and 40 to 200 more in
     processes of their own, answer one question each. `seed` chooses user types and order, and repeats them;
     without one it comes from the operating system, so that no client can know what it will be asked.
 

@@ -50,7 +50,7 @@ def audit(
     samples: Annotated[
         int | None,
         typer.Option(
-            min=100, help="Reports of each user type; 655,360 in all if not given.", show_default=False
+            min=100, help="Reports of each user type; a million in all if not given.", show_default=False
         ),
     ] = None,
     types: Annotated[int, typer.Option(min=2, help="Most user types to test.")] = 256,

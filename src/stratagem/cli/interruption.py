@@ -188,6 +188,7 @@ def interruptions() -> Iterator[None]:
         signal.default_int_handler(number, frame)
 
     with ExitStack() as handlers:
+        handlers.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
         handlers.enter_context(_insisting())
         handlers.enter_context(_handled(note))
         for ending in ENDINGS:

@@ -96,9 +96,9 @@ def deadline() -> Deadline:
 
 
 def fits(multiplications: float, beyond: float = 0.0) -> bool:
-    """Return whether so many multiplications, for which nothing is asked before their end, fit into what is left.
+    """Return whether work of so many multiplications, which cannot be ended early, fits into what is left.
 
-    They may take so many seconds `beyond` it.
+    It may take so many seconds `beyond` that.
     """
     return multiplications <= RATE * (deadline().left + beyond)
 

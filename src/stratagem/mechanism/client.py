@@ -410,7 +410,7 @@ class Client:
     def __init__(
         self,
         bundle: Mapping[str, Any],
-        source: Callable[[int], bytes] = os.urandom,
+        source: Callable[[int], bytes] = secrets.token_bytes,
         memo: FileName | None = None,
     ) -> None:
         self.identifier: str = bundle["sha256"]

@@ -26,7 +26,7 @@ from stratagem.problem import Average, Problem, problem_of, relative_gap
 from stratagem.solvers import Auto, Callback, Solver
 from stratagem.solvers.auto import time_limit
 from stratagem.strategies import TranslationStrategy
-from stratagem.study.optimisation import optimise
+from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.study.preset import solver_of
 from stratagem.study.ranking import (
     OPTIMISED,
@@ -274,7 +274,7 @@ class Comparison:
     def interrupted(self) -> bool:
         """Whether the search for the optimised strategy was ended by hand."""
         found = self.compared.get(OPTIMISED)
-        return isinstance(found, Solution) and found.interrupted
+        return isinstance(found, Solution) and found.status in ENDED_BY_HAND
 
     def footer(self) -> str:
         """Return the bounds in one line, the best of them marked; on data the least error there."""

@@ -88,8 +88,8 @@ class Solution:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the search was ended by hand, so that a better strategy may be found by searching longer."""
-        return self.status in (Status.INTERRUPTED, Status.STOPPED, Status.SAVED_INTERRUPTED)
+        """Whether Ctrl-C ended the search, so that a better strategy may be found by searching longer."""
+        return self.status in (Status.INTERRUPTED, Status.SAVED_INTERRUPTED)
 
     @property
     def per_type(self) -> bool:
