@@ -22,8 +22,8 @@ def main(path: str) -> None:
         plt.style.use(style)
     figure, axes = plt.subplots(figsize=(7, 3.2))
     for (name, workload), colour in zip(WORKLOADS.items(), COLOURS, strict=True):
-        designs = [st.optimise_metric(workload, step) for step in STEPS]
-        published = [one.published / one.lower_bound for one in designs]
+        designs = [st.optimise(workload, constraints=[st.Steps(step)]) for step in STEPS]
+        published = [one.others["published"].objective / one.lower_bound for one in designs]
         ours = [one.objective / one.lower_bound for one in designs]
         axes.plot(STEPS, published, "o-", color=colour, label=f"geometric mechanism: {name}")
         axes.plot(STEPS, ours, "D--", color=colour, markersize=4)

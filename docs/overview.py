@@ -1,4 +1,4 @@
-"""Draw the picture of the README: errors above the lower bound, Stratagem's and the best published mechanism's.
+"""Draw the picture of the README: errors above the proven minimum, Stratagem's and the best published mechanism's.
 
 Run: python docs/overview.py docs/images/overview.png
 """
@@ -53,8 +53,8 @@ def main(path: str) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
     axes.set_xlabel("privacy budget ε of one person")
-    axes.set_ylabel("total variance\nabove the bound (%)")
-    axes.plot([], [], "D--", color="grey", markersize=4, label="Stratagem, all three; 0 is the bound")
+    axes.set_ylabel("variance above the\nproven minimum (%)")
+    axes.plot([], [], "D--", color="grey", markersize=4, label="Stratagem, all three; 0: proven minimum")
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(path, dpi=200, bbox_inches="tight")
 

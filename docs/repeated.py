@@ -61,12 +61,13 @@ def ololoha(once: float, permanent: float, reports: int) -> float:
 
 def lines() -> dict[str, list[float]]:
     """Return the total variance for every number of reports, by protocol."""
-    ours = [st.optimise_repeated(st.histogram(SIZE), ONCE, PERMANENT, reports) for reports in REPORTS]
+    memos = [[st.Permanent(PERMANENT, reports)] for reports in REPORTS]
+    ours = [st.optimise(st.histogram(SIZE), ONCE, constraints=memo) for memo in memos]
     return {
-        "optimised sets": [one.variance for one in ours],
+        "optimised sets": [one.problem.added(one.objective) for one in ours],
         "L-OSUE": [l_osue(ONCE, PERMANENT, reports) for reports in REPORTS],
         "OLOLOHA": [ololoha(ONCE, PERMANENT, reports) for reports in REPORTS],
-        "lower bound": [one.lower_bound for one in ours],
+        "lower bound": [one.least_variance for one in ours],
     }
 
 

@@ -22,11 +22,11 @@ import numpy as np
 
 import adult_census
 import stratagem as st
-from stratagem.estimation.best_linear import BestLinear
 from stratagem.estimation.postprocessing import METHODS
+from stratagem.estimators.dense import DenseEvidence
 from stratagem.io.target import written_atomically
-from stratagem.study.comparison import DETAILED
 from stratagem.study.ranking import OPTIMISED
+from stratagem.study.row import DETAILED
 from stratagem.workloads.marginals import Marginals
 
 TARGET = Path(__file__).with_suffix(".md")
@@ -244,9 +244,9 @@ def estimates(case: Case, strategy, prior, seed: list[int], repetitions: int) ->
     first = None
     for r in range(repetitions):
         counts = case.draw(strategy, np.random.default_rng([*seed, r]))
-        if first is not None and isinstance(first.reconstruction, BestLinear):
-            new = replace(first.reconstruction, counts=np.asarray(counts, dtype=float))
-            yield replace(first, reconstruction=new)
+        if first is not None and isinstance(first.evidence, DenseEvidence):
+            new = replace(first.evidence, counts=np.asarray(counts, dtype=float))
+            yield replace(first, evidence=new)
         else:
             first = st.estimate(strategy, counts, case.workload, prior=prior)
             yield first
@@ -256,7 +256,7 @@ def processed(case: Case, estimate: st.Estimate) -> Iterator[tuple[str, np.ndarr
     """Yield the answers after every post-processing that fits, by name."""
     for name in METHODS.keys() - set(SAME):
         try:
-            data = METHODS[name].processed(estimate.reconstruction, case.workload)
+            data = METHODS[name].processed(estimate.evidence, case.workload)
         except ValueError:
             continue
         yield name, estimate.unbiased_answers if data is None else case.workload.answer(data)

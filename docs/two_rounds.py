@@ -22,10 +22,10 @@ def main(path: str) -> None:
     rng = np.random.default_rng(1)
     pay = np.minimum(rng.lognormal(3.2, 0.4, 20_000), 127.9)
     people, few = np.histogram(pay, EDGES)[0], np.histogram(pay[:2000], EDGES)[0]
-    first = st.optimise(st.all_range({"pay": 64}), 1.0, gap=0.02, seconds=10).mechanism(edges=EDGES)
+    first = st.optimise(st.all_range({"pay": st.bins(EDGES)}), 1.0, gap=0.02, seconds=10).mechanism()
     one = first.strategy.histogram(few, rng)
     second = st.second_round(first, one, users=18_000)
-    merged = [float(edge) for edge in second.attributes[0].edges]
+    merged = [float(edge) for edge in second.attributes[0].values.edges]
     two = second.strategy.histogram(np.histogram(pay[2000:], merged)[0], rng)
     found = second.estimate(two, st.prefix(second.domain))
     alone = first.estimate(first.strategy.histogram(people, rng), st.prefix(first.domain))

@@ -13,7 +13,7 @@ import stratagem as st
 from audits import any_order, audit, batch_of, client_of, reports_of, seeded
 from mechanisms import CASES, mechanism, user_type
 from stratagem.auditor.check import repeated
-from stratagem.mechanism.attribute import value_of
+from stratagem.domain.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -81,7 +81,7 @@ def test_reports_that_break_the_schema_are_counted(edit):
 def test_every_user_type_has_a_value_that_the_client_takes(case):
     client = mechanism(case).client
     n = mechanism(case).strategy.domain_size
-    assert [client.cell(value_of(client.attributes, cell)) for cell in range(n)] == [
+    assert [client.cell(value_of(mechanism(case).attributes, cell)) for cell in range(n)] == [
         user_type(mechanism(case), cell) for cell in range(n)
     ]
 

@@ -15,7 +15,7 @@ from mechanisms import TRANSLATES, juntas, mechanism, user_type
 from stratagem.auditor import output_classes, translation_plan
 from stratagem.auditor.independent_check import recheck
 from stratagem.auditor.runner import Reports
-from stratagem.mechanism.attribute import value_of
+from stratagem.domain.attribute import value_of
 from stratagem.mechanism.mechanism import Mechanism
 
 
@@ -119,7 +119,7 @@ def erring(found, change, seed=6):
     clean, rng = batch_of(found, seed), np.random.default_rng(seed)
 
     def draw(cell, count):
-        user = np.array(found.client.cell(value_of(found.client.attributes, cell)))
+        user = np.array(found.client.cell(value_of(found.attributes, cell)))
         return Reports(change(clean(cell, count).outputs, user, rng))
 
     return draw
@@ -164,7 +164,7 @@ def beside(found):
     strategy, rng = found.strategy, np.random.default_rng(8)
 
     def draw(cell, count):
-        user = np.roll(found.client.cell(value_of(found.client.attributes, cell)), 1)
+        user = np.roll(found.client.cell(value_of(found.attributes, cell)), 1)
         return Reports(strategy.randomise(np.tile(user, (count, 1)), rng))
 
     return draw

@@ -8,13 +8,13 @@ import pytest
 
 import stratagem as st
 from protocols import assert_client, assert_exact, deviation
-from stratagem.accuracy import objective
 from stratagem.baselines.haar import haar
 from stratagem.baselines.marginal_encoding import marginal_encoding
 from stratagem.baselines.partition import ENCODINGS
 from stratagem.baselines.tree import screen
 from stratagem.baselines.tree_encoding import tree_encoding
 from stratagem.baselines.unary_encoding import symmetric_unary_encoding
+from stratagem.estimators import estimator
 
 AVERAGES = {
     (64, 2): (7.2628, 4.4021),
@@ -155,7 +155,7 @@ def test_the_screen_knows_encodings(make, epsilon):
         for tree in trees:
             if tree.branching in (3, 9):
                 protocol = tree_encoding(27, epsilon, tree.branching, tree.oracle, tree.shares)
-                value = objective(workload, protocol)
+                value = estimator(protocol).objective(workload)
                 assert tree.estimate + V.sum() / 27 == pytest.approx(value, rel=1e-9)
 
 

@@ -8,10 +8,10 @@ from scipy.linalg import hadamard
 
 import stratagem as st
 from published import ratio_squared, variances
-from stratagem.accuracy import evaluate, objective
 from stratagem.baselines.fourier import fourier
-from stratagem.baselines.frequency import codes, energies, positive, touching
 from stratagem.baselines.haar import haar, level_of
+from stratagem.baselines.table import codes, energies, positive, touching
+from stratagem.estimators import estimator, evaluate
 from tables import WORKLOADS, assert_private
 
 SIZES = [(2, 2, 2), (3, 4), (5,), (2, 1, 3)]
@@ -66,7 +66,7 @@ def test_it_is_private_and_answers_everything_from_all_characters(sizes, epsilon
 def test_equal_shares_have_the_published_objective(name):
     workload = WORKLOADS[name](64)
     drawn, v = needed(workload)
-    assert objective(workload, fourier(workload.domain.sizes, 1.0, drawn)) == pytest.approx(
+    assert estimator(fourier(workload.domain.sizes, 1.0, drawn)).objective(workload) == pytest.approx(
         GOLDEN[name], abs=1
     )
     constant = workload.gram().sum() / 64
@@ -79,7 +79,7 @@ def test_parities_of_one_order_need_only_its_characters():
     workload = st.explicit(rows[np.bitwise_count(weight) == 3], "2^6")
     drawn, _ = needed(workload)
     assert len(drawn) == 20
-    assert objective(workload, fourier((2,) * 6, 1.0, drawn)) == pytest.approx(119877, abs=1)
+    assert estimator(fourier((2,) * 6, 1.0, drawn)).objective(workload) == pytest.approx(119877, abs=1)
 
 
 @pytest.mark.parametrize("name", ["3-way marginals", "prefix", "all-range"])
@@ -88,14 +88,15 @@ def test_shares_by_the_root_of_the_energy_are_optimal(name, epsilon):
     workload = WORKLOADS[name](16)
     drawn, v = needed(workload)
     best = np.sqrt(v) / np.sqrt(v).sum()
-    value = objective(workload, fourier(workload.domain.sizes, epsilon, drawn, best))
+    value = estimator(fourier(workload.domain.sizes, epsilon, drawn, best)).objective(workload)
     expected = workload.gram().sum() / 16 + ratio_squared(epsilon) * np.sqrt(v).sum() ** 2
     assert value == pytest.approx(expected, rel=1e-9)
     rng = np.random.default_rng(3)
     for _ in range(5):
         other = best * np.exp(0.1 * rng.normal(size=len(best)))
         assert (
-            objective(workload, fourier(workload.domain.sizes, epsilon, drawn, other / other.sum())) > value
+            estimator(fourier(workload.domain.sizes, epsilon, drawn, other / other.sum())).objective(workload)
+            > value
         )
 
 
@@ -150,7 +151,7 @@ def test_haar_has_the_average_variances_of_the_thesis(n, ranges, prefixes):
         v, units = energies((n,), workload.gram()), n * workload.queries
         assert (v[1:] / shares).sum() / units == pytest.approx(expected, abs=1e-4)
         if n == 64:
-            exact = (objective(workload, strategy) - v[0]) / (units * q2)
+            exact = (estimator(strategy).objective(workload) - v[0]) / (units * q2)
             assert exact == pytest.approx(expected, abs=1e-4)
     assert prefixes == pytest.approx(h * (h / 12 + (1 - 4.0**-h) / 18), abs=1e-4)
 

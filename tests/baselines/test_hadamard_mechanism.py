@@ -8,8 +8,8 @@ from scipy.linalg import hadamard
 
 import stratagem as st
 from published import expectation, variance
-from stratagem.accuracy import objective
 from stratagem.baselines.hadamard_mechanism import HADAMARD_MECHANISM, hadamard_mechanism
+from stratagem.estimators import estimator
 from tables import assert_private, setting
 
 CASES = [
@@ -89,13 +89,17 @@ def test_the_best_estimate_of_one_bit_in_closed_form(n, epsilon):
     """n = K: M = 11^T/n + mu P with mu = ((E - 1)/(E + 1))^2/n, the constant coefficient being known."""
     E = math.exp(epsilon)
     expected = 1 + (n - 1) * n * ((E + 1) / (E - 1)) ** 2
-    assert objective(st.histogram(n), hadamard_mechanism(n, epsilon)) == pytest.approx(expected, rel=1e-9)
+    assert estimator(hadamard_mechanism(n, epsilon)).objective(st.histogram(n)) == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 def test_more_bits_pay_where_epsilon_is_large():
     """The best linear estimate also reads products of signs, so that t about log2(E + 1) is best."""
     for epsilon, best in ((0.5, 1), (1.0, 2), (2.2, 3)):
-        values = [objective(st.histogram(16), hadamard_mechanism(16, epsilon, t)) for t in (1, 2, 3)]
+        values = [
+            estimator(hadamard_mechanism(16, epsilon, t)).objective(st.histogram(16)) for t in (1, 2, 3)
+        ]
         assert 1 + int(np.argmin(values)) == best
 
 

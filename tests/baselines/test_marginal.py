@@ -8,12 +8,11 @@ import pytest
 
 import stratagem as st
 from published import ratio_squared, variances
-from stratagem.accuracy import evaluate, objective
 from stratagem.baselines.baseline import Setting
 from stratagem.baselines.fourier import fourier
-from stratagem.baselines.frequency import positive, touching
 from stratagem.baselines.marginal import marginal_hadamard, marginal_response
-from stratagem.baselines.table import table_cells
+from stratagem.baselines.table import positive, table_cells, touching
+from stratagem.estimators import estimator, evaluate
 from stratagem.math.block_design import covering_tables
 from tables import assert_private
 
@@ -149,7 +148,9 @@ def test_a_covering_answers_the_marginals_that_it_holds(oracle):
     workload, x = st.marginals("2^6", 2), users(64)
     strategy = marginal_response((2,) * 6, 1.0, covering_tables(6, pairs(6), 3), oracle)
     assert np.allclose(workload.answer(strategy.reconstruct(strategy.forward(x))), workload.answer(x))
-    assert objective(workload, strategy) < objective(workload, st.randomised_response(64, 1.0))
+    assert estimator(strategy).objective(workload) < estimator(st.randomised_response(64, 1.0)).objective(
+        workload
+    )
 
 
 def test_table_cells_number_the_table_row_by_row():

@@ -6,8 +6,7 @@ import pytest
 
 import stratagem as st
 from stratagem.baselines.least_l1 import least_l1
-from stratagem.baselines.least_l2 import least_l2
-from stratagem.baselines.query_strategy import residual_trace
+from stratagem.baselines.least_l2 import least_l2, residual_trace
 from tables import WORKLOADS
 
 RANDOM = np.random.default_rng(5)

@@ -107,7 +107,7 @@ def test_compare_shows_the_published_means_beside_the_optimum(epsilon):
 def test_mean_and_moments_are_sums_in_the_units_of_the_values():
     np.testing.assert_allclose(st.mean(VALUES).answer([1, 0, 2, 0, 1]), [18 + 70 + 98])
     np.testing.assert_allclose(st.moments(VALUES, 3).matrix(), [VALUES, VALUES**2 / 98, VALUES**3 / 98**2])
-    assert st.mean([1, 2, 4], "age=3").domain.attributes == ("age",)
+    assert st.mean([1, 2, 4], "age=3").domain.names == ("age",)
     assert st.mean([-3, 0, 3]).queries == 1
 
 

@@ -7,7 +7,6 @@ import pytest
 
 import stratagem as st
 from published import expectation, pure_variance, variance
-from stratagem.accuracy import objective
 from stratagem.baselines.projective_geometry import (
     PROJECTIVE_GEOMETRY,
     histogram_variance,
@@ -15,6 +14,7 @@ from stratagem.baselines.projective_geometry import (
     projective_geometry_response,
 )
 from stratagem.baselines.subset_design import subset_design
+from stratagem.estimators import estimator
 from stratagem.math.privacy import ratio
 from tables import assert_private
 
@@ -55,8 +55,8 @@ def test_the_whole_geometry_is_subset_selection(n, q):
 @pytest.mark.parametrize("n", [37, 64, 100])
 def test_it_comes_near_the_optimum(n, epsilon):
     workload = st.histogram(n)
-    value = objective(workload, projective_geometry_response(n, epsilon))
-    bound = st.lower_bounds(workload, epsilon).integer
+    value = estimator(projective_geometry_response(n, epsilon)).objective(workload)
+    bound = st.lower_bounds(workload, epsilon)["integer"].value
     assert bound * (1 - 1e-9) <= value <= 1.04 * bound
     best = orders(n, ratio(epsilon), 1 << 27)[0]
     assert value <= n * (histogram_variance(n, ratio(epsilon), best) + 1) * (1 + 1e-9)

@@ -5,7 +5,6 @@ import pytest
 
 import stratagem as st
 from protocols import assert_exact, deviation
-from stratagem.accuracy import UnsupportedWorkloadError, evaluate
 from stratagem.baselines import (
     count_mean_bias,
     count_mean_estimate,
@@ -14,6 +13,7 @@ from stratagem.baselines import (
     rappor,
     symmetric_unary_encoding,
 )
+from stratagem.estimators import UnsupportedWorkloadError, evaluate
 from stratagem.strategies import BloomFilters, MatrixStrategy, UnaryEncoding
 from tables import assert_private
 

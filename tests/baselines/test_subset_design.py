@@ -8,13 +8,13 @@ import pytest
 
 import stratagem as st
 from published import expectation, pure_variance, variance
-from stratagem.accuracy import objective
 from stratagem.baselines.subset_design import (
     SUBSET_DESIGN,
     best_sizes,
     subset_design,
 )
 from stratagem.bounds.formulas import pattern_information, pattern_size
+from stratagem.estimators import estimator
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import ratio
 from stratagem.workloads import Workload
@@ -42,8 +42,8 @@ def test_it_is_optimal_on_histograms(n, epsilon):
     assert strategy.epsilon == pytest.approx(epsilon, abs=1e-9)
     size = pattern_size(n, epsilon)
     assert (strategy.sizes == size).all()
-    value = objective(workload, strategy)
-    assert value == pytest.approx(st.lower_bounds(workload, epsilon).integer, rel=1e-9)
+    value = estimator(strategy).objective(workload)
+    assert value == pytest.approx(st.lower_bounds(workload, epsilon)["integer"].value, rel=1e-9)
     assert value == pytest.approx(subset_selection_objective(workload, epsilon, size), rel=1e-12)
     assert value == pytest.approx(n * (variance_per_user(n, epsilon, size) + 1), rel=1e-9)
 
@@ -63,8 +63,8 @@ def test_golden_values_at_epsilon_one(n, size, histogram, parity):
     """Optima computed independently of this package; parity has V = n I."""
     strategy = subset_design(n, 1.0)
     assert strategy.sizes[0] == size
-    assert objective(st.histogram(n), strategy) == pytest.approx(histogram, rel=1e-5)
-    assert objective(st.parity(f"2^{int(np.log2(n))}"), strategy) == pytest.approx(parity, rel=1e-5)
+    assert estimator(strategy).objective(st.histogram(n)) == pytest.approx(histogram, rel=1e-5)
+    assert estimator(strategy).objective(st.parity(f"2^{int(np.log2(n))}")) == pytest.approx(parity, rel=1e-5)
 
 
 @pytest.mark.parametrize("size", range(1, 8))
@@ -74,8 +74,10 @@ def test_a_design_is_as_good_as_all_subsets_on_every_workload(size):
     patterns = np.array([[u in chosen for u in range(n)] for chosen in combinations(range(n), size)])
     Q = (1 + (E - 1) * patterns) / math.comb(n, size) * n / (n + (E - 1) * size)
     for workload in (st.prefix(n), st.all_range(n), st.explicit(rng.standard_normal((5, n)))):
-        value = objective(workload, st.MatrixStrategy(Q))
-        assert objective(workload, subset_design(n, epsilon, size)) == pytest.approx(value, rel=1e-9)
+        value = estimator(st.MatrixStrategy(Q)).objective(workload)
+        assert estimator(subset_design(n, epsilon, size)).objective(workload) == pytest.approx(
+            value, rel=1e-9
+        )
         assert subset_selection_objective(workload, epsilon, size) == pytest.approx(value, rel=1e-9)
 
 

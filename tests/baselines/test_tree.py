@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import objective
 from stratagem.baselines.partition import ORACLES, partition_strategy, strength
 from stratagem.baselines.tree import level_energies, level_widths, screen
+from stratagem.estimators import estimator
 from tables import WORKLOADS
 
 THESIS = {
@@ -66,7 +66,7 @@ def test_estimates_are_exact_for_full_nodes_and_symmetric_oracles(name, epsilon)
     assert len(exact) >= 8
     for tree in exact:
         assert tree.estimate + V.sum() / n == pytest.approx(
-            objective(workload, built(n, epsilon, tree)), rel=1e-9
+            estimator(built(n, epsilon, tree)).objective(workload), rel=1e-9
         )
 
 
@@ -81,8 +81,8 @@ def test_the_screen_loses_little(name, epsilon, n):
         screen(workload.gram(), epsilon, 999, ORACLES),
         strict=True,
     ):
-        best = min(objective(workload, built(n, epsilon, tree)) for tree in every)
-        assert min(objective(workload, built(n, epsilon, tree)) for tree in kept) <= 1.01 * best
+        best = min(estimator(built(n, epsilon, tree)).objective(workload) for tree in every)
+        assert min(estimator(built(n, epsilon, tree)).objective(workload) for tree in kept) <= 1.01 * best
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
@@ -90,11 +90,11 @@ def test_the_screen_loses_little(name, epsilon, n):
 def test_optimised_weights_cannot_be_moved(n, epsilon):
     workload = st.prefix(n)
     tree = screen(workload.gram(), epsilon, 1, ORACLES)[1][0]
-    value, rng = objective(workload, built(n, epsilon, tree)), np.random.default_rng(0)
+    value, rng = estimator(built(n, epsilon, tree)).objective(workload), np.random.default_rng(0)
     for _ in range(10):
         moved = tree.shares * np.exp(0.3 * rng.normal(size=len(tree.shares)))
         other = type(tree)(tree.branching, tree.oracle, moved / moved.sum(), math.nan)
-        assert objective(workload, built(n, epsilon, other)) >= value * (1 - 2e-3)
+        assert estimator(built(n, epsilon, other)).objective(workload) >= value * (1 - 2e-3)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -18,7 +18,7 @@ solution = st.optimise(workload, epsilon)
 print(json.dumps({
     "seconds": time.perf_counter() - began,
     "gap": solution.gap,
-    "over_closed": solution.objective / solution.bounds.closed - 1,
+    "over_closed": solution.objective / solution.bounds["closed"].value - 1,
     "patterns": len(solution.strategy.patterns),
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
 }))

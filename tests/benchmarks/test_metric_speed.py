@@ -13,12 +13,13 @@ import stratagem as st
 @pytest.mark.parametrize(("values", "most"), [(16, 10), (32, 60)])
 def test_a_line_takes_some_searches_under_a_plain_epsilon(values, most, benchmark):
     workload = st.prefix(values)
-    st.optimise_metric(workload, 0.2)  # compiled code is kept
+    st.optimise(workload, constraints=[st.Steps(0.2)])  # compiled code is kept
     st.optimise(workload, 1.0, gap=0.01)
     began = time.perf_counter()
     st.optimise(workload, 1.0, gap=0.01)
     reference = time.perf_counter() - began
-    benchmark.pedantic(st.optimise_metric, args=(workload, 0.1), rounds=3, iterations=1)
+    options = {"constraints": [st.Steps(0.1)]}
+    benchmark.pedantic(st.optimise, args=(workload,), kwargs=options, rounds=3, iterations=1)
     ratio = benchmark.stats.stats.min / reference
     benchmark.extra_info |= {"to the search under a plain epsilon": ratio}
     assert ratio <= most

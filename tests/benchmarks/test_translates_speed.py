@@ -33,7 +33,7 @@ def test_simulated_users(mechanism, benchmark):
 
 def test_secure_reports(mechanism, benchmark):
     """At most 50 microseconds each, a hundred answers read; the bundle has 16 kilobytes at most."""
-    client, names = Client(mechanism.bundle), mechanism.domain.attributes
+    client, names = Client(mechanism.bundle), mechanism.domain.names
     people = np.random.default_rng(0).integers(0, 2, (100, 100)).tolist()
     values = cycle([dict(zip(names, one, strict=True)) for one in people])
 

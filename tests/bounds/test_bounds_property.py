@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import sdp, tighten
+from stratagem.bounds import RULES, Bound, Bounds, sdp, tighten
 from stratagem.bounds.exact import exact, solve
 from stratagem.bounds.generation import between, covered, first_proof, of_matrix
 from stratagem.bounds.nonnegative import nonnegative
@@ -101,13 +101,13 @@ def test_no_bound_is_above_the_optimum_and_exact_is_the_optimum(cases):
         optimal = solve(1 + (math.exp(epsilon) - 1) * all_patterns(n)[1:-1], V, 1e-7)
         objective = float(np.trace(np.linalg.solve(optimal.information, V)))
         assert bounds.best <= objective * (1 + ROUNDING)
-        assert bounds.exact * 1.001 > objective
+        assert bounds["exact"].value * 1.001 > objective
 
 
 @pytest.mark.exhaustive
 def test_expensive_bounds_are_below_the_optimum_too(cases):
     for workload, epsilon, bounds in cases[::6]:
-        optimum = bounds.exact * (1 + 1e-6)
+        optimum = bounds["exact"].value * (1 + 1e-6)
         assert nonnegative(workload, epsilon, 1.0).value <= optimum
         assert sdp(workload, epsilon, seconds=1) <= optimum
 
@@ -115,7 +115,7 @@ def test_expensive_bounds_are_below_the_optimum_too(cases):
 def test_random_weights_give_valid_bounds_and_half_of_kappa_does_not(cases):
     rng, tried, broken = np.random.default_rng(2), 0, 0
     for workload, epsilon, bounds in cases:
-        optimum = bounds.exact * (1 + 1e-6)
+        optimum = bounds["exact"].value * (1 + 1e-6)
         for _ in range(10):
             gamma = np.exp(rng.uniform(0, 0.7) * rng.standard_normal(workload.domain_size))
             for kappa in (kappa_of(epsilon), (1 + kappa_of(epsilon)) / 2):
@@ -218,7 +218,7 @@ def test_tightening_stops_where_there_is_no_need():
 @pytest.mark.parametrize("objective", [math.inf, 170.0])
 def test_useless_patterns_and_wrong_objectives_cost_time_alone(patterns, objective):
     """The optimum of prefix, n = 16, eps = 4, is between 161.5 and 162.1."""
-    bounds = st.Bounds(1.0, 1.0, 1.0)
+    bounds = Bounds((Bound(RULES["closed"], 1.0),))
     found = tighten(bounds, st.prefix(16), 4.0, objective, 1e-2, 10.0, patterns)
     assert 160.0 <= found.best <= 162.1
 
@@ -230,4 +230,4 @@ def test_prefix_64_is_certified_at_high_epsilon(epsilon, gap):
     solution = st.optimise(st.prefix(64), epsilon, solver=st.Certified(max_steps=15))
     assert solution.bounds.name == "nonnegative"
     assert solution.gap <= gap
-    assert solution.objective > 1.15 * (solution.bounds.weighted or 0.0)
+    assert solution.objective > 1.15 * solution.bounds["weighted"].value

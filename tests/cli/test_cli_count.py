@@ -93,7 +93,7 @@ def test_people_see_the_matrix_of_a_small_group_only(capsys):
     status, out, _ = run(capsys, "count", "--size", "30", "--alpha", "0.9", "--properties", "F")
     assert status == 0
     assert "explicit fair mechanism for counts 0 to 30" in out
-    assert len(out.splitlines()) == 4
+    assert len(out.splitlines()) == 5
 
 
 def test_a_closed_form_needs_no_matrix(capsys):

@@ -5,12 +5,12 @@ import re
 
 import numpy as np
 import pytest
+from scipy.io import loadmat
 
 import stratagem as st
 from commands import assert_refused, plain, run
 from stratagem.math.number import number_text, upper_percent
-from stratagem.mechanism.export.saved import read_saved, to_mechanism, write_saved
-from stratagem.mechanism.export.strategy_file import StoredStrategy, load, save
+from stratagem.mechanism.export.saved import StoredStrategy, load, read_saved, save, to_mechanism, write_saved
 from stratagem.mechanism.matrix_input import read_probabilities
 
 N = 6
@@ -59,21 +59,10 @@ def test_npz_becomes_a_bundle_with_labels(capsys, tmp_path, npz):
     out = tmp_path / "b.ldp.json"
     run_well(capsys, "export", npz, "-o", out, "--labels", "a,b,c,d,e,f")
     made = st.load_mechanism(out)
-    assert made.values == {"value": {"labels": list("abcdef")}}
+    assert made.bundle["domain"] == [{"name": "value", "size": 6, "labels": list("abcdef")}]
     assert made.name == "prefix"
     assert 0 <= made.client.randomise("f")["output"] < made.outputs
     assert type(made.strategy).__name__ == "TwoLevelStrategy"
-
-
-def test_a_bundle_is_described_for_dap(capsys, tmp_path, bundle, npz):
-    out = tmp_path / "b.dap.json"
-    run_well(capsys, "export", bundle, "-o", out)
-    data = json.loads(out.read_text())
-    made = st.load_mechanism(bundle)
-    assert (data["mechanism"], data["vdaf"]["length"]) == (made.identifier, made.outputs)
-    assert_refused(
-        capsys, ["export", npz, "-o", tmp_path / "n.dap.json"], r"there is none: write \*.ldp.json first"
-    )
 
 
 def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
@@ -82,7 +71,7 @@ def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
     text = run_well(capsys, *asked, "--edges=0:8:1", "-o", out)
     assert f"stratagem simulate {out}" in text
     made = st.load_mechanism(out)
-    assert made.values["value"]["edges"] == [str(k) for k in range(9)]
+    assert made.bundle["domain"][0]["edges"] == [str(k) for k in range(9)]
     options = ["simulate", out, "--data", delays, "--column", "delay", "--repetitions", "50", "--json"]
     data = json.loads(run_well(capsys, *options))
     assert (data["users"], data["epsilon"], data["workload"]) == (80, 1.0, "histogram")
@@ -92,10 +81,8 @@ def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
 
 
 def test_simulate_takes_labels_from_the_bundle(capsys, tmp_path, delays):
-    workload = st.histogram("day=2")
-    made = st.import_matrix(
-        st.randomised_response(2, 1.0).matrix, workload, 1.0, labels=["mon", "tue"]
-    ).mechanism
+    workload = st.histogram({"day": st.labels("mon", "tue")})
+    made = st.import_matrix(st.randomised_response(2, 1.0).matrix, workload, 1.0).mechanism
     path = made.save(tmp_path / "d.ldp.json")
     out = run_well(capsys, "simulate", path, "--data", delays, "--column", "day")
     assert "80 of 80 rows counted" in out
@@ -103,8 +90,8 @@ def test_simulate_takes_labels_from_the_bundle(capsys, tmp_path, delays):
 
 def test_a_solution_becomes_a_mechanism():
     prior = np.arange(1, N + 1)
-    solution = st.optimise(st.prefix(N), 1.0, st.Certified(max_steps=2), prior=prior)
-    made = solution.mechanism(name="ages", labels=list("abcdef"))
+    solution = st.optimise(st.prefix(st.labels(*"abcdef")), 1.0, st.Certified(max_steps=2), prior=prior)
+    made = solution.mechanism(name="ages")
     assert (made.name, made.epsilon, made.workload) == ("ages", 1, solution.workload)
     assert made.prior is not None
     assert made.prior == pytest.approx(prior / prior.sum())
@@ -123,9 +110,8 @@ def test_a_prior_is_never_lost(capsys, tmp_path):
     assert_refused(capsys, ["export", bundle, "-o", tmp_path / "s.csv"], "write .npz or .mat")
     for suffix in (".npz", ".mat"):
         run_well(capsys, "export", bundle, "-o", tmp_path / f"s{suffix}")
-        assert read_probabilities(tmp_path / f"s{suffix}", "prior").ravel() == pytest.approx(
-            prior / prior.sum()
-        )
+        kept = (np.load if suffix == ".npz" else loadmat)(tmp_path / f"s{suffix}")["prior"]
+        assert kept.ravel() == pytest.approx(prior / prior.sum())
     assert load(tmp_path / "s.npz").prior == pytest.approx(prior / prior.sum())
 
 
@@ -160,7 +146,7 @@ def test_import_of_transposed_and_named_arrays(capsys, tmp_path):
     np.savez(tmp_path / "q.npz", p=matrix.T, other=np.ones(3))
     asked = ["import", tmp_path / "q.npz", "--workload", "histogram", "--domain", N, "--epsilon", "1"]
     asked += ["-o", tmp_path / "q.ldp.json"]
-    assert_refused(capsys, asked, "no variable was named, and it holds p, other")
+    assert_refused(capsys, asked, "holds the variables p, other: name the one to read, --variable p")
     assert_refused(capsys, [*asked, "--variable", "p"], "say that it is transposed")
     run_well(capsys, *asked, "--variable", "p", "--transposed", "--edges=0:60:10")
     assert st.load_mechanism(tmp_path / "q.ldp.json").client.cell(59.5) == 5
@@ -193,7 +179,7 @@ def test_import_counts_the_values_and_says_how_good_the_matrix_is(capsys, tmp_pa
 
 
 MISTAKES = {
-    "export to a pickle": (["export", "{bundle}", "-o", "t.pkl"], ".ldp.json, .dap.json"),
+    "export to a pickle": (["export", "{bundle}", "-o", "t.pkl"], ".ldp.json"),
     "export of nothing": (["export", "absent.ldp.json", "-o", "t.npz"], "cannot be read"),
     "export of a wrong file": (["export", "{delays}", "-o", "t.npz"], "stratagem import"),
     "labels of a bundle": (["export", "{bundle}", "-o", "t.ldp.json", "--labels", "a"], "already says"),
@@ -239,7 +225,7 @@ def test_both_kinds_of_saved_strategies_answer_alike(npz, bundle):
 
 
 def test_a_matrix_too_wide_for_columns_is_refused(tmp_path, monkeypatch, npz):
-    monkeypatch.setattr("stratagem.mechanism.export.strategy_file.WIDEST", 5)
+    monkeypatch.setattr("stratagem.mechanism.export.saved.WIDEST", 5)
     with pytest.raises(ValueError, match="too wide for the columns of Parquet"):
         write_saved(tmp_path / "s.parquet", load(npz))
     assert not (tmp_path / "s.parquet").exists()
@@ -248,7 +234,8 @@ def test_a_matrix_too_wide_for_columns_is_refused(tmp_path, monkeypatch, npz):
 def test_a_folder_for_browsers_holds_client_page_and_bundle(capsys, tmp_path, bundle):
     status, out, err = run(capsys, "export", bundle, "--web", tmp_path / "site")
     assert (status, err) == (0, "")
-    assert "serve it over https" in out
+    assert "serve the folder over https" in out
+    assert "To collect, add --submit URL, or run `stratagem collect`" in " ".join(out.split())
     assert {"client.js", "index.html", "bundle.ldp.json"} <= {
         path.name for path in (tmp_path / "site").iterdir()
     }
@@ -261,3 +248,16 @@ def test_a_folder_for_browsers_holds_client_page_and_bundle(capsys, tmp_path, bu
     assert (tmp_path / "site" / "bundle.ldp.json").read_bytes() == bundle.read_bytes()
     alone = ["export", str(bundle), "-o", "x.npz", "--question", "How late?"]
     assert_refused(capsys, alone, "only the page of --web asks one")
+    submit = ["--submit", "https://reports.example.org/reports"]
+    assert run(capsys, "export", bundle, *asked, *submit)[0] == 0
+    assert submit[1] in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    alone = ["export", str(bundle), "-o", "x.npz", *submit]
+    assert_refused(capsys, alone, "only the page of --web sends anything")
+    alone = ["export", str(bundle), "-o", "x.npz", "--demo"]
+    assert_refused(capsys, alone, "only the page of --web is one")
+    both = ["export", str(bundle), *map(str, asked), *submit, "--demo"]
+    assert_refused(capsys, both, "a demo sends nothing: leave one of them out")
+    assert run(capsys, "export", bundle, "--web", tmp_path / "site", "--demo")[0] == 0
+    assert (tmp_path / "site" / "demo.js").is_file()
+    plain = ["export", str(bundle), "--web", "site", "--submit", "http://reports.example.org/reports"]
+    assert_refused(capsys, plain, "is no address to send reports to")

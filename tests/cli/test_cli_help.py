@@ -11,13 +11,16 @@ import pytest
 import typer
 
 import stratagem as st
-from commands import run
+from commands import ended_at_once, run
 from stratagem.cli import COMMANDS as EXAMPLES
 from stratagem.cli import app
 from stratagem.cli.option import GROUPS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+NAMES = {"all": "show_all", "report": "page", "map": "mapping", "as": "as_is", "guess": "guess_cap"}
+NAMES |= {"shuffled": "shuffled_by", "delta": "central_delta", "memo": "permanent", "reports": "averaged"}
+"""Parameters by the beginnings of options that are called otherwise."""
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids="-".join)
@@ -41,7 +44,7 @@ def test_options_stand_in_named_groups_and_an_example_ends_the_help(capsys, name
     for group, options in GROUPS.items():
         section = re.search(rf"^{group}:\n(.*?)(?=^\w|\Z)", text, flags=re.MULTILINE | re.DOTALL)
         long = re.findall(r"^  (?:-\w, )?--(\w+)", section[1], flags=re.MULTILINE) if section else []
-        assert {{"all": "show_all", "report": "page"}.get(one, one) for one in long} <= set(options)
+        assert {NAMES.get(one, one) for one in long} <= set(options)
 
 
 def test_every_option_of_a_group_belongs_to_a_command():
@@ -53,11 +56,18 @@ def test_every_option_of_a_group_belongs_to_a_command():
 @pytest.mark.exhaustive
 def test_the_examples_run_in_their_order(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("stratagem.serve.server.Server.run", ended_at_once)
     Path("people.csv").write_text("\n".join(["age", *(str(18 + k % 60) for k in range(400))]))
     assert run(capsys, *shlex.split("optimise prefix --domain 8 --epsilon 1 -o matrix.csv"))[0] == 0
     for _, example in EXAMPLES:
         status, _, err = run(capsys, *shlex.split(example)[1:])
         assert status == 0, (example, err)
+
+
+@pytest.mark.parametrize(("american", "british"), [("optimize", "optimise"), ("randomize", "randomise")])
+def test_american_spelling_is_understood(american, british, capsys):
+    status, said, _ = run(capsys, american, "--help")
+    assert (status, said.replace(american, british)) == run(capsys, british, "--help")[:2]
 
 
 def test_the_version_is_that_of_the_distribution(capsys):

@@ -52,10 +52,10 @@ def test_a_value_becomes_a_report(capsys, bundles, case, value):
     [
         ("two-level", ["--value", "12"], "whole number from 0 to 11"),
         ("two-level", ["--value", "x"], "whole number"),
-        ("two-level", ["--value", "1_0"], "is '1_0', but must be a whole number: give one"),
-        ("two-level", ["--value", "\u0661"], "must be a whole number: give one"),
-        ("edges", ["--value", "1_0"], "is '1_0', but must be a number: give one"),
-        ("edges", ["--value", "\u0661\u0662"], "must be a number: give one"),
+        ("two-level", ["--value", "1_0"], "is '1_0' (not a number), but must be a whole number"),
+        ("two-level", ["--value", "\u0661"], "(not a number), but must be a whole number"),
+        ("edges", ["--value", "1_0"], "is '1_0' (not a number), but must be a number"),
+        ("edges", ["--value", "\u0661\u0662"], "(not a number), but must be a number"),
         ("edges", ["--data", "none.csv", "--value", "3"], "--value and --data were given"),
         ("edges", ["--value", "nan"], "number from -30"),
         ("labels", ["--value", "nej"], "must be one of"),
@@ -75,7 +75,7 @@ def test_a_wrong_value_is_one_sentence(capsys, bundles, case, options, sentence)
 @pytest.mark.parametrize("line", ["1_0", "\u0661"])
 def test_a_line_of_the_input_is_read_as_an_option_is(capsys, bundles, monkeypatch, line):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{line}\n"))
-    assert_refused(capsys, ("randomise", bundles("two-level")), "must be a whole number: give one")
+    assert_refused(capsys, ("randomise", bundles("two-level")), "must be a whole number from 0")
 
 
 def test_rows_outside_the_domain_are_left_out_and_counted(capsys, bundles, tmp_path):
@@ -198,10 +198,10 @@ def test_counts_that_do_not_belong_are_refused(capsys, counted, tmp_path, edit, 
 
 
 SUMS = {
-    "middles": ({"edges": [0, 50, 100]}, [30, 10], "mean", 1500),
-    "other adds nothing": ({"edges": [0, 50, 100, "other"]}, [30, 10, 60], "mean", 1500),
-    "squares in units of the largest": ({"edges": [0, 50, 100, "other"]}, [30, 10, 60], "moments", 1000),
-    "values themselves": ({}, [0, 30, 10], "mean", 50),
+    "middles": (st.bins([0, 50, 100]), [30, 10], "mean", 1500),
+    "other adds nothing": (st.bins([0, 50, 100], other=True), [30, 10, 60], "mean", 1500),
+    "squares in units of the largest": (st.bins([0, 50, 100], other=True), [30, 10, 60], "moments", 1000),
+    "values themselves": (3, [0, 30, 10], "mean", 50),
 }
 """Sums over people with these values, by bins of middles 25 and 75: 30 x 25 + 10 x 75, and of squares over 75."""
 
@@ -211,32 +211,34 @@ def test_sums_are_of_what_the_bins_hold(capsys, tmp_path, case):
     """At epsilon 40 a report is the value, but for one in 10^17."""
     values, people, workload, truth = SUMS[case]
     n = len(people)
-    made = Mechanism.of(st.randomised_response(n, 40.0), st.histogram({"age": n}), 40.0, **values)
+    made = Mechanism.of(st.randomised_response(n, 40.0), st.histogram({"age": values}), 40.0)
     bundle, counts = made.save(tmp_path / "m.ldp.json"), tmp_path / "c.json"
     tally = Tally(np.array(people), {}, 0, 0, 0)
     counts.write_text(json.dumps(tally_data(tally, made.identifier)))
     found = run_json(capsys, "estimate", bundle, counts, "--workload", workload)
     assert found["answers"][-1]["answer"] == pytest.approx(truth)
-    if "other" in values.get("edges", ()):
+    if made.attributes[0].other is not None:
         one = found["shares"][-1]
         assert one["share"] == pytest.approx(truth / 40)
         assert one["answered"]["answer"] == pytest.approx(40)
         _, said, _ = run(capsys, "estimate", bundle, counts, "--workload", workload)
-        assert "averages of the 40 ± 0 who answered" in said
+        assert "averages of the 40 ± 0 (standard error) who gave another answer than 'other'" in said.replace(
+            "\n", " "
+        )
         assert "%" not in said.partition("averages")[2]
         _, said, _ = run(capsys, "estimate", bundle, counts, "--workload", workload, "--of-all")
-        assert "averages of all, where those who did not answer count 0" in said
+        assert "averages of all, where no answer and other count 0" in said
 
 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"labels": ["tea", "coffee"]}, "mean asks about numbers, but the values of age are texts"),
-        ({"edges": ["08:00", "12:00", "18:00"]}, "mean asks about numbers, but dates and times are none"),
+        (st.labels("tea", "coffee"), "mean asks about numbers, but the values of age are texts"),
+        (st.bins("08:00,12:00,18:00"), "mean asks about numbers, but dates and times are none"),
     ],
 )
 def test_what_has_no_sum_is_refused(capsys, tmp_path, values, words):
-    made = Mechanism.of(st.randomised_response(2, 1.0), st.histogram({"age": 2}), 1.0, **values)
+    made = Mechanism.of(st.randomised_response(2, 1.0), st.histogram({"age": values}), 1.0)
     counts = tmp_path / "c.json"
     counts.write_text(json.dumps(tally_data(Tally(np.array([5, 5]), {}, 0, 0, 0), made.identifier)))
     asked = ("estimate", made.save(tmp_path / "m.ldp.json"), counts, "--workload", "mean")

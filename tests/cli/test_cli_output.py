@@ -1,4 +1,4 @@
-"""What people read: the result first, at most 100 columns, names whole, and progress on standard error."""
+"""What people read: the result first, at most 80 columns, names whole, and progress on standard error."""
 
 import io
 import re
@@ -11,15 +11,15 @@ import stratagem as st
 from commands import plain, run, run_json
 from mechanisms import mechanism
 from stratagem.baselines import BASELINES
-from stratagem.catalogue.bibliography import MEANINGS
+from stratagem.bounds import RULES, Bound, Bounds
 from stratagem.cli import interruption
 from stratagem.cli.interruption import progress
 from stratagem.cli.output import continued, write, write_table
+from stratagem.estimators import ask, users_needed
 from stratagem.io.table import Table
 from stratagem.math.deadline import within
+from stratagem.math.number import above_minimum
 from stratagem.problem import problem_of
-from stratagem.solvers.auto import time_limit
-from stratagem.study.headline import headline
 from stratagem.study.ranking import rank_baselines
 
 SMALL = ("prefix", "--domain", "6", "--epsilon", "1")
@@ -60,7 +60,10 @@ COMMANDS = {
     "bound --over": ("bound", *SMALL, "--over", "epsilon=" + ",".join(f"{k / 8:g}" for k in range(1, 20))),
     "tune": ("tune", "prefix", "hierarchical", *SMALL[1:]),
     "central": ("central", *SMALL, "--neighbours", "replace", "--delta", "1e-6"),
+    "optimise --details": ("optimise", *SMALL, *QUICK, "--details", "--all"),
+    "bound --details": ("bound", *SMALL, "--details"),
     "list": ("list",),
+    "list mechanisms": ("list", "mechanisms"),
     "count": ("count", "--size", "4", "--alpha", "0.9"),
     "export": ("export", "m.ldp.json", "-o", "m.npz"),
 }
@@ -68,7 +71,7 @@ COMMANDS = {
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("width", [100, 80])
+@pytest.mark.parametrize("width", [80, 72])
 def test_no_line_is_longer_than_the_screen_and_no_name_is_split(capsys, monkeypatch, folder, name, width):
     monkeypatch.chdir(folder)
     monkeypatch.setattr("stratagem.cli.output.screen_width", lambda: width)
@@ -77,20 +80,28 @@ def test_no_line_is_longer_than_the_screen_and_no_name_is_split(capsys, monkeypa
     assert max(map(len, out.splitlines())) <= width, out
     assert "\x1b" not in out
     assert not [line for line in out.splitlines() if line.endswith("-") and set(line) != {"-"}]
-    if name == "list" or "--all" in COMMANDS[name]:
-        first = {line.split(" ")[0] for line in out.splitlines()}
-        assert (NAMES if name == "list" else APPLICABLE) <= first
+    if "list" in name or "--all" in COMMANDS[name]:
+        words = set(re.split(r"[\s,]+", out))
+        assert (NAMES if "list" in name else APPLICABLE) <= words
 
 
-def test_the_result_comes_first_and_the_facts_last(capsys):
+def test_the_people_to_ask_come_first_and_what_to_type_last(capsys):
     solution = st.optimise(st.prefix(6), 1.0)
     _, out, _ = run(capsys, "optimise", *SMALL)
-    said, table, bounds, facts = out.split("\n\n")
-    assert re.sub(r"[\d,.]+", "", plain(said)) == re.sub(r"[\d,.]+", "", " ".join(headline(solution)))
-    assert table.splitlines()[-1] == f"{len(solution.baselines) - 4} more: --all shows them"
-    assert len(table.splitlines()) == 2 + 5 + 1
-    assert plain(bounds).startswith("lower bounds on unbiased estimates from one report per user: svd ")
-    names = ["asked", "found", "gap", "solver", "status", "saved", "next"]
+    *said, facts = out.split("\n\n")
+    assert "\n\n".join(said) == str(solution)
+    assert [line.split(":")[0] for line in facts.splitlines() if line[0] != " "] == ["next", "more"]
+    assert f"--all ({len(solution.baselines) - 1} more mechanisms), --details" in facts
+
+
+def test_details_are_asked_for(capsys):
+    solution = st.optimise(st.prefix(6), 1.0)
+    _, out, _ = run(capsys, "optimise", *SMALL, "--details")
+    *_, mechanisms, bounds, facts = out.split("\n\n")
+    assert out.startswith(f"{solution}\n\n")
+    assert APPLICABLE < {line.split(" ")[0] for line in mechanisms.splitlines()}
+    assert {line.split(" ")[0] for line in bounds.splitlines()} > set(solution.bounds.known())
+    names = ["asked", "found", "gap", "solver", "status", "next", "more"]
     assert [line.split(":")[0] for line in facts.splitlines() if line[0] != " "] == names
     assert "solver: certified (the default for domains of this size)" in facts
 
@@ -100,7 +111,8 @@ def test_all_shows_every_mechanism(capsys):
         out = run(capsys, command, *SMALL, *QUICK, "--all")[1]
         assert "--all" not in out
         for row in run_json(capsys, "compare", *SMALL, *QUICK)["mechanisms"]:
-            assert f"\n{row['mechanism']} " in out
+            name = "Stratagem" if row["mechanism"] == "optimised" else row["mechanism"]
+            assert f"\n{name} " in out
 
 
 @pytest.mark.parametrize(
@@ -111,27 +123,34 @@ def test_all_shows_every_mechanism(capsys):
     ],
 )
 def test_the_solver_is_named_with_its_reason_unless_it_is_the_default(capsys, options, words):
-    out = plain(run(capsys, "optimise", *SMALL, *options)[1])
+    out = plain(run(capsys, "optimise", *SMALL, *options, "--details")[1])
     assert words in out
     data = run_json(capsys, "optimise", *SMALL, *options)
     assert data["solver"] == "Certified"
     assert data["reason"]
 
 
-def test_every_bound_is_explained_and_the_best_one_said_first(capsys):
+def test_every_bound_is_explained_where_details_are_asked_for(capsys):
     data = run_json(capsys, "bound", *SMALL)
-    out = run(capsys, "bound", *SMALL)[1]
-    name = max((name for name in data if name != "best"), key=data.__getitem__)
-    assert f"the best bound, {name}, is {data['best']:,.6f}." in plain(out.split("\n\n")[0])
+    short, long = (run(capsys, "bound", *SMALL, *more)[1] for more in ((), ("--details",)))
+    least = users_needed(st.optimise(st.prefix(6), 1.0, "quick").problem.least(values(data)) / 6)
+    assert plain(short).startswith(f"At epsilon 1 at least {least:,} people are needed")
     for name in set(data) - {"best"}:
-        assert f"{name} {MEANINGS[name].title} {data[name]:,.6f}" in "\n".join(map(plain, out.splitlines()))
+        assert not re.search(rf"\b{name}\b", short)
+        assert re.search(rf"{name} +{re.escape(RULES[name].meaning.split()[0])}", long)
+        assert f"{data[name]:,.6f}" in long
 
 
-def test_tuned_mechanisms_are_set_beside_the_bound_alone(capsys):
+def values(data):
+    """Return the bounds of a JSON object."""
+    return Bounds(tuple(Bound(RULES[name], value) for name, value in data.items() if name != "best"))
+
+
+def test_tuned_mechanisms_are_set_beside_the_minimum_alone(capsys):
     solution = st.tune(st.prefix(6), 1.0, "hierarchical")
     out = plain(run(capsys, *COMMANDS["tune"])[1])
-    assert out.startswith(solution.users_sentence())
-    assert "; hierarchical is within " in out
+    assert out.startswith(" ".join(ask(solution.users_for(), solution.workload)))
+    assert above_minimum(solution.variance_gap) in out
     assert "best published" not in out
 
 
@@ -156,7 +175,7 @@ def test_bold_rows_are_for_terminals(monkeypatch, capsys):
 
 
 def test_long_lines_are_indented_behind_their_label(capsys):
-    write("status: " + "word " * 30 + "\nshort")
+    write("status: " + "word " * 24 + "\nshort")
     first, second, third = capsys.readouterr().out.splitlines()
     assert first.startswith("status: word")
     assert second.startswith("        word")
@@ -185,16 +204,14 @@ def test_without_a_terminal_progress_is_plain_lines_now_and_then(monkeypatch, ca
         time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "optimising: 0 s, limit of the search 60 s"
-    assert re.fullmatch(
-        r"optimising: start 1, step 3, 0.40 % above the bound; \d s, at most \d\d of 60 s left", lines[-1]
-    )
+    assert re.fullmatch(r"optimising: start 1, step 3, gap 0.40 %; \d s, \d\d s left", lines[-1])
 
 
 @pytest.mark.parametrize(("limit", "end"), [(float("inf"), " 0 s"), (0.5, " 0 s, finishing")])
 def test_no_limit_has_no_end_and_a_limit_that_is_over_promises_none(limit, end):
     meter = interruption.Meter("optimising", limit)
     meter(STEP)
-    assert meter.line() == f"optimising: start 1, step 3, 0.40 % above the bound;{end}"
+    assert meter.line() == f"optimising: start 1, step 3, gap 0.40 %;{end}"
 
 
 def test_a_quick_command_shows_nothing(capsys):
@@ -211,11 +228,23 @@ def test_on_a_terminal_a_bar_shows_the_seconds_left(monkeypatch):
     with within(60.0), progress("optimising") as on_step:
         on_step(STEP)
         time.sleep(0.3)
-    assert "of 60 s left" in terminal.getvalue()
+    assert " s left" in terminal.getvalue()
 
 
 def test_limits_are_those_of_the_search():
-    assert time_limit(st.Auto()) == 1800
-    assert time_limit(st.Auto(max_seconds=5)) == 5
-    assert time_limit(st.Certified(max_seconds=7)) == 7
-    assert time_limit(st.Certified()) == float("inf")
+    assert st.Auto().limits.max_seconds == 1800
+    assert st.Auto(max_seconds=5).limits.max_seconds == 5
+    assert st.Certified(max_seconds=7).limits.max_seconds == 7
+    assert st.Certified().limits.max_seconds == float("inf")
+
+
+def test_the_question_that_a_file_states_is_the_one_to_ask(tmp_path, capsys):
+    file = tmp_path / "ages.toml"
+    file.write_text(
+        'title = "Ages"\n[attributes.age]\nbins = "18:80:20"\nquestion = "How old are you?"\n'
+        '[[query]]\non = { age = "prefix" }\n'
+    )
+    found = tmp_path / "ages.ldp.json"
+    status, out, _ = run(capsys, "optimise", file, "--epsilon", "1", *QUICK, "-o", found)
+    assert status == 0
+    assert "--question 'How old are you?'" in plain(out)

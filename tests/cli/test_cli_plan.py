@@ -20,12 +20,12 @@ def people(tmp_path, monkeypatch):
 def test_a_newcomer_walks_from_a_file_to_answers(capsys):
     status, out, err = run(capsys, "plan", "people.csv", "--column", "age of person", "--unit", "years")
     assert (status, err) == (0, "")
-    assert max(map(len, out.splitlines())) <= 100
+    assert max(map(len, out.splitlines())) <= 80
     for words in (
-        "best published mechanism",
+        "fewer people than the best published.",
         "73.2 %",
-        "0:100:5,other",
-        "missing 20",
+        "0:100:5,no answer",
+        "20 of 400 rows count as 'no answer'.",
         "open it in a browser",
     ):
         assert words in " ".join(out.split())
@@ -37,6 +37,21 @@ def test_a_newcomer_walks_from_a_file_to_answers(capsys):
         assert status == 0, err
     assert "below 50 years" in Path("answers.csv").read_text(encoding="utf-8")
     assert "quantile 0.5" in out
+
+
+LONG = {
+    "months": [f"2026-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(400)],
+    "countries": [f"country-{k % 24}" for k in range(400)],
+    "spellings": [["yes", "no", "Y", "N", "TRUE", "FALSE", "1", "0"][k % 8] for k in range(400)],
+}
+
+
+@pytest.mark.parametrize("column", LONG)
+def test_many_values_and_spellings_keep_to_80_columns(capsys, column):
+    Path("long.csv").write_text("\n".join([column, *LONG[column]]))
+    status, out, _ = run(capsys, "plan", "long.csv", "--column", column, "--seconds", "1")
+    assert status == 0
+    assert max(map(len, out.splitlines())) <= 80
 
 
 GAPS = "".join(
@@ -65,12 +80,12 @@ def test_the_printed_commands_leave_gaps_out_of_the_median(capsys):
     assert abs(below["share"] - sum(age < 45 for age in TOLD) / len(TOLD)) < 0.02
     assert abs(below["answered"]["answer"] - 3600) < 5 * below["answered"]["standard_error"]
     assert not any("other" in label for label in shares)
-    assert found["quantiles"]["0.5"]["answered"]["label"] == "age answered"
+    assert found["quantiles"]["0.5"]["answered"]["label"] == "age gave another answer than 'other'"
 
 
 def test_one_object_for_programs(capsys):
     found = run_json(capsys, "plan", "people.csv", "--column", "group", "--users", "1000", "-o", "g.ldp.json")
-    assert found["labels"] == "a,b,other"
+    assert found["labels"] == "a,b"
     assert found["epsilon"] == 1.0
     assert found["users"] == 1000
     assert found["least_standard_error"] <= found["standard_error"]["root_mean_square"]
@@ -90,7 +105,10 @@ def test_one_object_for_programs(capsys):
         (["people.csv", "--column", "group", "--epsilon", "-1"], "epsilon is -1.0"),
         (["people.csv", "--column", "group", "-o", "plan.csv"], "ldp.json"),
         (["people.csv", "--column", "group", "--report", "plan.txt"], "html"),
-        (["people.csv", "--column", "group", "--edges", "0:9:1", "--labels", "a,b"], "one of them"),
+        (
+            ["people.csv", "--column", "group", "--edges", "0:9:1", "--labels", "a,b"],
+            "both --edges and --labels",
+        ),
     ],
 )
 def test_bad_input_ends_in_one_sentence(capsys, arguments, words):

@@ -14,7 +14,7 @@ from stratagem.collection.tally import Tally, read_tally, tally_data
 def survey(tmp_path_factory):
     """The bundles and counts of both rounds, as files."""
     folder = tmp_path_factory.mktemp("rounds")
-    first = st.optimise(st.prefix(8), 1.0, seconds=2).mechanism(edges=list(range(0, 90, 10)))
+    first = st.optimise(st.prefix(st.bins("0:80:10")), 1.0, seconds=2).mechanism()
     paths = [folder / name for name in ("one.ldp.json", "one.json", "two.ldp.json", "two.json")]
     first.save(paths[0])
     counted(first, np.array([100, 200, 100, 0, 0, 0, 0, 0]), paths[1])

@@ -8,7 +8,7 @@ import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.mechanism.export.strategy_file import StoredStrategy, load, save
+from stratagem.mechanism.export.saved import StoredStrategy, load, save
 
 DELAYS = "delay,day\n-3,mon\n0,tue\n12,mon\n39,tue\n40,mon\n,tue\n7.5,mon\n"
 

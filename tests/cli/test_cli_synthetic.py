@@ -10,15 +10,15 @@ import stratagem as st
 from commands import assert_refused, plain, run, run_json
 from tools import take_away
 
-LABELS = {"smokes": ["no", "yes"], "runs": ["never", "often"]}
+DOMAIN = {"smokes": st.labels("no", "yes"), "coughs": 2, "runs": st.labels("never", "often")}
 
 
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory):
     """A bundle over three attributes, two with labels, and the counts of 4,000 reports."""
     folder = tmp_path_factory.mktemp("synthetic")
-    solution = st.optimise(st.marginals({"smokes": 2, "coughs": 2, "runs": 2}, 2), 2.0)
-    made = solution.mechanism(labels=LABELS)
+    solution = st.optimise(st.marginals(DOMAIN, 2), 2.0)
+    made = solution.mechanism()
     people = np.random.default_rng(0).choice(8, 4000, p=np.arange(1, 9) / 36)
     outputs = made.randomise(people, np.random.default_rng(1))
     counts = folder / "counts.json"
@@ -42,9 +42,7 @@ def test_it_writes_people_and_says_how_near_their_tables_are(collected, tmp_path
     assert f"saved in {out}" in said
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    read = [
-        [LABELS["smokes"].index(r["smokes"]), int(r["coughs"]), LABELS["runs"].index(r["runs"])] for r in rows
-    ]
+    read = [[one.values.cell(r[one.name]) for one in st.Domain.of(DOMAIN).attributes] for r in rows]
     np.testing.assert_array_equal(read, found.people)
     three = run_json(capsys, "estimate", *collected, "--synthetic", tmp_path / "p.parquet", "--order", 1)[
         "synthetic"

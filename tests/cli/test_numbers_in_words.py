@@ -25,7 +25,7 @@ def test_how_sure_a_report_makes_is_one_number_everywhere(capsys, monkeypatch, t
     Path("people.csv").write_text(PEOPLE)
     status, planned, _ = run(capsys, "plan", "people.csv", "--column=age", "--epsilon=1")
     assert status == 0
-    attacked = plain(run(capsys, "attack", "people-age.ldp.json")[1])
+    attacked = plain(run(capsys, "inspect", "people-age.ldp.json")[1])
     page = Path("people-age.html").read_text().replace("\u00a0", " ")
     guide = (Path(__file__).parents[2] / "docs" / "choose.md").read_text()
     for text in (plain(planned), attacked, page):
@@ -40,7 +40,7 @@ def test_how_sure_a_report_makes_is_one_number_everywhere(capsys, monkeypatch, t
 COMMANDS = {
     "optimise": ("optimise", "prefix", "--domain=16", "--epsilon=1", "--solver=quick"),
     "tune": ("tune", "prefix", "hierarchical", "--domain=16", "--epsilon=1"),
-    "metric": ("metric", "prefix", "--domain=12", "--step=0.3"),
+    "steps": ("optimise", "prefix", "--domain=12", "--step=0.3"),
 }
 
 
@@ -51,7 +51,7 @@ def test_possible_reports_are_those_of_the_bundle(capsys, tmp_path, name):
     status, said, err = run(capsys, *COMMANDS[name], "-o", out)
     assert (status, err) == (0, "")
     bundle = load_mechanism(out)
-    assert f"found: {bundle.outputs:,} possible reports" in plain(said)
+    assert f"{bundle.outputs:,} possible reports" in plain(said)
     assert f"{bundle.outputs} outputs" in run(capsys, "audit", out, "--client=python", "--samples=100")[1]
     found = run_json(capsys, *COMMANDS[name], "-o", out, "--force")
     assert bundle.outputs in (found.get("outputs"), found.get("reports"))

@@ -11,7 +11,7 @@ import pytest
 from command_lines import COMMANDS, NUMBERS, POOLS
 from commands import assert_refused, plain, run, run_json
 from mechanisms import mechanism
-from stratagem.collection.edges import Edges
+from stratagem.domain.bins import Bins
 
 OPTIONS = [
     (name, parameter)
@@ -59,7 +59,7 @@ def test_numbers_are_written_in_digits_alone(name, parameter):
 
 SMALL = ("prefix", "--domain", "4", "--epsilon", "1")
 SENTENCES = {
-    "a step": (("metric", "prefix", "--domain=4", "--step=1_0"), "--step is '1_0': give one number"),
+    "a step": (("optimise", "prefix", "--domain=4", "--step=1_0"), "--step is '1_0': give one number"),
     "budgets": (("compare", *SMALL, "--over", "epsilon=1_0"), "'1_0', which is no number"),
     "edges": (("optimise", "prefix", "--edges=0:1_0:1", "--epsilon=1"), "are neither START:STOP:STEP nor"),
     "twice": (("plan", "people.csv", "--column=age", "--column=sex"), "--column was given 2 times"),
@@ -67,30 +67,33 @@ SENTENCES = {
     "digits of another script": (("bound", "prefix", "--domain=4", "--epsilon=\u0661"), "'--epsilon'"),
     "alpha": (("count", "--size=3", "--alpha=1_0/11_0"), "alpha is '1_0/11_0': give a number"),
     "shuffled reports of one value": (
-        ("shuffle", "histogram", "--domain=1", "--users=100", "--epsilon=.1"),
+        ("optimise", "histogram", "--domain=1", "--shuffled-by=100", "--epsilon=.1"),
         "the domain has a single value, which everybody knows without a report: give one of at least 2",
     ),
-    "an attack on one value": (("attack", "histogram", "--domain=1", "--epsilon=1"), "has a single value"),
-    "a cap for one value": (
-        ("attack", "histogram", "--domain=1", "--epsilon=1", "--guess=1"),
+    "caps for one value": (
+        ("optimise", "histogram", "--domain=1", "--epsilon=1", "--guess-cap=several"),
         "has a single value",
     ),
-    "steps of one value": (("metric", "histogram", "--domain=1", "--step=.1"), "has a single value"),
+    "a cap for one value": (
+        ("optimise", "histogram", "--domain=1", "--epsilon=1", "--guess-cap=1"),
+        "has a single value",
+    ),
+    "steps of one value": (("optimise", "histogram", "--domain=1", "--step=.1"), "has a single value"),
     "hardly any central epsilon": (
-        ("shuffle", "histogram", "--domain=4", "--users=100", "--epsilon=1e-300"),
-        "the central epsilon is 1e-300, but must be at least 1e-06",
+        ("optimise", "histogram", "--domain=4", "--shuffled-by=100", "--epsilon=1e-300"),
+        "epsilon is 1e-300: give a number from 1e-06 to 300",
     ),
     "an endless search": (
         ("optimise", *SMALL, "--seconds=inf"),
-        "--seconds is inf: give a number of seconds above 0",
+        "--seconds is inf: give a finite number, or none for no limit",
     ),
     "an endless search of a solver": (
         ("optimise", *SMALL, "--solver=junta", "--seconds=inf"),
-        "--seconds is inf: give a number of seconds above 0",
+        "--seconds is inf: give a finite number, or none for no limit",
     ),
     "endless bounds": (
         ("bound", *SMALL, "--seconds=inf"),
-        "--seconds is inf: give a number of seconds above 0",
+        "--seconds is inf: give a finite number, or none for no limit",
     ),
     "a NUL byte": (("plan", "nul.csv", "--column=age"), "nul.csv has a NUL byte.*: save it as CSV in UTF-8$"),
     "huge numbers": (
@@ -128,7 +131,15 @@ SENTENCES = {
     ),
     "edges of another attribute": (
         ("optimise", "prefix", "--domain=4", "--edges=age=0:10:2", "--epsilon=1"),
-        "--edges age=0:10:2 names another attribute than value, .*: leave --domain out, or write value=",
+        "--edges age=0:10:2 names no attribute, but the attributes are value: write --edges value=",
+    ),
+    "a unit of no attribute": (
+        ("optimise", "prefix", "--epsilon=1", "--unit=years"),
+        "--unit years names no attribute",
+    ),
+    "labels in several lines": (
+        ("plan", "ragged.csv", "--column=a", "--labels=a\nb"),
+        "was given as labels, but has several lines",
     ),
     "an empty column": (("plan", "ragged.csv", "--column="), "no column of ragged.csv was named"),
     "one edge": (
@@ -137,11 +148,11 @@ SENTENCES = {
     ),
     "one edge alone": (("optimise", "prefix", "--edges=age=1", "--epsilon=1"), "lies between two"),
     "other edges on a line": (
-        ("metric", "prefix", "--edges=0:10:5,other", "--step=.1"),
+        ("optimise", "prefix", "--edges=0:10:5,other", "--step=.1"),
         "the value other has no place on a line",
     ),
     "other labels on a line": (
-        ("metric", "prefix", "--labels=low,high,other", "--step=.1"),
+        ("optimise", "prefix", "--labels=low,high,other", "--step=.1"),
         "the value other has no place on a line",
     ),
     "a bound over domains without a budget": (
@@ -157,7 +168,7 @@ SENTENCES = {
         "mean asks about numbers, but the values of drink are texts",
     ),
     "a permanent epsilon of rounded columns": (
-        ("repeat", "m.ldp.json", "--permanent=2"),
+        ("inspect", "m.ldp.json", "--memo=2"),
         "states every probability by itself, rounded, but repeated reports need rows of exactly two",
     ),
     "a false-alarm rate": (
@@ -194,8 +205,8 @@ def test_what_is_wrong_is_said_with_what_helps(capsys, monkeypatch, folder, name
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("metric", "--step=.1"), ("found: ",)),
-        (("shuffle", "--users=1000", "--epsilon=.1"), ("found: ",)),
+        (("optimise", "--step=.1"), ("found: ",)),
+        (("optimise", "--shuffled-by=1000", "--epsilon=.1"), ("found: ",)),
     ],
 )
 def test_edges_say_what_the_domain_is(capsys, command, words):
@@ -213,8 +224,8 @@ def test_bounds_over_budgets_need_no_other_budget(capsys):
 
 
 def test_large_edges_have_bins_of_equal_width(capsys):
-    found = Edges.parse("-1e308:1e308:1e307").edges
-    assert (len(found), found[0], found[10], found[-1]) == (21, -1e308, 0, 1e308)
+    found = Bins.parse("-1e308:1e308:1e307").edges
+    assert (len(found), found[0], found[10], found[-1]) == (21, "-1e+308", "0", "1e+308")
 
 
 def test_a_state_in_use_is_waited_for(capsys, folder, tmp_path):

@@ -12,8 +12,9 @@ from stratagem.io.screen import brief
 
 HOSTILE = "<script>alert('x')</script>"
 SOLVERS = {"Auto", "Certified", "FewQueries", "Junta", "OneQuery", "Orbit", "ProjectedGradient", "Step"}
-SHORT = SOLVERS | {"Attack", "PrivacyBlanket", "Shuffled"}
-"""Solvers, steps and facts on privacy, whose fields are few numbers: their own representation makes them again."""
+CONSTRAINTS = {"GuessCap", "Permanent", "Shuffled", "Steps"}
+SHORT = SOLVERS | CONSTRAINTS | {"Attack", "PrivacyBlanket", "CentralPrivacy", "Attribute", "Domain"}
+"""Solvers, steps, constraints, facts on privacy, attributes and domains: their representation shows few fields."""
 PUBLIC = [name for name in st.__all__ if dataclasses.is_dataclass(getattr(st, name))]
 
 
@@ -60,7 +61,6 @@ def objects():
         large.workload,
         estimate,
         estimate.marginal("age"),
-        st.association(estimate, "age", "sex"),
         st.audit(found, samples=200),
         st.marginals("2^100", 2).domain,
         st.explicit(np.eye(200)),
@@ -84,7 +84,7 @@ def test_each_fits_a_screen(objects, show):
 def test_tables_for_notebooks_are_whole_and_escaped(objects):
     strategy = st.randomised_response(3, 1.0)
     hostile = st.Solution.mechanism(
-        st.optimise(st.histogram({HOSTILE: 3}), 1.0), labels=[HOSTILE, "b", "c"], name=HOSTILE
+        st.optimise(st.histogram({HOSTILE: st.labels(HOSTILE, "b", "c")}), 1.0), name=HOSTILE
     )
     estimate = hostile.estimate(np.full(hostile.outputs, 50))
     shown = [one for one in [*objects, estimate] if hasattr(one, "_repr_html_")]

@@ -261,6 +261,40 @@ def test_an_open_quote_swallows_nothing(tmp_path):
     assert collected(tmp_path / "a.csv", anonymous="count").counts.tolist() == [0, 1, 50, 0, 0, 0, 0]
 
 
+QUOTED = {
+    "a comma": ('"Berlin, DE"', True),
+    "several": ('"a,b,,c"', True),
+    "quotes inside": ('"he said ""yes, often"""', True),
+    "a comma alone": ('","', True),
+    "no comma": ('"Berlin"', True),
+    "none": ("Berlin", True),
+    "never closed": ('"Berlin, DE', False),
+    "closed too often": ('"Berlin, DE""', True),
+    "not at the beginning": ('x"Berlin, DE"', False),
+    "a comma outside": ("Berlin, DE", False),
+}
+
+
+@pytest.mark.parametrize("name", QUOTED)
+@pytest.mark.parametrize("place", ["first", "between", "last"])
+def test_quoted_commas_in_other_columns_count_and_what_is_not_closed_swallows_nothing(name, place, tmp_path):
+    """Every line is a report or is rejected, whatever stands in the one among them."""
+    note, whole = QUOTED[name]
+    order = {"first": [2, 0, 1], "between": [0, 2, 1], "last": [0, 1, 2]}[place]
+
+    def line(*parts):
+        return ",".join(parts[k] for k in order) + "\n"
+
+    others = [line(f"{k:032x}", "2", "fine") for k in range(40)]
+    odd = line("f" * 32, "1", note)
+    path = tmp_path / "a.csv"
+    path.write_text("".join([line("id", "output", "note"), *others[:20], odd, *others[20:]]))
+    tally = collected(path)
+    assert tally.counts.tolist() == [0, int(whole), 40, 0, 0, 0, 0]
+    assert tally.received == 41
+    assert sum(tally.rejected.values()) == 1 - whole
+
+
 def test_other_columns_may_be_called_anything(tmp_path):
     (tmp_path / "a.csv").write_text(
         f",output,Output,t,t,a b'\",id\n0,1,,x,y,z,{'a' * 32}\n1,2,3,x,y,z,{'b' * 32}\n"

@@ -11,7 +11,8 @@ from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import aggregate
 from stratagem.collection.reports import ReportFormat
-from stratagem.collection.tally import DENSE, SparseCounts, counted, parse_tally, tally_data
+from stratagem.collection.tally import parse_tally, tally_data
+from stratagem.math.counts import DENSE, SparseCounts, counted
 
 IDENTIFIER = "0123456789abcdef" * 4
 MANY = 1 << 53

@@ -108,7 +108,7 @@ def test_what_is_no_channel_is_refused(channel, said):
 def test_the_room_of_counts_does_not_load_the_local_wing():
     code = (
         "import sys, stratagem.counts; "
-        "wing = {'stratagem.solvers', 'stratagem.strategies', 'stratagem.accuracy', 'jax'} & set(sys.modules); "
+        "wing = {'stratagem.solvers', 'stratagem.strategies', 'stratagem.estimators', 'jax'} & set(sys.modules); "
         "assert not wing, wing"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,7 +5,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from test_simulation import delays, z_score
+from test_simulation import z_score
 
 import stratagem as st
 
@@ -115,41 +115,3 @@ def test_paying_debts_lowers_the_error_further():
     agreed = np.square(errors(st.consistent_marginals)).sum(axis=1)
     after = np.square(errors(paid)).sum(axis=1)
     assert z_score(agreed - after, 0.0) > FALSE_ALARM
-
-
-def test_a_table_nobody_collected_is_nearer_than_one_everybody_reports_to():
-    """Origin x carrier x delay by maximum entropy from the noisy pairs; the other's exact expected error.
-
-    From exact pairs what remains is the bias; it is far below that of attributes taken as independent.
-    """
-    wanted = ("origin", "carrier", "delay")
-    true = truth(wanted)
-    far = [np.square(st.marginal_from(paid(run), wanted) - true).sum() for run in collected()[:15]]
-    Q = st.hadamard_response(true.size, EPSILON)
-    direct = st.evaluate(st.histogram(true.size), Q).total_variance(true.ravel())
-    assert z_score(direct - np.array(far), 0.0) > FALSE_ALARM
-    alone = np.einsum("i,j,k->ijk", *(true.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1))))
-    exact = [st.MarginalTable(pair, truth(pair)) for pair in PAIRS]
-    bias = np.square(st.marginal_from(exact, wanted) - true).sum()
-    assert bias < np.square(alone / true.sum() ** 2 - true).sum() / 20
-
-
-def test_a_tree_of_delays_lowers_the_error_of_prefixes():
-    """A level of a binary tree a flight; leaves alone against the consistent tree, 64 bins of 5 minutes."""
-    widths, rng, x = [1, 2, 4, 8, 16, 32], np.random.default_rng(2), delays()
-    strategies = [st.hadamard_response(64 // width, EPSILON) for width in widths]
-    maps = [len(widths) * Q.reconstruct(np.eye(Q.outputs)) for Q in strategies]
-    gains, prefixes = [], []
-    for _ in range(REPETITIONS):
-        left, levels = x, []
-        for k, (width, Q, R) in enumerate(zip(widths, strategies, maps, strict=True)):
-            group = rng.binomial(left, 1 / (len(widths) - k))
-            left = left - group
-            levels.append(R @ Q.histogram(group.reshape(-1, width).sum(axis=1), rng))
-        leaves = st.consistent_tree(levels, 2, total=float(x.sum()))[0]
-        apart = [np.cumsum(found - x) for found in (levels[0], leaves)]
-        gains.append(apart[0] @ apart[0] - apart[1] @ apart[1])
-        prefixes.append(apart[1][:-1])
-    assert z_score(np.array(gains), 0.0) > FALSE_ALARM
-    z = np.mean(prefixes, axis=0) / (np.std(prefixes, axis=0, ddof=1) / np.sqrt(REPETITIONS))
-    assert np.abs(z).max() < 6, "unbiased: 63 means, off by 6 once in 30,000 tests"

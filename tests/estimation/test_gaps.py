@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.domain import Attribute, Bins, Codes, Labels
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.workloads.domain import Attribute
 from stratagem.workloads.explicit import Explicit
 
-EDGES = [0, 10, 20, 30, 40, 50, "other"]
+AGE = st.bins("0:50:10", other=True, unit="years")
 X = np.array([300, 500, 700, 400, 100, 1200])
 """2,000 people who answered, whose median is from 20 to below 30, and 1,200 gaps."""
 REPETITIONS = 500
@@ -18,10 +18,9 @@ LEAST = 0.91
 """Of 500 at least 95 %: 4.1 standard errors (0.0097) below, a false alarm once in 48,000."""
 
 
-def surveyed(epsilon=1.5, workload=None, **options):
-    W = st.prefix({"age": 6}) if workload is None else workload
-    described = options or {"edges": EDGES, "units": "years"}
-    return Mechanism.of(st.randomised_response(6, epsilon), W, epsilon, **described)
+def surveyed(epsilon=1.5, workload=None):
+    W = st.prefix({"age": AGE}) if workload is None else workload
+    return Mechanism.of(st.randomised_response(6, epsilon), W, epsilon)
 
 
 def estimates(found, repetitions=REPETITIONS, x=X, **options):
@@ -34,7 +33,8 @@ def test_quantiles_are_among_those_who_answered():
     median, of_all = sharp.quantile(0.5), sharp.quantile(0.5, of_all=True)
     assert (
         str(median)
-        == "20 to below 30 years; 95 % sure: from 20 to below 30 years; of the 2,000 ± 0 who answered"
+        == "20 to below 30 years; 95 % sure: from 20 to below 30 years; of the 2,000 ± 0 (standard error) who gave "
+        "another answer than 'other'"
     )
     assert (median.bin, of_all.bin, sharp.quantile(0.9, of_all=True).value) == (2, 3, "other")
     assert median.data()["answered"]["answer"] == pytest.approx(2000)
@@ -84,8 +84,8 @@ def test_intervals_of_few_precise_reports_are_covered(name, users):
     rows, p = FEW[name]
     n, x = len(p), np.rint(users * p).astype(int)
     x[0] += users - x.sum()
-    W = st.explicit(np.vstack([rows, np.eye(n)]))
-    found = Mechanism.of(st.randomised_response(n, 4.0), W, 4.0, labels=[*map(str, range(n - 1)), "other"])
+    W = st.explicit(np.vstack([rows, np.eye(n)]), st.labels(*map(str, range(n - 1)), other=True))
+    found = Mechanism.of(st.randomised_response(n, 4.0), W, 4.0)
     truth, inside = rows[0] @ x / x[:-1].sum(), 0
     for one in estimates(found, x=x):
         share = st.shares(one, [0])[0]
@@ -95,9 +95,8 @@ def test_intervals_of_few_precise_reports_are_covered(name, users):
 
 def test_shares_together_hold_for_all_tables_of_the_workload():
     """The control: shares each on their own."""
-    W = st.marginals({"a": 4, "b": 4, "c": 4}, 1)
-    labels = {name: ["x", "y", "z", "other"] for name in "abc"}
-    found = Mechanism.of(st.optimise(W, 1.0, seconds=2).strategy, W, 1.0, labels=labels)
+    W = st.marginals({name: st.labels("x", "y", "z", other=True) for name in "abc"}, 1)
+    found = Mechanism.of(st.optimise(W, 1.0, seconds=2).strategy, W, 1.0)
     missed, control = 0, 0
     for one in estimates(found, 300, np.full(64, 100)):
         together, alone = st.shares(one.together()), st.shares(one)
@@ -119,9 +118,9 @@ def test_shares_together_are_wider_and_of_all_they_are_the_answers():
 
 
 def test_those_who_answered_are_told_attribute_by_attribute():
-    W = st.stack([st.marginals({"age": 3, "sex": 2}, order) for order in (1, 2)])
-    options = {"edges": {"age": [0, 40, 90, "other"]}, "labels": {"sex": ["F", "M"]}}
-    found = next(estimates(surveyed(40.0, W, **options), 1, np.array([10, 20, 30, 5, 25, 10])))
+    domain = {"age": st.bins([0, 40, 90], other=True), "sex": st.labels("F", "M")}
+    W = st.stack([st.marginals(domain, order) for order in (1, 2)])
+    found = next(estimates(surveyed(40.0, W), 1, np.array([10, 20, 30, 5, 25, 10])))
     by_label = {one.label: one for one in st.shares(found)}
     assert by_label["sex = F"].share == pytest.approx(65 / 100)
     assert by_label["sex = F"].answered.answer == pytest.approx(100)
@@ -132,24 +131,24 @@ def test_those_who_answered_are_told_attribute_by_attribute():
 
 def test_means_are_among_those_who_answered():
     values = np.array([5.0, 15, 25, 35, 45, 0])
-    found = next(estimates(surveyed(40.0, st.mean(values, {"age": 6})), 1))
+    found = next(estimates(surveyed(40.0, st.mean(values, {"age": AGE})), 1))
     (mean,) = st.shares(found)
     assert mean.share == pytest.approx(values[:5] @ X[:5] / 2000)
 
 
 @pytest.mark.parametrize(
-    ("described", "other"),
+    ("values", "other"),
     [
-        ({"edges": ("0", "1", "other")}, 1),
-        ({"edges": ("0", "1", "2")}, None),
-        ({"labels": ("a", "other")}, 1),
-        ({"labels": ("other", "a")}, 0),
-        ({"labels": ("a", "b")}, None),
-        ({}, None),
+        (Bins(("0", "1", "other")), 1),
+        (Bins(("0", "1", "2")), None),
+        (Labels(("a", "other")), 1),
+        (Labels(("other", "a")), 0),
+        (Labels(("a", "b")), None),
+        (Codes(2), None),
     ],
 )
-def test_the_value_of_gaps_is_told_by_its_description(described, other):
-    assert Attribute(name="x", size=2, **described).other == other
+def test_the_value_of_gaps_is_told_by_its_description(values, other):
+    assert Attribute("x", values).other == other
 
 
 def test_no_more_people_answered_than_there_are():
@@ -175,6 +174,6 @@ def test_a_quantile_of_nobody_is_not_stated():
     """All 500 gave no answer: whatever the number that is estimated, it may be none."""
     for found in estimates(surveyed(1.0), 20, np.array([0, 0, 0, 0, 0, 500])):
         said = str(found.quantile(0.5))
-        assert said.startswith("too few answered to state it: ") or found.quantile(0.5).answered.low > 0
+        assert said.startswith("too few people to state it: ") or found.quantile(0.5).answered.low > 0
     assert said.endswith(", and it may be that nobody did")
-    assert "answered to state" not in str(next(estimates(surveyed(4.0), 1)).quantile(0.5))
+    assert "people to state" not in str(next(estimates(surveyed(4.0), 1)).quantile(0.5))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.collection.tally import SparseCounts
-from stratagem.estimation.marginal_release import mutual_information
+from stratagem.math.counts import SparseCounts
 
 D = 7
 
@@ -110,53 +109,3 @@ def test_dense_strategies_and_post_processed_estimates_are_released_as_well():
         np.testing.assert_allclose(table.counts, same.counts)
         assert table.counts.sum() == pytest.approx(x.sum())
         assert table.counts.min() >= 0
-
-
-def test_the_tree_of_many_users_is_the_true_one():
-    """With 400,000 users mutual informations differ by far more than their noise; few users find another tree."""
-    _, estimate = found(2, users=400_000)
-    assert {(int(e.first[1:]), int(e.second[1:])) for e in st.chow_liu(estimate)} == TREE
-    _, few = found(2, users=300)
-    assert {(int(e.first[1:]), int(e.second[1:])) for e in st.chow_liu(few)} != TREE, "the control"
-
-
-def test_the_tree_is_the_best_of_all():
-    """Against every set of edges that joins five attributes, on random tables of mixed sizes."""
-    rng, names = np.random.default_rng(3), "abcde"
-    x = rng.dirichlet(np.full(72, 0.3)).reshape(2, 3, 2, 2, 3) * 1000
-    tables = [
-        st.MarginalTable(pair, x.sum(axis=tuple(i for i, name in enumerate(names) if name not in pair)))
-        for pair in combinations(names, 2)
-    ]
-    weights = {table.attributes: mutual_information(table.counts) for table in tables}
-    best = max(sum(weights[e] for e in edges) for edges in combinations(weights, 4) if joins(edges, names))
-    tree = st.chow_liu(tables)
-    assert joins([(edge.first, edge.second) for edge in tree], names)
-    assert sum(edge.information for edge in tree) == pytest.approx(best)
-    assert [edge.information for edge in tree] == sorted((e.information for e in tree), reverse=True)
-
-
-def joins(edges, names):
-    reached = {names[0]}
-    for _ in names:
-        reached |= {b for a, b in edges if a in reached} | {a for a, b in edges if b in reached}
-    return reached == set(names)
-
-
-def test_mutual_information_by_hand():
-    assert mutual_information(np.outer([1, 2], [3, 4, 5])) == pytest.approx(0, abs=1e-12)
-    assert mutual_information(np.diag([5.0, 5.0])) == pytest.approx(np.log(2))
-    assert mutual_information(np.array([[5.0, -3.0], [0.0, 5.0]])) == pytest.approx(np.log(2))
-
-
-@pytest.mark.parametrize(
-    ("tables", "words"),
-    [
-        ([], "no tables"),
-        ([st.MarginalTable(("a",), [1.0, 2.0]), st.MarginalTable(("b",), [1.0, 2.0])], "every pair"),
-        ([st.MarginalTable(("a", "b"), -np.ones((2, 2)))], "holds nobody"),
-    ],
-)
-def test_a_tree_needs_every_pair(tables, words):
-    with pytest.raises(ValueError, match=words):
-        st.chow_liu(tables)

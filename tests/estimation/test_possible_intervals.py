@@ -77,7 +77,7 @@ def test_one_cell_has_one_answer_whatever_it_is_asked_with(name, method):
     alone = estimated(surveyed(), 1, method=method, workload=ASKED[name])
     assert alone.answers == pytest.approx(expected), "also when it is asked by itself"
     assert whole.marginal("sex").answers == pytest.approx(first.sum(axis=0))
-    apart = st.estimate(surveyed().strategy, whole.reconstruction.counts, ASKED[name], method=method)
+    apart = st.estimate(surveyed().strategy, whole.evidence.counts, ASKED[name], method=method)
     assert np.abs(apart.answers - expected).max() > 0.01, "the control: processed for these queries alone"
 
 

@@ -9,12 +9,12 @@ from test_estimation import sparse_parities
 from test_simulation import delays
 
 import stratagem as st
-from stratagem.accuracy import quadratic_forms
-from stratagem.estimation.best_linear import BestLinear
+from evidences import draw
 from stratagem.estimation.likelihood import GAP, likelihood_slope, most_likely
 from stratagem.estimation.postprocessing import CLOSE, METHODS
-from stratagem.estimation.simulation import draw
 from stratagem.estimation.working_set import duality_gap, minimise_quadratic, nearest_on_simplex
+from stratagem.estimators import estimator
+from stratagem.estimators.dense import quadratic_forms
 from tables import WORKLOADS
 
 EVERY = tuple(METHODS)
@@ -111,7 +111,7 @@ def test_wnnls_is_as_close_as_it_says(name, rng):
     """An independent solver finds no answers that are nearer by more than the certified distance."""
     W, Q = WORKLOADS[name](8), st.randomised_response(8, 0.5)
     found = st.estimate(Q, Q.histogram(SPARSE, rng), W, method="wnnls")
-    V, raw, N = W.gram(), found.reconstruction.data, found.users
+    V, raw, N = W.gram(), found.evidence.data, found.users
     reference = minimize(
         lambda x: 0.5 * (x - raw / N) @ V @ (x - raw / N),
         np.full(8, 1 / 8),
@@ -122,7 +122,7 @@ def test_wnnls_is_as_close_as_it_says(name, rng):
         options={"ftol": 1e-14, "maxiter": 500},
     )
     apart = found.data - N * reference.x
-    total = found.reconstruction.total_variance(W)
+    total = found.evidence.total_variance(W)
     assert apart @ V @ apart <= (10 * CLOSE) ** 2 * total
     assert found.data.sum() == pytest.approx(N)
     assert (found.data >= 0).all()
@@ -142,7 +142,7 @@ def test_processed_data_vectors_are_what_they_promise(method, rng):
 
 def test_the_closed_forms_by_hand():
     Q = st.randomised_response(4, 40.0)
-    reconstruction = BestLinear.of(Q, np.array([50, 30, 15, 5]))
+    reconstruction = estimator(Q).evidence(np.array([50, 30, 15, 5]))
     vector = np.array([80.0, 30.0, -4.0, -6.0])
     object.__setattr__(reconstruction, "data", vector)  # what a cached property writes
     W = st.histogram(4)
@@ -192,7 +192,7 @@ def test_projections_never_lead_away_from_the_truth(seed):
 
     def errors(method):
         found = st.estimate(Q, counts, W)
-        data = METHODS[method].process(found.reconstruction, W)
+        data = METHODS[method].process(found.evidence, W)
         data = found.data if data is None else data
         return np.linalg.norm(W.answer(data - x)), np.linalg.norm(data - x)
 

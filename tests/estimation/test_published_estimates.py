@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 import stratagem as st
 from stratagem.baselines.unary_encoding import optimised_unary_encoding
-from stratagem.estimation.estimation import Published
+from stratagem.estimators import estimator
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 
 N = 8
@@ -75,7 +75,7 @@ def test_post_processing_works_as_for_strategies(method):
 )
 def test_bad_totals_are_refused_in_a_sentence(totals, words):
     with pytest.raises(ValueError, match=words) as caught:
-        Published.of(PROTOCOLS["unary encoding"], totals)
+        estimator(PROTOCOLS["unary encoding"]).evidence(totals)
     assert "\n" not in str(caught.value)
 
 

@@ -33,7 +33,7 @@ def errors(weights, method):
         told, rest = np.split(rng.permutation(bins // (BINS // FIRST)), [len(bins) // 10])
         one = first.strategy.histogram(np.bincount(told, minlength=FIRST), rng)
         second = st.second_round(first, one, users=len(rest))
-        edges = np.array(second.attributes[0].edges, dtype=float)
+        edges = np.array(second.attributes[0].values.edges, dtype=float)
         cells = np.histogram(rest, np.append(edges[:-1], FIRST))[0]
         two = second.strategy.histogram(cells, rng)
         found = st.combine(first, one, second, two, asked, method=method)

@@ -7,10 +7,10 @@ import pytest
 from test_simulation import delays
 
 import stratagem as st
-from stratagem.collection.tally import SparseCounts
+from evidences import draw
 from stratagem.estimation.likelihood import CELLS, UNORDERED
 from stratagem.estimation.postprocessing import CLOSE, METHODS, RECOMMENDED
-from stratagem.estimation.simulation import draw
+from stratagem.math.counts import SparseCounts
 
 N, REPETITIONS = 64, 60
 MARGIN = 0.05
@@ -48,7 +48,7 @@ def squares(name: str, epsilon: float, users: str, method: str) -> tuple[np.ndar
     """Total squared errors of the raw and of the processed answers, one pair a collection."""
     W, x, raws = collected(name, epsilon, users)
     V = W.gram()
-    pairs = [(raw.data - x, METHODS[method].process(raw.reconstruction, W) - x) for raw in raws]
+    pairs = [(raw.data - x, METHODS[method].process(raw.evidence, W) - x) for raw in raws]
     raw, processed = (np.array([d @ V @ d for d in deviations]) for deviations in zip(*pairs, strict=True))
     return raw, processed
 
@@ -67,7 +67,7 @@ def test_what_is_recommended_is_never_worse_than_raw_answers(name, epsilon):
     """It is a projection of the answers onto a convex set that holds the truth, so sure in every collection."""
     for users in USERS:
         W, _, raws = collected(name, epsilon, users)
-        found = st.estimate(mechanism(name, epsilon), raws[0].reconstruction.counts, W, method=RECOMMENDED)
+        found = st.estimate(mechanism(name, epsilon), raws[0].evidence.counts, W, method=RECOMMENDED)
         raw, processed = squares(name, epsilon, users, found.method.name)
         assert (np.sqrt(processed) <= np.sqrt(raw) + 10 * CLOSE * np.sqrt(raw.mean())).all()
         assert proved_no_worse(raw, processed)
@@ -86,7 +86,7 @@ def test_the_control_single_cells_spoil_prefixes_and_ranges(name, method):
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_methods_are_refused_where_they_do_not_fit(name, method):
     W, _, raws = collected(name, 1.0, "even")
-    ask = raws[0].reconstruction.strategy, raws[0].reconstruction.counts, W
+    ask = raws[0].evidence.estimator.strategy, raws[0].evidence.counts, W
     fits = method not in PIECEMEAL or name == "histogram"
     fits &= method != "ibu" or name not in ORDERED
     if fits:

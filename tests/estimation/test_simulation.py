@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from evidences import draw
 from flights import delays
-from stratagem.estimation.simulation import draw, estimate_data, squared_errors
+from stratagem.estimators import estimator
 
 REPETITIONS = 200
 FALSE_ALARM = 5.0
@@ -53,7 +54,7 @@ def test_reports_made_with_another_epsilon_fail_the_same_test(name, wrong):
     """The negative control: clients randomise with `wrong`, the server believes in epsilon 1."""
     W, believed = st.prefix(64), STRATEGIES[name](1.0)
     counts = draw(STRATEGIES[name](wrong), delays(), REPETITIONS, seed=1)
-    observed = squared_errors(W, estimate_data(W, believed, counts), delays())
+    observed = np.square(W.answer(estimator(believed).estimated_data(counts) - delays()[:, None])).sum(axis=0)
     predicted = st.evaluate(W, believed).total_variance(delays())
     assert abs(z_score(observed, predicted)) > FALSE_ALARM
 
@@ -70,7 +71,7 @@ def test_a_prediction_for_another_epsilon_fails_the_same_test(name, wrong):
 def test_every_answer_is_off_by_its_own_standard_error():
     W, Q = st.prefix(64), st.hierarchical(64, 1.0)
     counts = draw(Q, delays(), REPETITIONS, seed=2)
-    errors = W.answer(estimate_data(W, Q, counts)) - W.answer(delays())[:, None]
+    errors = W.answer(estimator(Q).estimated_data(counts)) - W.answer(delays())[:, None]
     run = st.simulate(W, Q, delays(), repetitions=2, seed=2)
     assert run.standard_errors is not None
     assert np.square(run.standard_errors).sum() == pytest.approx(run.predicted)

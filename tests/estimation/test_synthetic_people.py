@@ -9,12 +9,12 @@ import pytest
 from scipy.optimize import minimize
 
 import stratagem as st
-from stratagem.workloads.domain import Attribute
+from stratagem.domain import Attribute, Bins, Codes, Labels
 from tools import take_away
 
 USERS = 10_000
 CELLS = 8
-EDGES = Attribute(name="c", size=2, edges=("-5", "0", "12.5"), unit="minutes")
+EDGES = Attribute("c", Bins(("-5", "0", "12.5")), unit="minutes")
 
 
 def released(p, users=USERS, attributes=(), order=2, left=()):
@@ -134,7 +134,7 @@ def test_tables_that_do_not_fit_are_left_out_and_the_most_dependent_are_kept():
 def test_a_file_holds_labels_numbers_and_where_bins_start(p, tmp_path):
     import pyarrow.parquet
 
-    described = [Attribute(name="a", size=2, labels=("no", "yes")), Attribute(name="b", size=2), EDGES]
+    described = [Attribute("a", Labels(("no", "yes"))), Attribute("b", Codes(2)), EDGES]
     found = st.synthetic_people(released(p, attributes=described), 200, steps=50)
     with found.save(tmp_path / "people.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -143,7 +143,7 @@ def test_a_file_holds_labels_numbers_and_where_bins_start(p, tmp_path):
     np.testing.assert_array_equal(read, found.people)
     table = pyarrow.parquet.read_table(found.save(tmp_path / "people.parquet")).to_pydict()
     assert [{name: str(table[name][k]) for name in table} for k in range(200)] == rows
-    other = Attribute(name="c", size=2, edges=("2026-01-01", "2026-02-01", "other"))
+    other = Attribute("c", Bins(("2026-01-01", "2026-02-01", "other")))
     dated = replace(found, attributes=(*described[:2], other)).save(tmp_path / "dated.csv")
     with dated.open(newline="") as file:
         assert {row["c"] for row in csv.DictReader(file)} == {"2026-01-01", "other"}

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import stratagem as st
-from stratagem.accuracy import largest_variances, query_variances
-from stratagem.collection.tally import counted
+from stratagem.estimators import estimator
+from stratagem.math.counts import counted
 from stratagem.problem import problem_of
 from stratagem.report.content import rated
 from stratagem.study.ranking import rank_affordable
@@ -91,7 +91,6 @@ CALLS = {  # what must be answered
     "users_for": lambda at: at.solution.users_for(),
     "largest_variance": lambda at: at.solution.largest_variance,
     "largest_comparable": lambda at: at.solution.largest_comparable,
-    "users_sentence": lambda at: at.solution.users_sentence(),
     "solution": lambda at: [
         str(at.solution),
         repr(at.solution),
@@ -105,7 +104,7 @@ CALLS = {  # what must be answered
     "plot": lambda at: at.solution.plot(at.path(".svg")),
     "report": lambda at: at.solution.report(at.path(".html"), users=10_000),
     "comparison": lambda at: [str(at.comparison), at.comparison._repr_html_(), at.comparison.footer()],
-    "table": lambda at: [at.comparison.table(), at.comparison.narrow_table(), at.comparison.records()],
+    "table": lambda at: [at.comparison.table(), at.comparison.objectives(), at.comparison.records()],
     "comparison plot": lambda at: at.comparison.plot(at.path(".svg")),
     "published": lambda at: [one.users_for() for one in rank_affordable(at.solution.problem, invariant=True)],
     "lower bounds": lambda at: [str(st.lower_bounds(at.workload, 1.0)), at.solution.bounds.record()],
@@ -118,8 +117,8 @@ CALLS = {  # what must be answered
     "audit": lambda at: st.audit(at.mechanism, samples=100, types=4),
     "answer users": lambda at: [float(at.workload.answer_users(at.users)[i]) for i in at.some],
     "describe": lambda at: [at.workload.describe(i) for i in at.some],
-    "variances": lambda at: [float(query_variances(at.workload, at.strategy)[i]) for i in at.some],
-    "largest variances": lambda at: [float(largest_variances(at.workload, at.strategy)[i]) for i in at.some],
+    "variances": lambda at: [float(estimator(at.strategy).variances(at.workload)[i]) for i in at.some],
+    "largest variances": lambda at: [float(estimator(at.strategy).largest(at.workload)[i]) for i in at.some],
     "estimate": lambda at: [str(at.estimate), at.estimate._repr_html_(), at.estimate.details],
     "answers": lambda at: [
         column[i]
@@ -132,8 +131,8 @@ CALLS = {  # what must be answered
     "population": lambda at: at.mechanism.estimate(
         counted(at.mechanism.randomise(at.users, at.rng), at.mechanism.outputs), about="population"
     ).table(at.some),
-    "marginal": lambda at: at.estimate.marginal(at.workload.domain.attributes[0]).table([0]),
-    "quantile": lambda at: at.estimate.quantile(0.5, at.workload.domain.attributes[0]),
+    "marginal": lambda at: at.estimate.marginal(at.workload.domain.names[0]).table([0]),
+    "quantile": lambda at: at.estimate.quantile(0.5, at.workload.domain.names[0]),
     "save answers": lambda at: at.estimate.save(at.path(".json"), at.some),
     "estimate plot": lambda at: at.estimate.plot(at.path(".svg")),
 }

@@ -7,7 +7,7 @@ import numpy as np
 from stratagem.auditor import audit as auditor
 from stratagem.auditor.outcome import Audit
 from stratagem.auditor.runner import Draw, Reports, collected, joined, python_client
-from stratagem.mechanism.attribute import value_of
+from stratagem.domain.attribute import value_of
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
 
@@ -31,7 +31,7 @@ def client_of(found: Mechanism, source: Source) -> Draw:
 
 
 def batch_of(found: Mechanism, seed: int) -> Batch:
-    rng, attributes = np.random.default_rng(seed), found.client.attributes
+    rng, attributes = np.random.default_rng(seed), found.attributes
 
     def draw(cell: int, count: int) -> Reports:
         users = np.full(count, cell)

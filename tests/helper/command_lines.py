@@ -150,8 +150,7 @@ POOLS: dict[str, list[str]] = {
         "epsilon=nan",
     ],
     "plot": ["out.svg", "out.png", "out.txt", "absent/out.svg"],
-    "out": [f"out{suffix}" for suffix in [*SUFFIXES, ".html", ".dap.json", ".txt"]]
-    + ["people.csv", "absent/a.npz"],
+    "out": [f"out{suffix}" for suffix in [*SUFFIXES, ".html", ".txt"]] + ["people.csv", "absent/a.npz"],
     "synthetic": ["out.csv", "out.parquet", "people.csv", "absent/out.csv"],
     "web": ["web", "folder", "people.csv"],
     "state": ["s.reports.duckdb", "people.csv", "folder", "noise.reports.duckdb"],
@@ -255,9 +254,9 @@ def hostile_mechanism() -> Any:
     import stratagem as st
     from stratagem.mechanism.mechanism import Mechanism
 
-    labels = [f"{ODD}{k}" for k in range(3)]
+    labels = st.labels(*(f"{ODD}{k}" for k in range(3)))
     strategy = st.randomised_response(3, 1.5)
-    return Mechanism.of(strategy, st.histogram(3), 1.5, labels=labels, name=f"name {ODD}")
+    return Mechanism.of(strategy, st.histogram(labels), 1.5, name=f"name {ODD}")
 
 
 UNEVENTFUL = {"rejected": {}, "duplicates": 0, "conflicting": 0, "anonymous": 0}

@@ -59,3 +59,9 @@ def fault(status: int, out: str, err: str, *, json_asked: bool) -> str:
     if status == 0 and json_asked:
         json.loads(out)
     return ""
+
+
+def ended_at_once(server, stopping) -> int:
+    """Be the `run` of a server that is ended before anybody comes."""
+    server.collection.close()
+    return 0

@@ -16,7 +16,8 @@ CASES = [
     "randomised",
     "hadamard",
 ]
-CASES += ["hierarchical", "one-output", "labels", "edges", "unit", "several-attributes", "prior", "fine"]
+CASES += ["hierarchical", "one-output", "labels", "edges", "unit", "no-answer"]
+CASES += ["several-attributes", "prior", "fine"]
 TRANSLATES = ["cycle", "window", "torus", "torus-window", "binary-juntas", "mixed-juntas", "ordered-tables"]
 TRANSLATES += ["multiples", "table-on-one-cycle"]
 CASES += TRANSLATES
@@ -47,24 +48,21 @@ def mechanism(case: str) -> Mechanism:
             return Mechanism.of(st.MatrixStrategy(np.ones((1, 4))), st.total(4), 1.0)
         case "labels":
             return Mechanism.of(
-                st.randomised_response(3, 1.5), st.histogram(3), 1.5, labels=["ja", "nein", "weiß nicht ☂"]
+                st.randomised_response(3, 1.5), st.histogram(st.labels("ja", "nein", "weiß nicht ☂")), 1.5
             )
         case "edges":
             return Mechanism.of(
-                st.randomised_response(4, 1.0), st.prefix(4), 1.0, edges=[-30, 0, 0.5, 60, 1e6], name="delays"
+                st.randomised_response(4, 1.0), st.prefix(st.bins([-30, 0, 0.5, 60, 1e6])), 1.0, name="delays"
             )
         case "unit":
-            strategy, edges = st.randomised_response(4, 1.0), [-30, 0, 0.5, 60, 1e6]
-            return Mechanism.of(strategy, st.prefix({"delay": 4}), 1.0, edges=edges, units="minutes")
+            delay = st.bins([-30, 0, 0.5, 60, 1e6], unit="minutes")
+            return Mechanism.of(st.randomised_response(4, 1.0), st.prefix({"delay": delay}), 1.0)
+        case "no-answer":
+            age = st.bins([0, 18, 65, 130], other=True, no_answer=True, unit="years")
+            return Mechanism.of(st.randomised_response(5, 1.0), st.prefix({"age": age}), 1.0)
         case "several-attributes":
-            W = st.all_marginals({"age": 3, "sex": 2})
-            return Mechanism.of(
-                st.optimise(W, 1.0, two_level).strategy,
-                W,
-                1.0,
-                labels={"sex": ["f", "m"]},
-                edges={"age": [0, 18, 65, 130]},
-            )
+            W = st.all_marginals({"age": st.bins([0, 18, 65, 130]), "sex": st.labels("f", "m")})
+            return Mechanism.of(st.optimise(W, 1.0, two_level).strategy, W, 1.0)
         case "prior":
             W, prior = st.histogram(5), np.array([8.0, 4, 2, 1, 1]) / 16
             return Mechanism.of(shifted(5, 1.0), W, 1.0, prior=prior)
@@ -74,25 +72,26 @@ def mechanism(case: str) -> Mechanism:
             return Mechanism.of(orbit((7,), (7,), 1.0, patterns=3), st.all_range(7), 1.0)
         case "window":
             strategy = orbit((5,), (8,), 0.01)
-            return Mechanism.of(strategy, st.prefix(5), 0.01, edges=[0, 1, 2.5, 4, 8, 16])
+            return Mechanism.of(strategy, st.prefix(st.bins([0, 1, 2.5, 4, 8, 16])), 0.01)
         case "torus":
             return Mechanism.of(orbit((3, 4), (3, 4), 5.0), st.all_marginals({"a": 3, "b": 4}), 5.0)
         case "torus-window":
-            W = st.kron([st.prefix({"age": 4}), st.histogram({"sex": 2})])
-            return Mechanism.of(orbit((4, 2), (5, 3), 1.0), W, 1.0, labels={"sex": ["f", "m"]})
+            W = st.kron([st.prefix({"age": 4}), st.histogram({"sex": st.labels("f", "m")})])
+            return Mechanism.of(orbit((4, 2), (5, 3), 1.0), W, 1.0)
         case "multiples":
             return Mechanism.of(multiples((5,), 8, [(3, 3), (4, 5), (1, 1)], 1.0), st.prefix(5), 1.0)
         case "table-on-one-cycle":
             strategy = multiples((2, 3), 6, [(2, 5), (1, 1)], 2.0)
-            return Mechanism.of(strategy, st.histogram({"sex": 2, "age": 3}), 2.0, labels={"sex": ["f", "m"]})
+            return Mechanism.of(strategy, st.histogram({"sex": st.labels("f", "m"), "age": 3}), 2.0)
         case "binary-juntas":
             strategy = juntas((2,) * 5, (tuple(range(5)),), [(0, 0, 0), (0,), (0, 0)], 1.0)
             return Mechanism.of(strategy, st.marginals("2^5", 2), 1.0)
         case "mixed-juntas":
             sizes, groups = (2, 3, 2, 3, 2), ((0, 2, 4), (1, 3))
             strategy = juntas(sizes, groups, [(0, 0, 1), (1, 0, 1), (0,), (1,)], 1.0)
-            W = st.marginals(dict(zip("abcde", sizes, strict=True)), 2)
-            return Mechanism.of(strategy, W, 1.0, labels={"c": ["yes", "no"]}, edges={"b": [0, 18, 65, 130]})
+            described = {"c": st.labels("yes", "no"), "b": st.bins([0, 18, 65, 130])}
+            W = st.marginals(dict(zip("abcde", sizes, strict=True)) | described, 2)
+            return Mechanism.of(strategy, W, 1.0)
         case "ordered-tables":
             sizes = {"age": 6, "sex": 2, "work": 3}
             ranges = [st.all_range({"age": 6}), st.histogram({"sex": 2}), st.total({"work": 3})]

@@ -1,5 +1,6 @@
 """What tests of HTML pages share: pages read as a browser's parser reads them, and their contrast in a browser."""
 
+import re
 from html.parser import HTMLParser
 
 LOADING = ("src", "href", "action", "data", "srcset", "poster", "background", "xlink:href")
@@ -70,3 +71,9 @@ def low_contrast(page, least=4.5):
     seen, low = page.evaluate(LOW_CONTRAST, least)
     assert seen > 5, "a page has texts"
     return low
+
+
+def sheets(page, paper):
+    """Return how many sheets of paper a page takes, with margins of 1.5 cm."""
+    printed = page.pdf(format=paper, margin=dict.fromkeys(("top", "bottom", "left", "right"), "1.5cm"))
+    return len(re.findall(rb"/Type\s*/Page\b", printed))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 import stratagem as st
-from stratagem.accuracy import objective
 from stratagem.baselines import BASELINES, Baseline, Setting
+from stratagem.estimators import estimator
 
 
 def binary(n: int) -> str:
@@ -116,7 +116,7 @@ def assert_certified(solution: st.Solution, epsilon: float) -> None:
     for baseline in BASELINES:
         for _, candidate in baseline.candidates(setting(workload), epsilon):
             try:
-                assert solution.objective <= objective(workload, candidate) * (1 + 1e-9)
+                assert solution.objective <= estimator(candidate).objective(workload) * (1 + 1e-9)
             except st.UnsupportedWorkloadError:
                 continue
     counts = strategy.forward(np.eye(n))

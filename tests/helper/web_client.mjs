@@ -33,6 +33,18 @@ function counting(array, reads) {
 }
 
 const jobs = {
+  async cells({ module, attribute, texts }) {
+    const { reader } = await import(module), read = reader({ name: "x", ...attribute });
+    const said = (error) => error.message.split(" (")[1].split("), but must be")[0];
+    return texts.map((text) => {
+      try {
+        return read(text);
+      } catch (error) {
+        return said(error);
+      }
+    });
+  },
+
   async accept({ bundle, options }) {
     const found = [];
     for (const asked of options) {

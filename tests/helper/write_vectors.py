@@ -15,7 +15,7 @@ import numpy as np
 
 from handmade import bundle_of, one_of, text_of, translates, two_level
 from mechanisms import mechanism
-from stratagem.mechanism.attribute import value_of
+from stratagem.domain.attribute import Attribute, value_of
 from stratagem.mechanism.client import CEILING, DEPTH, HIGH, Client, fingerprint
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -58,9 +58,10 @@ def vector(name: str, bundle: dict[str, Any], text: bytes) -> dict[str, Any]:
     """Return a bundle, and for some values the random bytes that a draw takes and the report made of them."""
     stream = io.BytesIO(hashlib.shake_256(name.encode()).digest(1 << 16))
     client, reports = Client(bundle, stream.read), []
+    attributes = tuple(map(Attribute.of, bundle["domain"]))
     cells, rng = math.prod(attribute["size"] for attribute in bundle["domain"]), Random(0)
     for _ in range(REPORTS):
-        before, value = stream.tell(), value_of(bundle["domain"], rng.randrange(cells))
+        before, value = stream.tell(), value_of(attributes, rng.randrange(cells))
         report = client.randomise(value)
         used = stream.getbuffer()[before : stream.tell()].hex()
         reports.append({"value": value, "bytes": used, "report": report})

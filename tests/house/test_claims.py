@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stratagem.catalogue.bibliography import SCOPE
+from stratagem.workloads.bibliography import SCOPE
 
 ROOT = Path(__file__).parents[2]
 SUFFIXES = {".py", ".js", ".html", ".md", ".toml"}
@@ -84,8 +84,21 @@ def test_the_control_what_was_said_before_is_found(old):
 
 
 def test_the_scope_is_said_where_bounds_are_shown(capsys):
-    from commands import run
+    from commands import plain, run
 
     _, out, _ = run(capsys, "bound", "prefix", "--domain", "4", "--epsilon", "1")
-    assert SCOPE in out
+    assert SCOPE in plain(out)
     assert SCOPE in " ".join((ROOT / "README.md").read_text("utf-8").split())
+
+
+OTHERWISE = re.compile(
+    r"above (?:the |its |a )?(?:best possible|lower bound|bound\b|least (?:possible|of all))|within [^ \d]+ % of"
+)
+"""How a gap was worded in other ways."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.*")), ids=str)
+def test_a_gap_has_one_wording(path):
+    """At most x % above the proven minimum."""
+    if path.suffix in (".py", ".html", ".js"):
+        assert not OTHERWISE.search(path.read_text("utf-8"))

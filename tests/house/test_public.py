@@ -7,7 +7,9 @@ import pkgutil
 import re
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -30,26 +32,32 @@ RAISES = re.compile(r"^\s+raise \w+Error\(", re.MULTILINE)
 YEAR = re.compile(r"\b(19|20)\d\d\b")
 
 
+def said(found: type, name: str) -> str:
+    """Return the docstring of a member of a class, that of a base class where it has none of its own."""
+    texts = (getattr(vars(base).get(name), "__doc__", None) for base in found.__mro__)
+    return inspect.cleandoc(next(filter(None, texts), ""))
+
+
 def functions():
-    """Yield every public function and every public method of a public class, by name."""
+    """Yield every public function and every public method of a public class, by name, with what is said of it."""
     for name in st.__all__:
         found = getattr(st, name)
         if inspect.isfunction(found):
-            yield name, found
+            yield name, (found, inspect.getdoc(found) or "")
         elif inspect.isclass(found):
             for own, member in vars(found).items():
                 inner = getattr(member, "fget", None) or getattr(member, "func", None)
                 function = inner or getattr(member, "__func__", member)
                 if not own.startswith("_") and inspect.isfunction(function):
-                    yield f"{name}.{own}", function
+                    yield f"{name}.{own}", (function, said(found, own))
 
 
 FUNCTIONS = dict(functions())
 
 
-def lacking(function) -> set[str]:
+def lacking(function, text) -> set[str]:
     """Return what the docstring of a function ought to say and does not."""
-    text, types = inspect.getdoc(function) or "", str(inspect.get_annotations(function).values())
+    types = str(inspect.get_annotations(function).values())
     lacks = set() if text.split("\n\n")[0].rstrip().endswith((".", ":")) else {"a sentence"}
     lacks |= {"shapes"} if re.search("ndarray|ArrayLike", types) and not SHAPE.search(text) else set()
     lacks |= {"errors"} if RAISES.search(inspect.getsource(function)) and "Raises:" not in text else set()
@@ -59,7 +67,7 @@ def lacking(function) -> set[str]:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_public_functions_state_shapes_errors_and_sources(name):
-    assert lacking(FUNCTIONS[name]) == set()
+    assert lacking(*FUNCTIONS[name]) == set()
 
 
 def test_a_docstring_that_states_nothing_is_found():
@@ -69,7 +77,45 @@ def test_a_docstring_that_states_nothing_is_found():
         """Do it"""
         raise ValueError("no")
 
-    assert lacking(answer) == {"a sentence", "shapes", "errors"}
+    assert lacking(answer, answer.__doc__) == {"a sentence", "shapes", "errors"}
+
+
+def undocumented(found: type) -> set[str]:
+    """Return the public methods and properties of a class that neither it nor a base class says anything about."""
+    kinds = (FunctionType, classmethod, staticmethod, property, cached_property)
+    own = {name for name, one in vars(found).items() if isinstance(one, kinds) and not name.startswith("_")}
+    return {name for name in own if not said(found, name)}
+
+
+def test_public_methods_are_documented_where_they_are_declared():
+    """An override says nothing where it would only repeat its interface."""
+    classes = {
+        one
+        for name in MODULES
+        for one in vars(importlib.import_module(name)).values()
+        if inspect.isclass(one) and one.__module__ == name and not one.__name__.startswith("_")
+    }
+    assert {f"{one.__qualname__}.{name}" for one in classes for name in undocumented(one)} == set()
+
+
+def test_a_method_that_nobody_documents_is_found():
+    """Negative control."""
+
+    class Interface:
+        def told(self):
+            """Say what it does."""
+
+        def untold(self):
+            pass
+
+    class Leaf(Interface):
+        def told(self):
+            pass
+
+        def own(self):
+            pass
+
+    assert (undocumented(Interface), undocumented(Leaf)) == ({"untold"}, {"own"})
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -95,7 +141,7 @@ def test_importing_the_package_loads_nothing_heavy_and_switches_nothing():
 def test_mechanisms_know_nothing_of_solvers():
     code = (
         "import sys; from stratagem.mechanism import matrix_import; "
-        "from stratagem.mechanism.export import saved, dap; "
+        "from stratagem.mechanism.export import saved, opendp; "
         "above = {'stratagem.solvers', 'stratagem.study', 'jax', 'opendp', 'duckdb'} & set(sys.modules); "
         "assert not above, above"
     )
@@ -107,7 +153,7 @@ LAYERS = [
     "math.galois",
     "workloads",
     "strategies",
-    "accuracy",
+    "estimators",
     "bounds",
     "problem",
     "solvers",
@@ -124,7 +170,7 @@ SHIPPED = [
     "mechanism.mechanism",
     "mechanism.matrix_import",
     "auditor.audit",
-    "mechanism.export.dap",
+    "mechanism.export.opendp",
     "mechanism.export.saved",
 ]
 """What runs a strategy, from the bottom up, knows nothing of how it was found, nor of what stands above it."""

@@ -86,7 +86,7 @@ def test_domains_beyond_any_number_are_refused(capsys, workload, domain, words):
     assert_refused(capsys, [command, workload, "--domain", domain, "--epsilon", "1"], words)
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".npz", ".csv", ".mat", ".dap.json"])
+@pytest.mark.parametrize("suffix", [".parquet", ".npz", ".csv", ".mat"])
 def test_a_disk_that_is_full_is_said_in_one_sentence(capsys, tmp_path, suffix):
     from mechanisms import mechanism
 

@@ -11,13 +11,11 @@ import pytest
 from commands import assert_refused, run
 from mechanisms import mechanism
 from report_files import IDENTIFIER, OUTPUTS, write_csv, write_jsonl, write_parquet
-from stratagem.collection.binning import Codes
 from stratagem.collection.collection import Collection
-from stratagem.collection.columns import Source, distinct, read, stream
+from stratagem.domain.columns import distinct, read, stream
 from stratagem.io import literal as literal_room
 from stratagem.io.literal import EndlessFileError, literal, open_regular
-from stratagem.mechanism.export.saved import to_stored
-from stratagem.mechanism.export.strategy_file import save
+from stratagem.mechanism.export.saved import save, to_stored
 from stratagem.mechanism.matrix_input import read_probabilities
 from stratagem.workloads import Domain
 
@@ -87,7 +85,7 @@ def test_a_column_is_read_from_the_file_of_that_name(name, suffix):
     decoyed(suffix, write)
     path = Path(f"{name}{suffix}")
     write(path, 1)
-    source = {"value": Source("k", Codes(3))}
+    source = {"value": "k"}
     assert read(path, Domain.of(3), source).x.tolist() == [0, 1, 0]
     assert distinct(path, "k") == {"1": 1}
     assert distinct(path, "hive") == {"2": 1}  # not what the folder hive=1 says
@@ -191,7 +189,7 @@ def test_what_never_ends_is_no_table(capsys, tmp_path, monkeypatch, kind, suffix
 def test_an_interrupted_stream_lets_go_of_its_file(tmp_path):
     (tmp_path / "a.csv").write_text("k\n1\n")
     before = len(list(Path("/proc/self/fd").iterdir()))
-    rows = stream(tmp_path / "a.csv", Domain.of(3), {"value": Source("k", Codes(3))})
+    rows = stream(tmp_path / "a.csv", Domain.of(3), {"value": "k"})
     next(rows)
     rows.close()
     assert len(list(Path("/proc/self/fd").iterdir())) <= before

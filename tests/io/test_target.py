@@ -16,8 +16,7 @@ import stratagem.io.target as room
 from commands import assert_refused, run
 from mechanisms import mechanism
 from stratagem.io.target import check_target, written_atomically
-from stratagem.mechanism.export.saved import to_stored
-from stratagem.mechanism.export.strategy_file import save
+from stratagem.mechanism.export.saved import save, to_stored
 
 SCRIPT = Path(sys.executable).with_name("stratagem")
 

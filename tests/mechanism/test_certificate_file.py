@@ -1,6 +1,7 @@
 """Certificates of bounds: written, checked by the package, and by twenty lines of numpy that share nothing with it."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import stratagem as st
 from commands import run, run_json
 from stratagem.mechanism.export.certificate_file import Certificate, certified, load_certificate
+from stratagem.study.bound_table import bound_sweep
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "20-how-far-from-optimal.ipynb"
 FLOAT = 1e-6
@@ -131,6 +133,24 @@ def test_a_solution_has_its_certificate():
     assert solution.certificate.value <= solution.objective
     with pytest.raises(ValueError, match="smaller domain"):
         _ = certified(st.prefix(2048), 1.0)
+
+
+def test_a_proof_that_a_solution_has_is_not_searched_for_again(monkeypatch, tmp_path):
+    solution = st.optimise(st.prefix(16), 3.0, seconds=5.0)
+    assert solution.bounds.name == "nonnegative"
+    monkeypatch.setattr("stratagem.mechanism.export.certificate_file.nonnegative", None)
+    path = solution.certificate.save(tmp_path / "proof.npz")
+    assert load_certificate(path).value == pytest.approx(solution.lower_bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e4, 1e8])
+def test_a_proof_beside_the_bounds_is_one_on_the_objective(mean):
+    """Whatever the means of the queries add, which stand beside the bounds where they outweigh all else."""
+    workload = st.explicit(np.tril(np.ones((6, 6))) + mean)
+    (point,) = bound_sweep(workload, [1.0]).points
+    proved, found = point.proved(None, math.inf, 5.0)
+    assert proved.bounds.known()["nonnegative"] == pytest.approx(found.value, rel=1e-9)
+    assert proved.bounds.best <= st.optimise(workload, 1.0, seconds=3.0).objective * (1 + 1e-9)
 
 
 def test_the_command_line_writes_and_checks(capsys, tmp_path):

@@ -82,6 +82,24 @@ def test_a_search_that_is_not_filled_up_would_be_seen(case):
     assert any(len(set(work)) > 1 for work in works(found, sampler))
 
 
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "value", [0, 1, -1, True, 0.5, 1.5, "0", "a", "other", None, [0], np.int64(1), np.float64(0.5)]
+)
+def test_a_plain_value_means_what_it_does_under_its_name(case, value):
+    client = Client(mechanism(case).bundle)
+    if len(names := [one["name"] for one in client.attributes]) == 1:
+        assert answer(client.cell, value) == answer(client.cell, {names[0]: value})
+
+
+def answer(function, value):
+    """Return what a function makes of a value, or what it says of it."""
+    try:
+        return function(value)
+    except ValueError as error:
+        return str(error)
+
+
 def works(found, sampler):
     """Return for each of 60 streams of bytes what a draw costs every user type: bytes taken, reads of all tables."""
     tables = counted(sampler)
@@ -154,9 +172,11 @@ def no_bytes(count):
     [
         ("two-level", 12),
         ("two-level", -1),
-        ("two-level", 1.0),
+        ("two-level", 1.5),
+        ("two-level", 12.0),
         ("two-level", True),
-        ("two-level", "1"),
+        ("two-level", "12"),
+        ("two-level", "one"),
         ("two-level", None),
         ("two-level", {"age": 1}),
         ("labels", "maybe"),
@@ -165,7 +185,8 @@ def no_bytes(count):
         ("edges", -31),
         ("edges", 1e6),
         ("edges", float("nan")),
-        ("edges", "3"),
+        ("edges", "three"),
+        ("edges", ""),
         ("edges", True),
         ("several-attributes", 3),
         ("several-attributes", {"age": 20}),

@@ -19,6 +19,9 @@ SCALARS = {
     "uint8": ("two-level", np.uint8(11), 11),
     "array of no dimensions": ("two-level", np.array(3), 3),
     "arrow whole number": ("two-level", pa.scalar(3), 3),
+    "float of a whole number": ("two-level", np.float64(3), 3),
+    "text of a whole number": ("two-level", " 3 ", 3),
+    "text of a number": ("edges", "0.50", 0.5),
     "text": ("labels", np.str_("nein"), "nein"),
     "arrow text": ("labels", pa.scalar("nein"), "nein"),
     "float32": ("edges", np.float32(0.1), float(np.float32(0.1))),
@@ -47,7 +50,8 @@ def test_a_float_of_fewer_bits_is_compared_exactly():
 
 REFUSED = {
     "bool": ("two-level", np.bool_(True)),
-    "float of a whole number": ("two-level", np.float64(3)),
+    "float outside": ("two-level", np.float64(12)),
+    "fraction": ("two-level", np.float64(2.5)),
     "outside": ("two-level", np.int64(12)),
     "number for a text": ("labels", np.int64(1)),
     "bool among edges": ("edges", np.bool_(False)),
@@ -106,9 +110,17 @@ def test_a_column_becomes_a_report_of_each_value(name):
 
 
 BAD = {
-    "pandas": ("two-level", pd.Series([0, 12, 3, -1]), "2 of 4 .* position 1 from 0: .* is 12, but"),
-    "missing": ("labels", pa.array(["ja", None]), "1 of 2 .* position 1 from 0: .* is None, but"),
-    "missing number": ("two-level", pd.Series([1, None]), "2 of 2 .* position 0 from 0: .* is 1.0, but"),
+    "pandas": (
+        "two-level",
+        pd.Series([0, 12, 3, -1]),
+        "2 of 4 .* position 1 from 0: .* is 12 .above 11., but",
+    ),
+    "missing": ("labels", pa.array(["ja", None]), "1 of 2 .* position 1 from 0: .* is None .missing., but"),
+    "missing number": (
+        "two-level",
+        pd.Series([1, None]),
+        "1 of 2 .* position 1 from 0: .* is nan .missing., but",
+    ),
     "list in a column": ("labels", [["ja"]], "1 of 1 .* position 0 from 0"),
     "records": ("several-attributes", [{"age": 1, "sex": "f"}, {"age": 1}], "1 of 2 .* position 1 from 0"),
 }

@@ -1,59 +1,32 @@
 """The demo page in a real Chromium: it asks, shows the report, and sends nothing."""
 
 import contextlib
-import http.server
 import json
 import re
-import threading
-from functools import partial
 
 import jsonschema
 import pytest
 
 import stratagem as st
+from browsing import page_of, served
 from mechanisms import mechanism
 from memos import memoised
 from reading import low_contrast
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.mechanism.webpage import MODULES, write_web_client
+from stratagem.mechanism.webpage import DEMO, MODULES, write_web_client
 
 HTML = "<img src=x onerror=alert(1)>"
 REPORT = "Make the report"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
-def served(folder):
-    """Serve a folder on localhost, where browsers give WebCrypto."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture
 def show(browser, tmp_path):
-    """Return a function that opens the page of a mechanism; what it requests and complains of is kept."""
+    """Return a function that opens the demo of a mechanism; what it requests and complains of is kept."""
     with contextlib.ExitStack() as stack:
 
-        def opened(found, question="", script="", **options):
-            base = stack.enter_context(served(write_web_client(tmp_path / "web", found, question)))
-            context = stack.enter_context(browser.new_context(**options))
-            page = context.new_page()
-            page.add_init_script(script)
-            page.requests, page.complaints = [], []
-            page.on("request", lambda request: page.requests.append(request.url.removeprefix(base)))
-            page.on("console", lambda message: page.complaints.append(message.text))
-            page.on("pageerror", lambda error: page.complaints.append(str(error)))
-            page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
-            page.goto(base)
-            return page
+        def opened(found, question="", **options):
+            folder = write_web_client(tmp_path / "web", found, question, demo=True)
+            return stack.enter_context(page_of(browser, folder, **options))
 
         yield opened
 
@@ -61,7 +34,7 @@ def show(browser, tmp_path):
 def regions():
     """A choice too long for buttons, one label of which tries to be a program."""
     labels = [HTML] + [f"Region {k}" for k in range(1, 9)]
-    return Mechanism.of(st.randomised_response(9, 2.0), st.histogram(9), 2.0, labels=labels)
+    return Mechanism.of(st.randomised_response(9, 2.0), st.histogram(st.labels(*labels)), 2.0)
 
 
 def answer_labels(page):
@@ -71,7 +44,7 @@ def answer_labels(page):
 
 def fine_bins():
     """So many bins that a number is typed."""
-    return Mechanism.of(st.randomised_response(65, 2.0), st.histogram(65), 2.0, edges=range(-30, 36))
+    return Mechanism.of(st.randomised_response(65, 2.0), st.histogram(st.bins("-30:35:1")), 2.0)
 
 
 def fine_numbers():
@@ -80,8 +53,8 @@ def fine_numbers():
 
 def with_other():
     """Bins, the last value of which is whatever lies in none of them."""
-    edges = {"edges": [-30, -25, 0, "other"], "units": "minutes"}
-    return Mechanism.of(st.randomised_response(3, 2.0), st.histogram(3), 2.0, **edges)
+    minutes = st.bins([-30, -25, 0], other=True, unit="minutes")
+    return Mechanism.of(st.randomised_response(3, 2.0), st.histogram(minutes), 2.0)
 
 
 def answer_edges(page):
@@ -172,10 +145,10 @@ def test_it_shows_the_report_and_sends_nothing(name, show):
     assert (
         f"with probability {percent(Q[report['output'], cell])}" in page.locator("#likelihood").inner_text()
     )
-    assert page.locator("#bars span").count() == found.strategy.domain_size
+    assert page.locator("#bars li").count() == found.strategy.domain_size
     page.wait_for_timeout(200)
     modules = {module for module in MODULES if module.endswith(".js")}
-    assert set(page.requests) == {"", "demo.js", "page.css", "demo.css", "bundle.ldp.json"} | modules
+    assert set(page.requests) == {"", *DEMO[1:], "bundle.ldp.json"} | modules
     assert len(page.requests) == len(set(page.requests))
     assert page.complaints == []
     assert page.evaluate("[document.cookie, localStorage.length, sessionStorage.length]") == ["", 0, 0]
@@ -234,9 +207,11 @@ def test_answers_are_offered_and_shown_by_their_labels_bins_and_units(make, chos
     assert "whole number" not in page.locator("#question").inner_text()
     made_report(page)
     assert page.locator("#likelihood").inner_text().startswith(f"Your answer ({own}) makes")
-    titles = [bar.get_attribute("title").rpartition(": ")[0] for bar in page.locator("#bars span").all()]
-    assert len(titles) == make().domain.size
-    assert {own, *others} <= set(titles)
+    rows = [bar.locator("span").all_inner_texts() for bar in page.locator("#bars li").all()]
+    assert len(rows) == make().domain.size
+    assert {own, *others} <= {row[0] for row in rows}
+    assert all(re.fullmatch(r"[0-9.]+ %", row[-1]) for row in rows)
+    assert page.locator("[title]").count() == 0
     assert page.complaints == []
 
 
@@ -285,12 +260,12 @@ def test_the_keyboard_is_enough(show):
 @pytest.mark.parametrize(
     ("make", "typed", "sentence"),
     [
-        (fine_bins, "35", "value is 35, but must be a number from -30 to below 35"),
-        (fine_bins, "-30.5", "value is -30.5, but must be a number from -30 to below 35"),
+        (fine_bins, "35", 'value is "35" (35 or above), but must be a number from -30 to below 35'),
+        (fine_bins, "-30.5", 'value is "-30.5" (below -30), but must be a number from -30 to below 35'),
         (fine_bins, "", "Please answer value."),
-        (fine_numbers, "65", "value is 65, but must be a whole number from 0 to 64"),
-        (fine_numbers, "1.5", "value is 1.5, but must be a whole number from 0 to 64"),
-        (fine_numbers, "-1", "value is -1, but must be a whole number from 0 to 64"),
+        (fine_numbers, "65", 'value is "65" (above 64), but must be a whole number from 0 to 64'),
+        (fine_numbers, "1.5", 'value is "1.5" (not a whole number), but must be a whole number from 0 to 64'),
+        (fine_numbers, "-1", 'value is "-1" (below 0), but must be a whole number from 0 to 64'),
     ],
 )
 def test_an_answer_outside_the_domain_makes_no_report(make, typed, sentence, show):

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 import stratagem as st
 from mechanisms import mechanism
 from stratagem.mechanism.client import exp_below
-from stratagem.mechanism.export.dap import certified_epsilon, to_opendp
+from stratagem.mechanism.export.opendp import certified_epsilon, to_opendp
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.strategies.two_level import two_levels
 from tables import random_ldp_matrix
@@ -117,10 +117,8 @@ def test_another_type_of_value_is_refused_by_opendp(dp):
 
 
 def test_several_attributes_go_through_their_number(dp):
-    workload = st.histogram("age=3,sex=2")
-    mechanism = st.import_matrix(
-        st.randomised_response(6, 3.0).matrix, workload, 3.0, labels={"sex": ["f", "m"]}
-    ).mechanism
+    workload = st.histogram({"age": 3, "sex": st.labels("f", "m")})
+    mechanism = st.import_matrix(st.randomised_response(6, 3.0).matrix, workload, 3.0).mechanism
     cell = mechanism.client.cell({"age": 2, "sex": "m"})
     assert cell == 5
     assert 0 <= to_opendp(mechanism)(cell) < 6

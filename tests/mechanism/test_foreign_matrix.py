@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import stratagem as st
-from stratagem.mechanism.export.strategy_file import StoredStrategy, save
+from stratagem.mechanism.export.saved import StoredStrategy, save
 from stratagem.mechanism.matrix_import import import_matrix, repaired
 from stratagem.mechanism.matrix_input import read_probabilities
 from stratagem.strategies.two_level import two_levels
@@ -151,8 +151,9 @@ def test_a_matrix_that_cannot_answer_is_refused():
 
 def test_options_reach_the_mechanism():
     prior = np.arange(1, N + 1)
-    made = import_matrix(BY_HAND, W, 1.0, name="delays", edges=[0, 1, 2, 3, 4, 5, 9], prior=prior).mechanism
-    assert (made.name, made.values["value"]["edges"][-1]) == ("delays", "9")
+    asked = st.prefix(st.bins([0, 1, 2, 3, 4, 5, 9]))
+    made = import_matrix(BY_HAND, asked, 1.0, name="delays", prior=prior).mechanism
+    assert (made.name, made.bundle["domain"][0]["edges"][-1]) == ("delays", "9")
     assert made.prior is not None
     assert made.prior == pytest.approx(prior / prior.sum())
 
@@ -196,7 +197,7 @@ def test_the_gap_of_an_import_is_that_of_the_search_and_grows_with_a_worse_matri
 @pytest.mark.parametrize("given", [BY_HAND, scipy.sparse.csr_array(BY_HAND), BY_HAND.tolist()])
 def test_the_number_of_values_is_that_of_the_matrix(given):
     assert import_matrix(given, "prefix", 1.0).mechanism.workload == W
-    assert import_matrix(given, "prefix", 1.0, domain="age=6").mechanism.domain.attributes == ("age",)
+    assert import_matrix(given, "prefix", 1.0, domain="age=6").mechanism.domain.names == ("age",)
     tall = random_ldp_matrix(np.random.default_rng(1), 9, N, 1.0)
     assert import_matrix(tall.T, "prefix", 1.0, transposed=True).mechanism.workload == W
     with pytest.raises(ValueError, match="6 user types, but the workload has 7"):
@@ -278,7 +279,7 @@ def test_the_variable_is_the_only_one_or_named(tmp_path, suffix):
 
         savemat(path, {"a": BY_HAND, "b": SOLVED})
     assert (read_probabilities(path, "b") == SOLVED).all()
-    with pytest.raises(ValueError, match="no variable was named, and it holds a, b"):
+    with pytest.raises(ValueError, match=r"holds the variables a, b: name the one to read, variable='a'$"):
         read_probabilities(path)
     with pytest.raises(ValueError, match="'c' was asked for, and it holds a, b"):
         read_probabilities(path, "c")
@@ -334,3 +335,34 @@ def test_texts_in_a_table_are_refused(tmp_path):
     pandas.DataFrame({"a": ["x", "y"]}).to_parquet(tmp_path / "q.parquet")
     with pytest.raises(ValueError, match="write a column of numbers a user type"):
         read_probabilities(tmp_path / "q.parquet")
+
+
+def written(folder, kind):
+    """Return a file that holds no plain matrix of reports and user types."""
+    if kind == "sparse":
+        scipy.sparse.save_npz(folder / "q.npz", scipy.sparse.csr_array(BY_HAND))
+        return folder / "q.npz"
+    if kind == "cube":
+        np.save(folder / "q.npy", np.zeros((2, 3, 4)))
+        return folder / "q.npy"
+    names = ",".join(map(str, range(N)) if kind == "numbered" else (f"u{k}" for k in range(N)))
+    lines = [f"{k}," + ",".join(map(str, row)) for k, row in enumerate(BY_HAND)]
+    (folder / "q.csv").write_text("\n".join([f",{names}", *lines]) + "\n")
+    return folder / "q.csv"
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("sparse", r"it holds a sparse matrix of SciPy: .*matrix\.toarray\(\)$"),
+        ("cube", r"array of shape \(2, 3, 4\), but a strategy is a matrix, reports x user types: give one$"),
+        ("numbered", r"first column without a name, an index: write the file without it"),
+        ("named", r"first column without a name, an index: write the file without it"),
+    ],
+)
+def test_what_is_no_plain_matrix_is_refused_with_what_to_do(tmp_path, kind, said):
+    path = written(tmp_path, kind)
+    with pytest.raises(ValueError, match=said) as refused:
+        read_probabilities(path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -184,32 +184,37 @@ def test_what_52_bits_cannot_hold_is_kept_as_patterns():
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("values", "sentence"),
     [
-        ({"labels": ["a", "b"]}, "needs 3 labels"),
-        ({"labels": ["a", "b", "b"]}, "label twice"),
-        ({"edges": [0, 1, 1, 2]}, "finite numbers, dates or times of day that increase"),
-        ({"edges": [0, 1, math.nan, 2]}, "the edge nan is not a finite number, date or time"),
-        ({"edges": [0, math.inf, 1, 2]}, "the edge inf is not a finite number"),
-        ({"edges": [0, "x", 1, 2]}, "the edge 'x' is not a finite number, date or time: give such edges"),
-        ({"edges": [0, None, 1, 2]}, "the edge None is not"),
-        ({"edges": [True, 2, 3, 4]}, "the edge True is not"),
-        ({"edges": [0, 10**400, 1, 2]}, "is not a finite number"),
-        ({"edges": [1, "other"]}, "the edges 1,other were given, but a bin lies between two: give one more"),
-        ({"edges": [0, 1, "other"]}, "1 bins and other, but the attribute has 3 values"),
-        ({"edges": ["other", 0, 1, 2]}, "edges must be finite numbers"),
-        ({"edges": [0, "other", 1, 2]}, "edges must be finite numbers"),
-        ({"edges": []}, "give one more"),
-        ({"edges": "0:3:1"}, "the edges of value are '0:3:1', but must be several: give a list"),
-        ({"edges": 3}, "the edges of value are 3, but must be several"),
-        ({"labels": "abc"}, "the labels of value are 'abc', but must be several"),
-        ({"labels": {"age": ["a", "b", "c"]}}, "'age', but the attributes are value"),
-        ({"labels": ["a", "b", "c"], "edges": [0, 1, 2, 3]}, "only one of them"),
+        (lambda: st.labels("a", "b"), "has 3 user types, but its workload has 2"),
+        (lambda: st.labels("a", "b", "b"), "label 'b' was given twice"),
+        (lambda: st.bins([0, 1, 1, 2]), "finite numbers, dates or times of day that increase"),
+        (lambda: st.bins([0, 1, math.nan, 2]), "the edge nan is not a finite number, date or time"),
+        (lambda: st.bins([0, math.inf, 1, 2]), "the edge inf is not a finite number"),
+        (
+            lambda: st.bins([0, "x", 1, 2]),
+            "the edge 'x' is not a finite number, date or time: give such edges",
+        ),
+        (lambda: st.bins([0, None, 1, 2]), "the edge None is not"),
+        (lambda: st.bins([True, 2, 3, 4]), "the edge True is not"),
+        (lambda: st.bins([0, 10**500, 1, 2]), "is not a finite number"),
+        (
+            lambda: st.bins([1, "other"]),
+            "the edges 1,other were given, but a bin lies between two: give one more",
+        ),
+        (lambda: st.bins([0, 1, "other"]), "has 3 user types, but its workload has 2"),
+        (lambda: st.bins(["other", 0, 1, 2]), "edges must be finite numbers"),
+        (lambda: st.bins([0, "other", 1, 2]), "edges must be finite numbers"),
+        (lambda: st.bins([]), "give one more"),
+        (lambda: st.bins("0:3"), "neither START:STOP:STEP"),
+        (lambda: st.bins(3), "the edges are 3, but must be several"),
+        (lambda: st.labels(), "give one or more"),
+        (lambda: st.labels("a", 3, "c"), "labels are texts"),
     ],
 )
-def test_values_that_do_not_fit_the_domain_are_refused(options, sentence):
+def test_values_that_do_not_fit_are_refused(values, sentence):
     with pytest.raises(ValueError, match=sentence):
-        Mechanism.of(st.randomised_response(3, 1.0), st.histogram(3), 1.0, **options)
+        Mechanism.of(st.randomised_response(3, 1.0), st.histogram(values()), 1.0)
 
 
 def edited(bundle, path, value):

@@ -6,8 +6,10 @@ import itertools
 import json
 import math
 import os
+import secrets
 import stat
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,9 +18,9 @@ import stratagem as st
 from mechanisms import mechanism
 from memos import PERMANENT, SMALL, Device, memoised
 from node import base64_text, run
-from stratagem.estimation.averaged import Averaged, lowest
-from stratagem.mechanism.attribute import value_of
-from stratagem.mechanism.client import Client, fingerprint, load, parse, read, repeated, samplers
+from stratagem.domain.attribute import value_of
+from stratagem.estimators.averaged import Averaged, lowest
+from stratagem.mechanism.client import Client, checked, fingerprint, load, parse, repeated, samplers
 from stratagem.mechanism.memo import Memo
 from stratagem.mechanism.table import ColumnTable
 from stratagem.study.repeated import variances_of_means
@@ -97,7 +99,7 @@ def test_a_bundle_states_what_holds_and_is_read_back(case, tmp_path):
     again = st.load_mechanism(path)
     assert (again.identifier, again.memo.low) == (found.identifier, found.memo.low)
     assert again.strategy.epsilon == plain.strategy.epsilon
-    stated = read(path)["memo"]["epsilon"]
+    stated = checked(path, parse, "*.ldp.json")["memo"]["epsilon"]
     for reports in ("10", "100", "1000"):
         high, low = repeated(*samplers(found.table.data(), found.memo.low), int(reports))
         exact = math.log((high << 64) // low) - 64 * math.log(2)
@@ -145,10 +147,10 @@ def test_permanent_reports_are_kept_once_and_tell_nothing_of_the_value(tmp_path)
 
 def test_one_value_has_one_permanent_report_however_it_is_written(tmp_path):
     found = mechanism("mixed-juntas").memoised(2 * float(mechanism("mixed-juntas").epsilon))
-    memo = Device(tmp_path, found.bundle).client._memo
-    places = [1] * len(found.domain.sizes)
-    numbers = {memo._number(cell) for cell in (places, tuple(places), [np.int64(1)] * len(places))}
-    assert numbers == {int(np.ravel_multi_index(places, found.domain.sizes))}
+    memo, places = Device(tmp_path, found.bundle).client._memo, [1] * len(found.domain.sizes)
+    memo.kept = Fraction(1)  # every report is the permanent one
+    reports = {memo.draw(cell, secrets.token_bytes) for cell in (places, tuple(places)) for _ in range(20)}
+    assert reports == {memo.reports[int(np.ravel_multi_index(places, found.domain.sizes))]}
 
 
 def test_reports_repeat_the_permanent_one_as_often_as_stated(tmp_path):
@@ -170,7 +172,7 @@ def test_the_web_client_makes_the_same_reports_of_the_same_bytes(case, tmp_path)
     found = mechanism(case).memoised(2 * float(mechanism(case).epsilon))
     raw = hashlib.shake_256(case.encode()).digest(1 << 15)
     client = Client(found.bundle, io.BytesIO(raw).read, tmp_path)
-    value = value_of(found.bundle["domain"], 1)
+    value = value_of(found.attributes, 1)
     reports = [client.randomise(value) for _ in range(30)]
     assert (
         run("reports", bundle=found.text, stream=raw, values=[json.dumps(value)] * 30)["reports"] == reports
@@ -293,6 +295,6 @@ def test_rounds_are_those_of_people_who_took_part_in_all():
 def test_translates_are_listed_for_means():
     found = mechanism("cycle").memoised(2 * float(mechanism("cycle").epsilon))
     estimated = found.estimate(np.full(found.outputs, 4), rounds=2)
-    assert isinstance(estimated.reconstruction, Averaged)
+    assert isinstance(estimated.evidence.estimator, Averaged)
     assert estimated.users == 2 * found.outputs
     assert lowest(found.strategy).sum() < 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.mechanism.export.strategy_file import StoredStrategy, load, save
+from stratagem.mechanism.export.saved import StoredStrategy, load, save
 from stratagem.workloads.serial import to_data
 
 pytestmark = pytest.mark.smoke

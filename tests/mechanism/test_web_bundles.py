@@ -48,6 +48,11 @@ ACCEPTED = {
     "all four kinds of space": lambda: text_of("labels", b'"format":', b' \t\r\n"format" : '),
     "equal edges in other words": lambda: edited("edges", "domain", 0, "edges", 1, to="0.0"),
     "a unit": lambda: mechanism("unit").text,
+    "a value for no answer": lambda: mechanism("no-answer").text,
+    "labels and no answer": lambda: edited(
+        "labels", "domain", 0, to=lambda a: a | {"labels": ["ja", "other"], "no_answer": True}
+    ),
+    "numbers and no answer": lambda: edited(TWO_LEVEL, "domain", 0, to=lambda a: a | {"no_answer": True}),
     "a long unit": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": "\U0001f600" * 40}),
 }
 REFUSED = {
@@ -99,6 +104,25 @@ REFUSED = {
     "a name twice": lambda: edited("labels", "domain", to=lambda d: [*d, {"name": "value", "size": 1}]),
     "a number as name": lambda: edited("labels", "domain", 0, "name", to=3),
     "an attribute's unknown key": lambda: edited("labels", "domain", 0, to=lambda a: a | {"colour": "m"}),
+    "no answer false": lambda: edited("no-answer", "domain", 0, "no_answer", to=False),
+    "no answer one": lambda: edited("no-answer", "domain", 0, "no_answer", to=1),
+    "no answer null": lambda: edited("no-answer", "domain", 0, "no_answer", to=None),
+    "no answer as text": lambda: edited("no-answer", "domain", 0, "no_answer", to="no answer"),
+    "no answer and an edge too many": lambda: edited(
+        "no-answer", "domain", 0, "edges", to=["0", "9", "18", "65", "130", "other"]
+    ),
+    "no answer and a label too many": lambda: edited(
+        "labels", "domain", 0, to=lambda a: a | {"no_answer": True}
+    ),
+    "no answer and an empty label": lambda: edited(
+        "labels", "domain", 0, to=lambda a: a | {"labels": ["ja", " "], "no_answer": True}
+    ),
+    "no answer twice": lambda: edited(
+        "labels", "domain", 0, to=lambda a: a | {"labels": ["ja", "no answer"], "no_answer": True}
+    ),
+    "no answer alone": lambda: edited(
+        "one-output", "domain", to=lambda d: [d[0] | {"size": 4}, {"name": "x", "size": 1, "no_answer": True}]
+    ),
     "a unit too long": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": "\U0001f600" * 41}),
     "an empty unit": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": ""}),
     "a number as unit": lambda: edited("edges", "domain", 0, to=lambda a: a | {"unit": 7}),

@@ -152,7 +152,7 @@ def test_both_clients_refuse_the_same_tables_with_the_same_sentences():
 def test_a_hundred_attributes_make_the_same_reports_as_in_python():
     found, rng = mechanism("hundred"), np.random.default_rng(0)
     people = rng.integers(0, 2, (100, 100)).tolist()
-    names = found.domain.attributes
+    names = found.domain.names
     values = [dict(zip(names, one, strict=True)) for one in people]
     stream = hashlib.shake_256(b"hundred").digest(1 << 16)
     drawn = io.BytesIO(stream)

@@ -43,26 +43,22 @@ def drawn(workload, strategy) -> Callable:
 
 SCHOOLS = ["none", "primary school", "secondary school", "bachelor", "doctorate, or what is equivalent to it"]
 WORDED = {
-    "minutes below": (st.prefix({"delay": 64}), {"edges": range(-30, 291, 5), "units": "minutes"}),
-    "bins of hours": (st.histogram({"delay": 12}), {"edges": range(0, 1201, 100), "units": "hours"}),
-    "labels": (st.histogram({"school": 5}), {"labels": SCHOOLS}),
-    "ranges": (st.all_range({"age": 12}), {"edges": range(0, 121, 10), "units": "years"}),
-    "tables": (
-        st.marginals({"age": 5, "sex": 2, "married": 2}, 2),
-        {"edges": {"age": range(0, 101, 20)}, "labels": {"sex": ["F", "M"]}, "units": {"age": "years"}},
+    "minutes below": st.prefix({"delay": st.bins("-30:290:5", unit="minutes")}),
+    "bins of hours": st.histogram({"delay": st.bins("0:1200:100", unit="hours")}),
+    "labels": st.histogram({"school": st.labels(*SCHOOLS)}),
+    "ranges": st.all_range({"age": st.bins("0:120:10", unit="years")}),
+    "tables": st.marginals(
+        {"age": st.bins("0:100:20", unit="years"), "sex": st.labels("F", "M"), "married": 2}, 2
     ),
-    "many cells": (
-        st.histogram({"age": 30, "sex": 2}),
-        {"edges": {"age": range(0, 91, 3)}, "labels": {"sex": ["F", "M"]}},
-    ),
+    "many cells": st.histogram({"age": st.bins("0:90:3"), "sex": st.labels("F", "M")}),
 }
 """Attributes in their owner's words."""
 
 
 @cache
 def mechanism(kind: str) -> Mechanism:
-    workload, values = WORDED[kind]
-    return Mechanism.of(st.randomised_response(workload.domain_size, 3.0), workload, 3.0, **values)
+    workload = WORDED[kind]
+    return Mechanism.of(st.randomised_response(workload.domain_size, 3.0), workload, 3.0)
 
 
 def answered(kind: str) -> Callable:
@@ -73,8 +69,7 @@ def answered(kind: str) -> Callable:
 
 def tried(kind: str) -> Callable:
     found = mechanism(kind)
-    options = {"repetitions": 20, "attributes": found.attributes}
-    return st.simulate(found.workload, found.strategy, users(found.domain.size), **options).plot
+    return st.simulate(found.workload, found.strategy, users(found.domain.size), repetitions=20).plot
 
 
 def worded(kind: str) -> Callable:
@@ -145,10 +140,10 @@ def test_a_count_mechanism_is_readable(size, alpha, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "across", "up"),
     [
-        ("minutes below", "delay below (minutes)", "users"),
-        ("bins of hours", "delay (hours)", "users"),
-        ("labels", "users", "school"),
-        ("ranges", "age (years)", "users"),
+        ("minutes below", "delay below (minutes)", "people"),
+        ("bins of hours", "delay (hours)", "people"),
+        ("labels", "people", "school"),
+        ("ranges", "age (years)", "people"),
     ],
 )
 def test_answers_stand_along_the_users_own_axis(kind, across, up):
@@ -239,8 +234,8 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(name, tmp_path, monkeyp
     for given, words in (
         ({"path": tmp_path / "plot.docx"}, r"\.svg, \.png, \.pdf"),
         ({"path": tmp_path / "absent" / "plot.svg"}, "does not exist"),
-        ({"width": 1}, "between 3 and 20 inches"),
-        ({"width": "wide"}, "between 3 and 20 inches"),
+        ({"width": 1}, "between 2.6 and 20 inches"),
+        ({"width": "wide"}, "between 2.6 and 20 inches"),
     ):
         with pytest.raises(ValueError, match=words) as caught:
             draw(**given)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import objective
 from stratagem.bounds import lower_bounds, weighted
 from stratagem.bounds.duals import weighted_dual
 from stratagem.bounds.proof import all_patterns
+from stratagem.estimators import estimator
 from stratagem.math.privacy import ratio, uniform
 from stratagem.problem import Average
 from stratagem.solvers import Certified, ProjectedGradient, search
@@ -63,8 +63,8 @@ def test_known_optima_are_reached(case):
     name, n, epsilon = case
     workload = MAKE[name](n)
     strategy, _ = solve(workload, epsilon)
-    assert objective(workload, strategy) == pytest.approx(GOLDEN[case], rel=1e-3)
-    assert objective(workload, strategy) >= GOLDEN[case] * (1 - 1e-5)
+    assert estimator(strategy).objective(workload) == pytest.approx(GOLDEN[case], rel=1e-3)
+    assert estimator(strategy).objective(workload) >= GOLDEN[case] * (1 - 1e-5)
 
 
 RANDOM = np.random.default_rng(3)
@@ -93,11 +93,11 @@ def test_certificates(name, epsilon):
     ones = np.ones(strategy.outputs)
     assert np.abs(strategy.backward(ones) - 1).max() <= 1e-12
     assert strategy.epsilon <= epsilon
-    value = objective(workload, strategy)
+    value = estimator(strategy).objective(workload)
     assert value >= lower_bounds(workload, epsilon).best * (1 - 1e-9)
     # a descent asks a little of every cell, which costs 6e-5 at the most
     asked = _regularised(workload) if isinstance(found.best, Polish) else workload
-    assert found.best.objective == pytest.approx(objective(asked, strategy), rel=1e-7)
+    assert found.best.objective == pytest.approx(estimator(strategy).objective(asked), rel=1e-7)
     assert found.best.objective == pytest.approx(value, rel=1e-4)
     # three rounds at epsilon 12 end within a hair of randomised response, which is optimal there
     assert value <= min(_classics(workload, epsilon)) * (1 + 1e-4)
@@ -115,12 +115,12 @@ def _regularised(workload):
 def _classics(workload, epsilon):
     """Objectives of the mechanisms that need no tuning to a workload."""
     n = workload.domain_size
-    yield objective(workload, st.randomised_response(n, epsilon))
+    yield estimator(st.randomised_response(n, epsilon)).objective(workload)
     for blocks in (1, 2, 4, 8, 16):
-        yield objective(workload, st.hadamard_response(n, epsilon, min(blocks, n)))
+        yield estimator(st.hadamard_response(n, epsilon, min(blocks, n))).objective(workload)
     for branching in (2, 4, 8, 16):
         for oracle in ("hadamard", "randomised"):
-            yield objective(workload, st.hierarchical(n, epsilon, branching, oracle))
+            yield estimator(st.hierarchical(n, epsilon, branching, oracle)).objective(workload)
 
 
 @pytest.mark.exhaustive
@@ -136,7 +136,7 @@ def test_estimates_are_unbiased():
 def test_the_gap_closes_at_moderate_epsilon(name):
     workload = MAKE[name](16)
     strategy, found = solve(workload, 1.0, gap=0.005)
-    assert objective(workload, strategy) <= 1.0051 * lower_bounds(workload, 1.0).best
+    assert estimator(strategy).objective(workload) <= 1.0051 * lower_bounds(workload, 1.0).best
     assert found.status.name == "OPTIMAL"
 
 
@@ -145,7 +145,7 @@ def test_outputs_are_limited():
     workload = st.prefix(16)
     strategy, _ = solve(workload, 1.0, outputs=64, max_steps=4)
     assert strategy.outputs <= 64
-    assert objective(workload, strategy) <= 1.05 * lower_bounds(workload, 1.0).best
+    assert estimator(strategy).objective(workload) <= 1.05 * lower_bounds(workload, 1.0).best
 
 
 @pytest.mark.exhaustive
@@ -227,11 +227,11 @@ def test_few_outputs_are_never_worse_than_the_gradient_alone(name):
     workload = MAKE[name](16)
     problem = Average(workload=workload, epsilon=1.0)
     gradient = ProjectedGradient(outputs=64)
-    alone = objective(workload, gradient.finish(problem, search(gradient, problem).best))
+    alone = estimator(gradient.finish(problem, search(gradient, problem).best)).objective(workload)
     strategy, _ = solve(workload, 1.0, outputs=64, max_steps=4)
     assert strategy.outputs <= 64
     assert_private(strategy, 1.0)
-    assert objective(workload, strategy) <= alone * (1 + 1e-4)
+    assert estimator(strategy).objective(workload) <= alone * (1 + 1e-4)
 
 
 @pytest.mark.exhaustive
@@ -244,7 +244,7 @@ def test_restarts_go_on_from_the_best_matrix():
     assert {step.start for step in found.history} == set(range(8))
     assert found.history[: len(alone.history)][-1].objective == alone.history[-1].objective
     assert found.best.objective < 0.999 * alone.best.objective
-    assert objective(workload, strategy) == pytest.approx(found.best.objective, rel=5e-5)
+    assert estimator(strategy).objective(workload) == pytest.approx(found.best.objective, rel=5e-5)
     assert_private(strategy, 0.5)
 
 
@@ -255,7 +255,7 @@ def test_time_runs_out_within_a_round():
     assert found.status.name == "TIME_EXHAUSTED"
     assert len(found.history) == 1
     assert time.perf_counter() - began < 30
-    assert objective(st.prefix(64), strategy) <= 1.2 * lower_bounds(st.prefix(64), 1.0).best
+    assert estimator(strategy).objective(st.prefix(64)) <= 1.2 * lower_bounds(st.prefix(64), 1.0).best
 
 
 @pytest.mark.exhaustive

@@ -29,7 +29,7 @@ def evenly(n):
 def variances(solution):
     """Return the variance per user under the solution's prior, and the bound of the linear programme on it."""
     n, offset = solution.workload.domain_size, solution.problem.offset
-    return (solution.objective - offset) / n, (solution.bounds.linear - offset) / n
+    return (solution.objective - offset) / n, (solution.bounds["linear"].value - offset) / n
 
 
 @pytest.mark.parametrize("case", LEAST, ids=str)
@@ -179,7 +179,7 @@ def test_dual_solutions_are_computed_once(monkeypatch):
     centred = st.explicit(evenly(16).rows - evenly(16).rows.mean())  # no mean that would be taken out first
     solution = st.optimise(centred, 1.0)
     assert len(calls) == 1
-    assert solution.bounds.linear == linear(centred, 1.0)
+    assert solution.bounds["linear"].value == linear(centred, 1.0)
     assert Duals(evenly(GROUPS + 9), 1.0).linear.value > 0
 
 
@@ -201,7 +201,7 @@ def test_the_optimum_over_all_patterns_agrees(seed):
     """The design problem over all 2^n patterns knows nothing of answers."""
     W, epsilon, prior = several(seed)
     solution, truth = st.optimise(W, epsilon, st.FewQueries(), prior=prior), exact(W, epsilon, prior=prior)
-    bound = solution.bounds.linear
+    bound = solution.bounds["linear"].value
     assert solution.solver == "FewQueries" or solution.gap <= 1e-6  # a published mechanism may be optimal too
     assert bound <= truth * (1 + 1e-6)
     offset = solution.problem.offset

@@ -130,5 +130,5 @@ def test_at_large_epsilon_the_noiseless_bound_leaves_no_gap(make):
     """Bounds that shrink like exp(-epsilon) alone would leave all of tr V."""
     workload = make(16)
     solution = st.optimise(workload, 30.0, st.Certified(max_steps=2))
-    assert solution.bounds.noiseless == pytest.approx(workload.frobenius_squared)
-    assert solution.gap <= 1e-9 < 0.5 * solution.objective / solution.bounds.closed
+    assert solution.bounds["noiseless"].value == pytest.approx(workload.frobenius_squared)
+    assert solution.gap <= 1e-9 < 0.5 * solution.objective / solution.bounds["closed"].value

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import objective
+from stratagem.estimators import estimator
 from stratagem.solvers.gradient.loss import evaluate, gradient, information, inverse_cholesky, loss
 
 
@@ -63,7 +63,7 @@ def test_it_is_the_objective_of_the_accuracy_room():
     strategy = st.hadamard_response(37, 1.0)
     _, _, F = instance(np.random.default_rng(0), 1, 37)
     value = float(evaluate(jnp.asarray(strategy.matrix), F).value)
-    assert value == pytest.approx(objective(st.prefix(37), strategy), rel=1e-9)
+    assert value == pytest.approx(estimator(strategy).objective(st.prefix(37)), rel=1e-9)
 
 
 @pytest.mark.exhaustive

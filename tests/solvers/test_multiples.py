@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from evidences import by_tables
 from mechanisms import some
-from stratagem.accuracy import evaluate, largest_variances, query_variances
-from stratagem.collection.tally import counted
 from stratagem.estimation.estimation import estimate
-from stratagem.estimation.translation import evidence, reconstruction
-from stratagem.estimation.translation.reconstruction import TranslationReconstruction
+from stratagem.estimators import estimator, evaluate
+from stratagem.estimators.translation import evidence, reports
 from stratagem.math.block_design import powers
+from stratagem.math.counts import counted
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.strategies import SubsetSelection
@@ -62,8 +62,8 @@ def test_multiples_are_patterns_of_their_own(values, cycle, parts):
         np.testing.assert_allclose(mine.per_type, theirs.per_type, rtol=1e-9, err_msg=str(W))
         assert mine.objective == pytest.approx(theirs.objective, rel=1e-10)
     W = st.histogram(values)
-    np.testing.assert_allclose(largest_variances(W, one), largest_variances(W, other), rtol=1e-9)
-    np.testing.assert_allclose(query_variances(W, one), query_variances(W, other), rtol=1e-9)
+    np.testing.assert_allclose(estimator(one).largest(W), estimator(other).largest(W), rtol=1e-9)
+    np.testing.assert_allclose(estimator(one).variances(W), estimator(other).variances(W), rtol=1e-9)
 
 
 @pytest.mark.sampled(4)
@@ -87,15 +87,15 @@ def test_several_sets_estimate_as_the_transforms_do(n, epsilon, monkeypatch):
     assert len(strategy.patterns) > 1
     followed = Mechanism.of(strategy, W, epsilon).strategy
     counts = counted(followed.randomise(np.arange(3000) % n, np.random.default_rng(0)), followed.outputs)
-    listed = TranslationReconstruction.of(followed, counts)
+    listed = by_tables(followed, counts)
     answers, variances = listed.answers(W), listed.variances(W)
     assert listed._even is not None
-    monkeypatch.setattr(evidence, "LISTED", 0)
-    convolved = TranslationReconstruction.of(followed, counts)
+    monkeypatch.setattr(reports, "LISTED", 0)
+    convolved = by_tables(followed, counts)
     np.testing.assert_allclose(convolved.answers(W), answers, atol=1e-8)
     np.testing.assert_allclose(convolved.variances(W), variances, rtol=1e-9)
-    monkeypatch.setattr(reconstruction, "even_scores", lambda strategy: None)
-    general = TranslationReconstruction.of(followed, counts)
+    monkeypatch.setattr(evidence, "even_scores", lambda strategy: None)
+    general = by_tables(followed, counts)
     np.testing.assert_allclose(general.answers(W), answers, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(general.variances(W), variances, rtol=1e-6)
 
@@ -116,13 +116,13 @@ def test_a_user_is_held_by_as_many_multiples_as_the_set_has_cells():
 @pytest.mark.parametrize("listed", [0, 10**9])
 def test_scores_of_two_values_are_those_of_the_transforms(listed, monkeypatch):
     """Cells of all reports listed, or convolved by multiple; both against the estimator of any patterns."""
-    monkeypatch.setattr(evidence, "LISTED", listed)
+    monkeypatch.setattr(reports, "LISTED", listed)
     strategy, W = flat_orbit((1100,), np.e), st.histogram(1100)
     users = np.random.default_rng(1).integers(0, 1100, 3000)
     counts = counted(strategy.randomise(users, np.random.default_rng(2)), strategy.outputs)
-    even = TranslationReconstruction.of(strategy, counts)
-    monkeypatch.setattr(reconstruction, "even_scores", lambda strategy: None)
-    general = TranslationReconstruction.of(strategy, counts)
+    even = by_tables(strategy, counts)
+    monkeypatch.setattr(evidence, "even_scores", lambda strategy: None)
+    general = by_tables(strategy, counts)
     np.testing.assert_allclose(even.answers(W), general.answers(W), atol=1e-8)
     np.testing.assert_allclose(even.variances(W), general.variances(W), rtol=1e-9)
 

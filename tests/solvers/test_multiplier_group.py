@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stratagem.solvers.junta.multiplier_group import MultiplierGroup
+from stratagem.solvers.junta.complementary import MultiplierGroup
 
 
 def power(pattern, shape):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import evaluate
+from stratagem.estimators import evaluate
 from stratagem.math.block_design import cyclotomic_index, is_prime, primitive_root
 from stratagem.math.deadline import within
 from stratagem.math.linalg import centred_factor

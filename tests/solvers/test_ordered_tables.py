@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import largest_variances, query_variances
-from stratagem.accuracy.dense import dense_accuracy, per_query_variance
 from stratagem.bounds.formulas import block_norms
-from stratagem.collection.tally import counted
+from stratagem.estimators import estimator
+from stratagem.math.counts import counted
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average
 from stratagem.solvers.junta.published_junta import sampled_tables
@@ -106,15 +105,15 @@ def test_queries_that_a_block_has_no_room_for_leave_a_smaller_norm(monkeypatch):
 def test_variances_are_those_of_the_matrix(workload):
     for strategy in strategies(workload):
         found, dense = st.evaluate(workload, strategy), strategy.dense()
-        expected = dense_accuracy(dense, workload, None)
+        expected = st.evaluate(workload, dense)
         assert found.objective == pytest.approx(expected.objective, rel=1e-9)
         np.testing.assert_allclose(found.per_type, expected.per_type, rtol=1e-8)
-        by_query = per_query_variance(workload, dense, uniform(workload.domain_size), None)
-        np.testing.assert_allclose(query_variances(workload, strategy), by_query, rtol=1e-8, atol=1e-9)
+        by_query = st.per_query_variance(workload, dense, uniform(workload.domain_size))
+        np.testing.assert_allclose(estimator(strategy).variances(workload), by_query, rtol=1e-8, atol=1e-9)
         W, R = workload.matrix(), workload.matrix() @ _reconstruction(dense)
         each = np.square(R) @ dense.matrix - np.square(W)
         np.testing.assert_allclose(
-            largest_variances(workload, strategy), each.max(axis=1), rtol=1e-7, atol=1e-9
+            estimator(strategy).largest(workload), each.max(axis=1), rtol=1e-7, atol=1e-9
         )
 
 
@@ -129,7 +128,7 @@ def test_beyond_a_million_user_types_variances_are_listed_by_the_ordered_attribu
     workload = CASES["weighted"]
     strategy = next(strategies(workload))
     whole = st.evaluate(workload, strategy)
-    monkeypatch.setattr("stratagem.accuracy.junta.WRITTEN", 10)
+    monkeypatch.setattr("stratagem.estimators.translation.junta.WRITTEN", 10)
     short = st.evaluate(workload, strategy)
     assert short.attributes == (0,)
     assert short.per_type.shape == (6,)
@@ -210,7 +209,7 @@ def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
     assert solution.objective <= sampled(workload, 1.0) * workload.domain_size
     found = st.evaluate(workload, solution.strategy)
     assert found.per_type.shape == (100,)
-    assert query_variances(workload, solution.strategy).sum() == pytest.approx(
+    assert estimator(solution.strategy).variances(workload).sum() == pytest.approx(
         found.average_variance, rel=1e-9
     )
     assert found.average_variance < found.worst_case_variance < 1.05 * found.average_variance

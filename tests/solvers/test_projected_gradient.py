@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import objective
+from stratagem.estimators import estimator
 from stratagem.problem import Average
 from stratagem.solvers import search
 from stratagem.solvers.gradient.loss import merged
@@ -39,7 +39,7 @@ def test_a_single_start_reaches_its_target(name, multiple, target):
     _, found, strategy = run(replace(PUBLISHED, outputs=multiple * 64), workload, 1.0)
     assert_private(strategy, 1.0)
     assert strategy.outputs <= multiple * 64
-    value = objective(workload, strategy)
+    value = estimator(strategy).objective(workload)
     assert value <= target
     assert value == pytest.approx(found.best.objective, rel=1e-4)
     assert value >= st.lower_bounds(workload, 1.0).best
@@ -83,7 +83,7 @@ def test_warm_starts_improve_on_every_baseline(baseline):
     for start in finite(baseline, st.histogram(24), 1.0):
         _, _, strategy = run(replace(PUBLISHED, start=start.dense(), outputs=96), workload, 1.0)
         assert_private(strategy, 1.0)
-        assert objective(workload, strategy) < objective(workload, start)
+        assert estimator(strategy).objective(workload) < estimator(start).objective(workload)
 
 
 @pytest.mark.exhaustive
@@ -99,7 +99,7 @@ def test_float32_descends_too_and_is_certified_in_float64():
     workload = st.prefix(32)
     _, _, strategy = run(replace(PUBLISHED, precision="float32"), workload, 1.0)
     assert_private(strategy, 1.0)
-    assert objective(workload, strategy) <= 1.1 * st.lower_bounds(workload, 1.0).best
+    assert estimator(strategy).objective(workload) <= 1.1 * st.lower_bounds(workload, 1.0).best
 
 
 @pytest.mark.parametrize(

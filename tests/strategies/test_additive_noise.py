@@ -7,7 +7,6 @@ from scipy.stats import norm
 
 import stratagem as st
 from protocols import deviation
-from stratagem.accuracy import evaluate, objective
 from stratagem.baselines import (
     local_gaussian,
     local_laplace,
@@ -17,6 +16,7 @@ from stratagem.baselines import (
 )
 from stratagem.baselines.hierarchical import level_widths
 from stratagem.baselines.least_l1 import least_l1
+from stratagem.estimators import estimator, evaluate
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import gaussian_delta, gaussian_epsilon, gaussian_noise
 from stratagem.strategies import AdditiveNoise, Laplace, Normal, Spherical
@@ -121,12 +121,12 @@ def test_spherical_noise_lives_where_columns_differ():
 def test_optimised_queries_are_better_than_known_ones():
     """Prefix on 64 types: the descent beats identity and trees, as in the central model."""
     W = st.prefix(64)
-    best = objective(W, local_laplace(least_l1(centre(W.gram()), steps=60).matrix, 1.0))
+    best = estimator(local_laplace(least_l1(centre(W.gram()), steps=60).matrix, 1.0)).objective(W)
     trees = [np.arange(64) // width for width in level_widths(64, 4)]
     tree = np.vstack([g == np.arange(g[-1] + 1)[:, None] for g in trees])
-    assert best < objective(W, local_laplace(tree, 1.0))
-    assert best < objective(W, local_laplace(np.eye(64), 1.0)) / 1.3
-    assert best < objective(W, optimised_unary_encoding(64, 1.0))
+    assert best < estimator(local_laplace(tree, 1.0)).objective(W)
+    assert best < estimator(local_laplace(np.eye(64), 1.0)).objective(W) / 1.3
+    assert best < estimator(optimised_unary_encoding(64, 1.0)).objective(W)
 
 
 @pytest.mark.parametrize(

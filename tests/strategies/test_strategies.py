@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 import stratagem as st
 from stratagem.baselines.tree import level_widths
-from stratagem.estimation.simulation import estimate_data
+from stratagem.estimators import estimator
 from tables import FINITE, assert_private, finite
 
 EPSILONS = (0.01, 0.5, 1.0, 4.0, 12.0)
@@ -27,7 +27,7 @@ def test_baselines_are_private_and_unbiased(baseline, n, epsilon):
         if n > 1:
             assert strategy.epsilon == pytest.approx(epsilon, abs=1e-9)
         everybody = np.eye(n)
-        estimates = estimate_data(st.histogram(n), strategy, strategy.forward(everybody))
+        estimates = estimator(strategy).estimated_data(strategy.forward(everybody))
         assert np.allclose(estimates, everybody, atol=1e-8)
         assert np.allclose(strategy.reconstruct(strategy.forward(everybody[0])), everybody[0], atol=1e-8)
 

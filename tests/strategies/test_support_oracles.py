@@ -8,7 +8,6 @@ import pytest
 
 import stratagem as st
 from protocols import assert_client, assert_exact, deviation
-from stratagem.accuracy import evaluate, objective
 from stratagem.baselines import (
     local_hashing,
     optimised_unary_encoding,
@@ -17,6 +16,7 @@ from stratagem.baselines import (
     thresholded_histogram_encoding,
 )
 from stratagem.baselines.histogram_encoding import best_threshold
+from stratagem.estimators import estimator, evaluate
 from stratagem.strategies import LocalHashing, SubsetSelection, UnaryEncoding
 from stratagem.strategies.bits import bernoulli
 
@@ -130,9 +130,9 @@ def test_a_ratio_of_p_and_q_is_not_the_privacy_loss():
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
 def test_tuned_parameters_are_the_best(epsilon):
     W = st.histogram(30)
-    loss = [objective(W, subset_selection(30, epsilon, k)) for k in range(1, 30)]
+    loss = [estimator(subset_selection(30, epsilon, k)).objective(W) for k in range(1, 30)]
     assert subset_selection(30, epsilon).k == 1 + np.argmin(loss)
-    loss = [objective(W, local_hashing(30, epsilon, g)) for g in range(2, 60)]
+    loss = [estimator(local_hashing(30, epsilon, g)).objective(W) for g in range(2, 60)]
     assert local_hashing(30, epsilon).g == 2 + np.argmin(loss)
     oracles = [
         thresholded_histogram_encoding(30, epsilon, t)
@@ -145,7 +145,7 @@ def test_a_set_is_reconstructed_best_by_the_published_estimator():
     """Every symmetry of the values is one of subset selection, so no other linear estimator has less variance."""
     oracle = subset_selection(7, 1.5)
     for W in (st.histogram(7), st.prefix(7)):
-        assert objective(W, oracle) == pytest.approx(objective(W, oracle.dense()))
+        assert estimator(oracle).objective(W) == pytest.approx(estimator(oracle.dense()).objective(W))
         assert evaluate(W, oracle).per_type == pytest.approx(evaluate(W, oracle.dense()).per_type)
 
 

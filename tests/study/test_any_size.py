@@ -15,10 +15,12 @@ HELPER = Path(__file__).parent.parent / "helper" / "any_size.py"
 GIGABYTES, SECONDS = 2.0, 30.0
 FAST = (
     "users_for",
+    "report",
     "table",
     "variances",
     "largest variances",
     "answer users",
+    "estimate",
     "answers",
     "slice",
     "together",

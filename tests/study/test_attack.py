@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import objective
 from stratagem.bounds.limited import limited_bound
+from stratagem.estimators import estimator
 from stratagem.solvers.capped import search_capped
 from stratagem.strategies import BloomFilters, MatrixStrategy, UnaryEncoding
-from stratagem.study import attack as study
+from stratagem.study import capped as study
+from stratagem.study import frontier as frontiers
+from stratagem.study.capped import FREE
+
+
+def capped(workload, epsilon, guess, **options):
+    return st.optimise(workload, epsilon, constraints=[st.GuessCap(guess)], **options)
 
 
 def drawn(reports, n, seed):
@@ -98,7 +104,7 @@ def test_a_cap_costs_what_the_programme_over_all_patterns_says(workload, share):
     least = optimum(workload, epsilon, guess)
     *_, found = search_capped(workload.gram(), epsilon, guess, 2, np.random.default_rng(1))
     assert st.attack(found).guess <= guess * (1 + 1e-12)
-    assert least * (1 - 1e-5) <= objective(workload, found) <= 1.01 * least
+    assert least * (1 - 1e-5) <= estimator(found).objective(workload) <= 1.01 * least
     bound = limited_bound(workload, epsilon, guess=(n * guess - 1) / math.expm1(epsilon))
     assert 0.85 * least <= bound <= least * (1 + 1e-6)
 
@@ -115,14 +121,14 @@ def frontier():
 
 @pytest.mark.exhaustive
 def test_a_frontier_rises_as_the_cap_falls_and_stays_near_its_bound(frontier, tmp_path):
-    designs = frontier.designs
-    assert len(designs) == study.POINTS
-    assert designs[0].objective == designs[0].free.objective
+    designs = frontier.solutions
+    assert len(designs) == frontiers.POINTS
+    assert designs[0].objective == designs[0].others[FREE].objective
     for one, two in itertools.pairwise(designs):
-        assert two.attack.guess < one.attack.guess
+        assert two.strategy.guess < one.strategy.guess
         assert one.objective < two.objective
     assert all(0 <= one.gap + 1e-12 < 0.01 for one in designs)
-    assert all(one.attack.guess <= one.cap * (1 + 1e-9) for one in designs)
+    assert all(one.strategy.guess <= one.problem.constraints[0].guess * (1 + 1e-9) for one in designs)
     assert len(frontier.table().rows) == len(designs)
     frontier.plot(tmp_path / "frontier.png")
     assert (tmp_path / "frontier.png").stat().st_size > 5000
@@ -130,27 +136,27 @@ def test_a_frontier_rises_as_the_cap_falls_and_stays_near_its_bound(frontier, tm
 
 @pytest.mark.exhaustive
 def test_a_design_is_a_mechanism_and_says_what_it_costs(tmp_path):
-    design = st.optimise_capped(st.prefix(8), 1.0, 0.2)
+    design = capped(st.prefix(8), 1.0, 0.2)
     mechanism = design.mechanism(name="prefix")
     mechanism.save(tmp_path / "capped.ldp.json")
     again = st.load_mechanism(tmp_path / "capped.ldp.json")
     assert st.attack(again.strategy).guess <= 0.2 * (1 + 1e-6)
-    assert objective(design.workload, again.strategy) == pytest.approx(design.objective, rel=1e-5)
-    for words in ("with the report and the best attack", "The cap costs", "of all unbiased strategies"):
+    assert estimator(again.strategy).objective(design.workload) == pytest.approx(design.objective, rel=1e-5)
+    for words in ("with the report and the best attack", "The cap costs", "above the proven minimum"):
         assert words in str(design)
 
 
 def test_a_cap_that_does_not_matter_changes_nothing():
-    design = st.optimise_capped(st.histogram(4), 1.0, 0.9)
-    assert design.objective == design.free.objective
+    design = capped(st.histogram(4), 1.0, 0.9)
+    assert design.objective == design.others[FREE].objective
 
 
 def test_a_search_that_is_ended_keeps_the_best():
     def interrupted(_):
         raise KeyboardInterrupt
 
-    kept = st.optimise_capped(st.prefix(6), 1.0, 0.23, on_step=interrupted)
-    assert kept.attack.guess <= 0.23
+    kept = capped(st.prefix(6), 1.0, 0.23, on_step=interrupted)
+    assert kept.strategy.guess <= 0.23
 
 
 def test_no_protocol_is_said_to_be_guessed_less_than_it_is():
@@ -166,21 +172,21 @@ def test_no_protocol_is_said_to_be_guessed_less_than_it_is():
     "rows", [np.eye(4)[:1], np.ones((1, 4)), np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 1, 1]])]
 )
 def test_queries_of_low_rank_are_capped_too(rows):
-    found = st.optimise_capped(rows, 1.0, 1.05 / rows.shape[1])
-    assert found.attack.guess <= 1.05 / rows.shape[1] * (1 + 1e-9)
+    found = capped(rows, 1.0, 1.05 / rows.shape[1])
+    assert found.strategy.guess <= 1.05 / rows.shape[1] * (1 + 1e-9)
     assert found.gap >= -1e-9
 
 
 @pytest.mark.parametrize("guess", [math.nextafter(0.25, 1), 0.25 + 1e-15, 0.0, 0.25, 1.5, math.nan, "half"])
 def test_a_cap_that_cannot_be_is_refused(guess):
     with pytest.raises(ValueError, match="the cap on the best guess is"):
-        st.optimise_capped(st.prefix(4), 1.0, guess)
+        capped(st.prefix(4), 1.0, guess)
 
 
 def test_too_many_values_are_refused(monkeypatch):
     monkeypatch.setattr(study, "LARGEST", 4)
     with pytest.raises(ValueError, match="designed for 3 to 4: use coarser"):
-        st.optimise_capped(st.prefix(6), 1.0, 0.2)
+        capped(st.prefix(6), 1.0, 0.2)
 
 
 def test_bad_types_of_a_test_are_refused():

@@ -1,15 +1,16 @@
 """The literature: what is cited has an entry, what has an entry is cited, and every entry is sound."""
 
 import re
-from dataclasses import fields
 
 import pytest
 
 import stratagem as st
 from commands import assert_refused, run, run_json
-from stratagem.catalogue.bibliography import FILE, MEANINGS, cited, publications, readable
-from stratagem.solvers.solver import Solver
+from stratagem.bounds import RULES
+from stratagem.solvers.series import Series
+from stratagem.solvers.solver import Algorithm, Solver
 from stratagem.study.contents import contents
+from stratagem.workloads.bibliography import FILE, cited, publications, readable
 
 pytestmark = pytest.mark.smoke
 
@@ -56,13 +57,17 @@ def test_printed_references_name_no_work_without_an_entry(item):
 
 
 def test_solvers_cite_what_has_an_entry():
-    leaves = [leaf for leaf in Solver.__subclasses__() if isinstance(leaf.__dict__.get("reference"), str)]
+    kinds = (*Solver.__subclasses__(), *Algorithm.__subclasses__(), *Series.__subclasses__())
+    leaves = [leaf for leaf in kinds if isinstance(leaf.__dict__.get("reference"), str)]
     assert len(leaves) >= 4
     assert all(cited(leaf.reference) for leaf in leaves)
 
 
-def test_every_bound_has_its_meaning():
-    assert [*MEANINGS, "offset"] == [field.name for field in fields(st.Bounds)]
+def test_every_bound_has_its_meaning_and_place():
+    assert [rule.place for rule in RULES.values()] == list(range(1, len(RULES) + 1))
+    assert all(
+        name == rule.name and rule.meaning and readable(rule.reference) for name, rule in RULES.items()
+    )
 
 
 def test_a_key_without_an_entry_is_refused():

@@ -9,8 +9,8 @@ import pytest
 import stratagem as st
 from commands import assert_refused, run, run_json
 from stratagem.problem import problem_of
-from stratagem.study.comparison import DETAILED
 from stratagem.study.ranking import rank_baselines, ten_digits
+from stratagem.study.row import DETAILED
 
 QUICK = st.Auto(outputs=32, gap=0.1)
 WORKLOADS = {
@@ -87,8 +87,9 @@ def test_simulated_errors_agree():
 
 def test_table_and_plot_speak_of_the_data(tmp_path):
     comparison = st.compare(st.prefix(6), 1.0, QUICK).on(skewed(6))
-    assert "of users" in str(comparison).splitlines()[0]
-    assert f"below {comparison.least_error:.4g} users" in str(comparison)
+    said, table, *_ = str(comparison).split("\n\n")
+    assert f"which is {comparison.least_error:.4g} on these data." in " ".join(said.split())
+    assert "of people" in table.splitlines()[0]
     assert comparison.records()[0]["error"] == comparison.rows[0].error
     (axes,) = comparison.plot(tmp_path / "on.svg").axes
     assert "expected error" in axes.get_xlabel()
@@ -180,20 +181,30 @@ def test_the_command_for_ones_own_file(capsys, people, tmp_path):
     ],
 )
 def test_values_that_nobody_states_are_read_and_can_be_stated(capsys, people, columns, domain, stated):
-    asked = [
-        "compare",
-        "histogram",
-        "--data",
-        people,
-        *(f"--column={column}" for column in columns),
-        *DROP,
-        *FAST,
-    ]
+    asked = ["compare", "histogram", "--data", people, *(f"--column={one}" for one in columns), *DROP, *FAST]
     status, out, _ = run(capsys, *asked)
     assert status == 0
     assert f"over domain {domain}," in out
     assert stated in out.replace("'", "")
     assert f"{run_json(capsys, *asked, stated)['users']} of 402 rows" in out
+
+
+@pytest.mark.parametrize("command", ["compare", "optimise"])
+def test_missing_answers_have_a_value_of_their_own_where_nobody_states_any(capsys, people, command, tmp_path):
+    """And rows are lost nowhere: the control drops two of them."""
+    out = tmp_path / "x.ldp.json"
+    asked = [command, "prefix", "--data", people, "--column", "age", *FAST]
+    status, said, _ = run(capsys, *asked, *(["-o", out] if command == "optimise" else []))
+    assert status == 0
+    assert "402 of 402 rows counted" in said
+    assert "2 of 402 rows count as 'no answer'." in said
+    assert "'--edges=age=0:90:5,no answer'" in said
+    assert "400 of 402 rows counted" in run(capsys, *asked, *DROP)[1]
+    if command == "optimise":
+        (age,) = st.load_mechanism(out).attributes
+        assert age.values == st.bins("0:90:5", no_answer=True).values
+        data = run_json(capsys, *asked)
+        assert data["values"] == {"age": "0:90:5,no answer"}
 
 
 def test_a_workload_that_fixes_its_domain_reads_its_columns(capsys, tmp_path):
@@ -210,13 +221,12 @@ def test_a_workload_that_fixes_its_domain_reads_its_columns(capsys, tmp_path):
 MISTAKES = {
     "no column": (["--edges=0:90:15"], "belong together"),
     "absent column": (["--column", "agee"], "did you mean age"),
-    "fractions": (["--column", "age"], r"group them with .* --edges=0:90:5"),
     "texts among numbers": (
         ["--column", "income", "--edges=0:600:50"],
         r"income not a number \d+, income missing 1; texts 'x'",
     ),
     "texts and edges": (["--column", "region", "--edges=0:4:1"], "region not a number"),
-    "no steps": (["--column", "age", "--edges=0:90:20"], "whole steps"),
+    "no steps": (["--column", "age", "--edges=90:0:20"], "steps above zero"),
     "no edges": (["--column", "age", "--edges=0-90"], "neither START:STOP:STEP"),
     "edges of another": (["--column", "age", "--column", "score", "--edges=0:90:15"], "--edges age="),
     "both": (["--column", "age", "--edges=0:90:15", "--labels=a,b"], "both"),
@@ -238,7 +248,7 @@ def test_what_does_not_fit_is_one_sentence(capsys, people, name):
     [
         ("a\n", "holds no values"),
         ("a\nNA\n\n", "holds no values"),
-        ("a\n" + "\n".join(f"t{k}" for k in range(300)), "300 different texts"),
+        ("a\n" + "\n".join(f"t{k}" for k in range(300)), "300 different texts, none of them"),
     ],
 )
 def test_columns_that_say_too_little_or_too_much(capsys, tmp_path, content, words):

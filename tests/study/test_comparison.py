@@ -9,7 +9,6 @@ import stratagem as st
 from stratagem.baselines import BASELINES, Baseline
 from stratagem.io.screen import ROWS
 from stratagem.problem import problem_of
-from stratagem.study.comparison import NEEDED
 from stratagem.study.ranking import rank_baselines, ten_digits
 from tables import setting
 from tools import take_away
@@ -77,24 +76,28 @@ def test_rows_agree_with_an_evaluation(comparison):
 
 
 def test_it_prints_as_an_aligned_table_with_every_bound(comparison):
-    heading, *lines = str(comparison).removesuffix(f"\n{NEEDED}").splitlines()
-    last = lines.index(f"... {len(comparison.rows) - ROWS} more rows")
-    lines, footer = lines[:last], " ".join(lines[last + 1 :])
-    rule, *lines = lines
+    mechanisms, bounds, aside = comparison.details()
+    assert comparison.table().headings == (
+        *(
+            "mechanism",
+            "parameters",
+            "objective",
+            "above minimum",
+            "typical answer",
+            "every answer",
+            "report",
+        ),
+    )
+    heading, rule, *lines = comparison.objectives().without("parameters").text().splitlines()
+    assert heading.split() == ["mechanism", "objective", "above", "minimum"]
     assert set(rule) == {"-"}
+    assert lines.pop() == f"... {len(comparison.rows) - ROWS} more rows"
     assert len(lines) == ROWS
-    assert "users needed  least accurate" in heading
-    assert all(len(line) <= 100 for line in NEEDED.splitlines())
     assert len({len(line) for line in (heading, *lines)}) == 1
-    assert all(name in footer for name in comparison.bounds.known())
-
-
-@pytest.mark.parametrize("most", [1, 2, 5, 100])
-def test_the_first_rows_hold_the_optimised_one(comparison, most):
-    """As many rows as the first of the whole table, which stand there as they do in it."""
-    whole, some = comparison.narrow_table(), comparison.best(most).narrow_table()
-    assert some.rows == whole.best(most).rows
-    assert some.bold == whole.best(most).bold
+    assert [row[0] for row in mechanisms.rows] == [row.mechanism for row in comparison.rows]
+    assert {row[0] for row in bounds.rows} == set(comparison.bounds.known())
+    assert bounds.rows[bounds.bold][0] == comparison.bounds.name
+    assert aside == ""
 
 
 @pytest.mark.parametrize(("suffix", "magic"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
@@ -107,9 +110,11 @@ def test_it_plots(comparison, tmp_path, suffix, magic):
 
 def test_a_plot_without_a_path_is_a_figure(comparison):
     (axes,) = comparison.plot().axes
-    assert [label.get_text().split("\n")[0] for label in axes.get_yticklabels()] == [
-        row.mechanism for row in comparison.rows
+    assert [label.get_text().split("\n(")[0].replace("\n", "") for label in axes.get_yticklabels()] == [
+        "Stratagem" if row.optimised else row.mechanism
+        for row in sorted(comparison.rows, key=lambda row: comparison.users_for(row.mechanism)[0])
     ]
+    assert "people needed for ±1 %" in axes.get_xlabel()
     assert axes.get_xscale() == "log"
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.bounds import Bounds
+from stratagem.bounds import Bound, Bounds
+from stratagem.bounds.formulas import CLOSED
 from stratagem.study.plan import CLOSE
 
 AGES = [20, 20, 25, 30, 30, 35, 40, 45, 45, None] * 20
@@ -39,24 +40,23 @@ def test_the_share_above_the_least_variance_is_of_variances(values, epsilon):
     plan = st.plan(values, users=5000, epsilon=epsilon)
     solution = plan.solution
     above = solution.accuracy.average_variance / solution.least_variance - 1
-    said = float(re.search(r"at most ([\d.]+) % above the least possible", plan.answer()[-1])[1])
+    said = float(re.search(r"Variance at most ([\d.]+) % above the proven minimum", str(plan))[1])
     assert 0 <= said / 100 - above < 1.01e-4
     assert said / 100 > solution.gap
 
 
 def test_where_the_bound_says_nothing_nothing_is_proven():
     plan = st.plan(CITIES, users=5000)
-    silent = replace(plan.solution, bounds=Bounds(svd=None, closed=0.0, integer=None))
-    (said,) = replace(plan, solution=silent).answer()[-1:]
-    assert said.endswith("nothing is proven of how near this one is to the least possible.")
-    assert "%" not in said
+    silent = replace(plan.solution, bounds=Bounds(Bound.of(CLOSED, 0.0)))
+    said = str(replace(plan, solution=silent))
+    assert "Variance above a proven minimum of zero, on average over the values." in said
+    assert "\nproven minimum" not in said
 
 
 @pytest.mark.parametrize(("values", "of_all"), [(AGES, True), (CITIES, True), ([1, 2, 3] * 9, False)])
 def test_shares_are_of_all_people_where_some_did_not_answer(values, of_all):
-    found = st.plan(values, users=5000).answer()[0]
-    assert ("an estimated share of all people has" in found) == of_all
-    assert ("shares of those who answered are usually less exact" in found) == of_all
+    found = str(st.plan(values, users=5000))
+    assert ("Shares are those of all people; shares of those who answered" in found) == of_all
 
 
 def test_what_it_says_of_an_attack_is_what_the_best_attack_does():
@@ -80,14 +80,14 @@ def test_the_budget_that_it_finds_reaches_the_error_and_one_per_cent_less_does_n
     assert plan.users_needed <= 3000
     less = st.optimise(plan.solution.workload, plan.epsilon / (1 + 2 * CLOSE))
     assert plan.epsilon <= 0.011 or less.users_for(error).root_mean_square > 3000
-    assert "3,000 are enough" in plan.answer()[0]
+    assert "3,000 are enough" in " ".join(str(plan).split())
 
 
 def test_with_a_budget_it_says_how_many_people_an_error_takes():
     plan = st.plan(CITIES, epsilon=1.0, error=0.001)
     assert plan.users == len(CITIES)
     assert plan.users_needed == plan.solution.users_for(0.001).root_mean_square > 100
-    assert "are not enough" in plan.answer()[0]
+    assert "are not enough" in " ".join(str(plan).split())
 
 
 @pytest.mark.exhaustive
@@ -98,9 +98,9 @@ def test_its_sentences_hold_its_numbers():
     assert plan.best_published.mechanism in text
     assert f"{100 * plan.least_error:.3g} %" in text
     assert "at most 73.2 % sure" in text  # 73.106, rounded up
-    assert "20 of 200 rows count as 'other' (missing 20)" in text
+    assert "20 of 200 rows count as 'no answer'." in text
     assert "state edges that you know without the data" in text
-    assert "state edges" not in str(st.plan(AGES, edges="0:50:5", users=10))
+    assert "state edges" not in str(st.plan(AGES, values=st.bins("0:50:5"), users=10))
 
 
 def test_its_mechanism_has_its_values(tmp_path):
@@ -108,14 +108,15 @@ def test_its_mechanism_has_its_values(tmp_path):
     loaded = st.load_mechanism(plan.save(tmp_path / "age.ldp.json"))
     assert loaded.name == "prefix"
     (attribute,) = loaded.client.attributes
-    assert (attribute["name"], attribute["unit"], attribute["edges"][-1]) == ("age", "years", "other")
+    assert (attribute["name"], attribute["unit"], attribute["no_answer"]) == ("age", "years", True)
+    assert "other" not in attribute["edges"]
     with pytest.raises(ValueError, match="exists"):
         plan.save(tmp_path / "age.ldp.json")
 
 
 @pytest.mark.parametrize("values", [np.array([1.5, 2.5, np.nan, 9.0]), (str(k) for k in range(9))])
 def test_it_reads_arrays_and_iterators(values):
-    assert st.plan(values, edges="0:10:5", users=10).x[:-1].sum() > 0
+    assert st.plan(values, values=st.bins("0:10:5"), users=10).x[:-1].sum() > 0
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_it_reads_arrays_and_iterators(values):
     [
         (CITIES, {"users": 1, "error": 0.1, "epsilon": 1.0}, "leave one out"),
         (CITIES, {"users": 0}, "users is 0"),
-        ([], {"edges": "0:10:5"}, "users is 0"),
+        ([], {"values": st.bins("0:10:5")}, "users is 0"),
         (CITIES, {"missing": "Oslo"}, "several"),
         (CITIES, {"workload": "mean"}, "asks about numbers"),
         (CITIES, {"users": 2.5}, "users is 2.5"),

@@ -12,7 +12,7 @@ import pytest
 import stratagem as st
 from judge import Stated, faults, judged, least_added
 from random_problems import COUNT, RandomProblem, problem
-from stratagem.accuracy import per_query_variance
+from stratagem.estimators import per_query_variance
 
 FOLDER = Path(__file__).parents[1]
 OPTIMA = json.loads((FOLDER / "random_optima.json").read_text())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.accuracy import largest_variances
 from stratagem.baselines.baseline import Baseline
+from stratagem.estimators import estimator
 from stratagem.problem import problem_of
 from stratagem.strategies.two_level import two_levels
 from stratagem.study.ranking import rank_baselines
@@ -35,7 +35,7 @@ def test_no_query_is_left_out_because_others_outweigh_it(name):
     variances = st.per_query_variance(solution.workload, solution.strategy, np.ones(W.shape[1]))
     assert variances.sum() == pytest.approx(solution.accuracy.per_type.sum(), rel=1e-9)
     least = np.ptp(W, axis=1) ** 2 / (4 * np.sinh(0.5) ** 2)  # for a user of the worst of two types
-    assert (largest_variances(solution.workload, solution.strategy) >= least * (1 - 1e-9)).all()
+    assert (estimator(solution.strategy).largest(solution.workload) >= least * (1 - 1e-9)).all()
 
 
 def test_small_queries_are_estimated_without_bias():
@@ -70,7 +70,7 @@ def test_what_a_strategy_cannot_tell_apart_is_refused_at_any_weight(ratio, kind)
     for refused in (
         lambda: st.evaluate(workload, strategy),
         lambda: st.per_query_variance(workload, strategy, np.ones(4)),
-        lambda: largest_variances(workload, strategy),
+        lambda: estimator(strategy).largest(workload),
         lambda: st.estimate(strategy, np.arange(1, 5), workload),
         lambda: st.import_matrix(strategy.dense().matrix, workload, 1.0),
     ):

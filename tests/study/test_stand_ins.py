@@ -1,6 +1,7 @@
 """What may stand for a workload and a solver: names, matrices, limits; and what a solution gives back."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 import stratagem as st
 from commands import run_json
 from stratagem import counts
-from stratagem.catalogue.catalogue import names
 from stratagem.mechanism.export.saved import read_saved
 from stratagem.mechanism.matrix_input import read_probabilities
 from stratagem.study.preset import load_solver, solver_of
+from stratagem.workloads.given import names
+from stratagem.workloads.serial import over
 
 RUNS = {"solver": "certified", "gap": 0.02}
 STAND_INS = {
@@ -128,8 +130,9 @@ def test_a_saved_matrix_comes_back(solution, tmp_path, suffix):
 
 
 def test_a_saved_bundle_holds_name_and_labels(solution, tmp_path):
-    edges = [0, 1, 2, 3, 4, 5, 6.5]
-    made = st.load_mechanism(solution.save(tmp_path / "s.ldp.json", name="ages", edges=edges))
+    found = replace(solution.problem, workload=over(solution.workload, [st.bins([0, 1, 2, 3, 4, 5, 6.5])]))
+    described = replace(solution, problem=found)
+    made = st.load_mechanism(described.save(tmp_path / "s.ldp.json", name="ages"))
     assert (made.name, made.client.cell(6.25)) == ("ages", 5)
     kept = read_saved(solution.save(tmp_path / "s.npz", name="ages"))
     assert (kept.name, kept.epsilon, kept.workload.queries) == ("ages", 1.0, 6)
@@ -176,11 +179,6 @@ SAVES = {
     "suffix": (lambda one, path: one.save(path / "s.pkl"), r"\.npz, \.csv, \.mat, \.parquet, \.ldp\.json"),
     "folder": (lambda one, path: one.save(path / "absent" / "s.npz"), "does not exist"),
     "no path": (lambda one, path: one.save(3), "is no path"),
-    "labels in a matrix": (
-        lambda one, path: one.save(path / "s.npz", labels=list("abcdef")),
-        "labels were given",
-    ),
-    "wrong labels": (lambda one, path: one.save(path / "s.ldp.json", labels=["a"]), "6 labels"),
 }
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from stratagem.domain import Attribute, Codes
 from stratagem.mechanism.mechanism import Mechanism
-from stratagem.study.two_rounds import learned
+from stratagem.study.two_rounds import _starts, learned
 from stratagem.workloads.merged import Spread
 from stratagem.workloads.naming import Naming
 
@@ -19,8 +20,8 @@ X = np.array([1, 2, 0, 1])
 
 def pair(p=(0.5, 0.3, 0.2)):
     first = Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0)
-    options = {"edges": [0, 1, 2, 4], "prior": np.array(p)}
-    return first, Mechanism.of(st.randomised_response(3, 1.0), st.prefix(3), 1.0, **options)
+    merged = st.prefix(st.bins([0, 1, 2, 4]))
+    return first, Mechanism.of(st.randomised_response(3, 1.0), merged, 1.0, prior=np.array(p))
 
 
 def informed(first, second, one, two, trust=1.0):
@@ -122,8 +123,8 @@ def chosen_edges(repetitions, seed):
         edge = 1 + int(np.abs(first.estimate(one).answers[:-1] - 1500).argmin())
         if edge == 4:
             continue
-        options = {"edges": [0, edge, 8], "prior": np.array([edge, 8 - edge]) / 8}
-        second = Mechanism.of(st.randomised_response(2, 1.0), st.prefix(2), 1.0, **options)
+        asked, prior = st.prefix(st.bins([0, edge, 8])), np.array([edge, 8 - edge]) / 8
+        second = Mechanism.of(st.randomised_response(2, 1.0), asked, 1.0, prior=prior)
         two = second.strategy.histogram(np.add.reduceat(x - told, [0, edge]), rng)
         for pooled, people in ((True, x), (False, x - told)):
             found = st.combine(first, one, second, two, pooled=pooled)
@@ -179,8 +180,8 @@ def test_merged_queries_are_those_of_the_matrix():
 @pytest.fixture(scope="module")
 def surveyed():
     """A first round in 16 bins and "other", its counts, and the second round made from them."""
-    edges = [*range(0, 170, 10), "other"]
-    first = st.optimise(st.prefix(17), 1.0, seconds=2).mechanism(edges=edges, units="km")
+    asked = st.prefix(st.bins("0:160:10", other=True, unit="km"))
+    first = st.optimise(asked, 1.0, seconds=2).mechanism()
     x = np.array([0, 0, 900, 1100, 1000, *[0] * 11, 50])
     counts = first.strategy.histogram(x, np.random.default_rng(3))
     return first, counts, st.second_round(first, counts, cells=6)
@@ -190,18 +191,49 @@ def test_bins_are_merged_where_few_are(surveyed):
     first, counts, second = surveyed
     p, (attribute,) = learned(first, counts), second.attributes
     assert p[1:6].sum() > 0.6 > 0.4 > p[6:].sum()
-    assert attribute.edges[-1] == "other"
-    assert set(attribute.edges) < set(first.attributes[0].edges)
-    assert {"20", "30", "40", "50"} & set(attribute.edges)
+    edges = set(attribute.values.edges)
+    assert attribute.values.edges[-1] == "other"
+    assert edges < set(first.attributes[0].values.edges)
+    assert {"20", "30", "40", "50"} & edges
     assert attribute.unit == "km"
-    assert (second.epsilon, second.domain.attributes) == (first.epsilon, first.domain.attributes)
+    assert (second.epsilon, second.domain.names) == (first.epsilon, first.domain.names)
     found = st.combine(first, counts, second, np.ones(second.outputs))
     assert found.quantile(0.5).attribute.unit == "km"
     fine = st.combine(first, counts, second, np.ones(second.outputs), st.prefix(17))
     assert str(fine.quantile(0.5)) == str(found.quantile(0.5))
-    assert "who answered" in str(fine.quantile(0.5))
+    assert "who gave another answer than 'other'" in str(fine.quantile(0.5))
     assert all("other" not in one.label for one in st.shares(fine))
     assert found.ask(st.histogram(second.domain)).answers.sum() == pytest.approx(found.users)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        st.bins("0:80:10", no_answer=True).values,
+        st.bins("0:80:10", other=True, no_answer=True).values,
+        st.bins("2026-01-01:2026-09-01:1mo", no_answer=True, zone="Europe/Berlin").values,
+        Codes(10, no_answer=True, others=True),
+        Codes(9, no_answer=True),
+    ],
+    ids=str,
+)
+def test_no_answer_and_other_stay_apart_in_both_rounds(values):
+    """300 of 1,000 people give no answer; merged bins keep them last, and no prefix counts them.
+
+    Within five standard errors (false alarm 6e-7); as if all had answered is further away.
+    """
+    first = st.optimise(st.prefix(Attribute("x", values)), 4.0, seconds=1).mechanism()
+    x, rng = np.zeros(values.size, dtype=int), np.random.default_rng(5)
+    x[1:4], x[-1] = [300, 200, 200], 300
+    counts = first.strategy.histogram(x, rng)
+    second = st.second_round(first, counts, cells=3, seconds=1)
+    merged = second.attributes[0].values
+    assert merged.no_answer
+    assert len(merged.outside) == len(values.outside)
+    assert getattr(merged, "zone", "") == getattr(values, "zone", "")
+    G = np.add.reduceat(x, _starts(first, second))
+    last = st.combine(first, counts, second, second.strategy.histogram(G, rng)).table()[-1]
+    assert abs(last.answer - 700) < 5 * last.standard_error < abs(last.answer - 1000)
 
 
 @pytest.mark.parametrize(
@@ -213,11 +245,11 @@ def test_bins_are_merged_where_few_are(surveyed):
         ),
         (lambda: Mechanism.of(st.randomised_response(2, 1.0), st.prefix(2), 1.0), "at least three bins"),
         (
-            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0, labels=list("abcd")),
+            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(st.labels(*"abcd")), 1.0),
             "4 labels, but two rounds merge",
         ),
         (
-            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0, edges=[0, 1, 2, 3, 5]),
+            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(st.bins([0, 1, 2, 3, 5])), 1.0),
             "has 4 outputs",
         ),
     ],
@@ -258,7 +290,7 @@ def test_what_is_no_pair_is_refused():
 @pytest.mark.parametrize("pooled", [False, True])
 def test_counts_given_twice_are_refused(pooled):
     one, two = np.array([50, 20, 20, 10]), np.array([49, 21, 20, 10])
-    made = Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0, edges=[0, 1, 2, 3, 4])
+    made = Mechanism.of(st.randomised_response(4, 1.0), st.prefix(st.bins("0:4:1")), 1.0)
     with pytest.raises(ValueError, match="the same counts, so that reports would count twice"):
         st.combine(made, one, made, one, pooled=pooled)
     assert st.combine(made, one, made, two, pooled=pooled).users == (200 if pooled else 100)

@@ -32,6 +32,10 @@ def end(_):
     return True
 
 
+def under(workload, epsilon, constraint, **options):
+    return st.optimise(workload, epsilon, on_step=end, constraints=[constraint], **options)
+
+
 FUNCTIONS = {
     "optimise": lambda w, e, **k: st.optimise(w, e, QUICK, **k).objective,
     "compare": lambda w, e, **k: st.compare(w, e, QUICK, **k).rows[0].objective,
@@ -50,12 +54,12 @@ FUNCTIONS = {
     "simulate": lambda w, e, **k: st.simulate(w, STRATEGY, HALF, repetitions=2, **k).predicted,
     "estimate": lambda w, e, **k: st.estimate(STRATEGY, COUNTS, w, **k).answers.sum(),
     "rectangular": lambda w, e, **k: st.rectangular(N - 1, epsilon=e, workload=w, solver=QUICK).objective,
-    "optimise_capped": lambda w, e, **k: st.optimise_capped(w, e, 0.5, end, **k).lower_bound,
-    "guess_frontier": lambda w, e, **k: st.guess_frontier(w, e, [0.5], end, **k).designs[0].lower_bound,
-    "optimise_metric": lambda w, e, **k: st.optimise_metric(w, np.ones(N - 1), end, **k).lower_bound,
-    "optimise_repeated": lambda w, e, **k: st.optimise_repeated(w, e, 3.0, 1, end, **k).lower_bound,
-    "optimise_shuffled": lambda w, e, **k: (
-        st.optimise_shuffled(w, e, 1000, 1e-6, end, local=2.0, **k).naive.objective
+    "optimise under a cap": lambda w, e, **k: under(w, e, st.GuessCap(0.5), **k).lower_bound,
+    "guess_frontier": lambda w, e, **k: st.guess_frontier(w, e, [0.5], end, **k).solutions[0].lower_bound,
+    "optimise by steps": lambda w, e, **k: under(w, None, st.Steps(np.ones(N - 1)), **k).lower_bound,
+    "optimise with a memo": lambda w, e, **k: under(w, e, st.Permanent(3.0), **k).lower_bound,
+    "optimise behind a shuffler": lambda w, e, **k: (
+        under(w, e, st.Shuffled(1000, local=2.0), **k).others["safe for all"].objective
     ),
     "Mechanism.of": lambda w, e, **k: float(st.Mechanism.of(STRATEGY, w, e, **k).utility["objective"]),
     "Mechanism.estimate": lambda w, e, **k: MECHANISM.estimate(COUNTS, w).answers.sum(),
@@ -80,7 +84,7 @@ WITHOUT_BUDGET = (
     "Mechanism.estimate",
     "Estimate.ask",
 )
-WITHOUT_BUDGET += ("optimise_metric", "combine", *SHAPED)
+WITHOUT_BUDGET += ("optimise by steps", "combine", *SHAPED)
 BUDGETED = [name for name in FUNCTIONS if name not in WITHOUT_BUDGET]
 
 
@@ -91,7 +95,7 @@ def test_every_public_function_that_takes_a_workload_is_in_the_table():
         if inspect.isfunction(function := getattr(st, name))
         and {"workload", "factors", "parts"} & set(inspect.signature(function).parameters)
     }
-    assert taking - {"plan"} == {name.split()[0] for name in FUNCTIONS if "." not in name}
+    assert taking - {"plan", "optimize"} == {name.split()[0] for name in FUNCTIONS if "." not in name}
 
 
 MATRICES = {
@@ -174,7 +178,7 @@ def test_what_is_no_number_is_no_budget_anywhere(name, kind):
     with pytest.raises(ValueError, match=r"epsilon is .*: give ") as refusal:
         FUNCTIONS[name](st.histogram(N), NO_BUDGETS[kind])
     assert "\n" not in str(refusal.value)
-    if name != "optimise_shuffled":  # its limit is the local budget
+    if name != "optimise behind a shuffler":  # its limit is the local budget
         assert str(refusal.value).endswith("give a number from 1e-06 to 300, for example 1.0")
 
 

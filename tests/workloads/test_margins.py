@@ -5,6 +5,7 @@ import pytest
 
 import stratagem as st
 from stratagem.workloads import Workload
+from stratagem.workloads.selection import Cells, Selection
 
 MIXED = {"a": 2, "b": 3, "c": 4, "d": 1, "e": 2}
 AGES = {"age": 6}
@@ -44,6 +45,26 @@ def answered_by_margins(workload: Workload, x: np.ndarray) -> np.ndarray:
 def test_margins_answer_every_query_once(workload):
     x = np.random.default_rng(1).normal(size=workload.domain_size)
     np.testing.assert_allclose(answered_by_margins(workload, x), workload.answer(x), atol=1e-12)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_some_queries_are_answered_and_described_as_all_are(workload):
+    x, chosen = np.random.default_rng(1).normal(size=workload.domain_size), np.arange(workload.queries)[::-2]
+    some, whole = Selection(workload, chosen), workload.answer(x)[chosen]
+    np.testing.assert_allclose(some.answer(x), whole, atol=1e-12)
+    np.testing.assert_allclose(answered_by_margins(some, x), whole, atol=1e-12)
+    for margin in some.margins():
+        rows, average = margin.workload.matrix(), margin.workload.structure.translation_spectrum()
+        np.testing.assert_allclose(margin.workload.gram(), rows.T @ rows, atol=1e-12)
+        alike = st.explicit(rows, margin.workload.domain).structure.translation_spectrum()
+        np.testing.assert_allclose(average, alike, atol=1e-9)
+    means = [workload.describe(int(query)).mean(workload.domain.sizes) for query in chosen]
+    np.testing.assert_allclose(means, workload.matrix()[chosen].mean(axis=1), atol=1e-12)
+
+
+def test_some_cells_of_a_large_table_need_no_rows():
+    cells = Selection(st.marginals("1000^3", 2), np.array([0, 1_234_567, 2_999_999] * 100))
+    assert {type(margin.workload) for margin in cells.margins()} == {Cells}
 
 
 def test_a_hundred_attributes_have_margins_without_their_domain():

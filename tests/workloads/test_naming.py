@@ -7,18 +7,17 @@ import pytest
 
 import stratagem as st
 from mechanisms import mechanism
-from stratagem.mechanism.attribute import described
+from stratagem.domain import Attribute, Bin, Bins, Codes, Domain, Labels
 from stratagem.mechanism.mechanism import Mechanism, load_mechanism
-from stratagem.workloads.domain import Attribute, Bin, Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.naming import Naming
 from stratagem.workloads.serial import from_data, to_data
 
-DELAY = Attribute(name="dep_delay", size=4, edges=("-30", "0", "15", "60.5", "290"), unit="minutes")
-AGE = Attribute(name="age", size=3, edges=("0", "30", "35", "130"))
-SEX = Attribute(name="sex", size=2, labels=("F", "M"))
-SCHOOL = Attribute(name="school", size=3, labels=("primary", "secondary", "higher"))
-TRIPS = Attribute(name="trips", size=4, unit="a week")
+DELAY = Attribute("dep_delay", Bins(("-30", "0", "15", "60.5", "290")), unit="minutes")
+AGE = Attribute("age", Bins(("0", "30", "35", "130")))
+SEX = Attribute("sex", Labels(("F", "M")))
+SCHOOL = Attribute("school", Labels(("primary", "secondary", "higher"), ordered=True))
+TRIPS = Attribute("trips", Codes(4), unit="a week")
 DOMAIN = {"age": 3, "sex": 2}
 NAMES = {
     "prefix": (st.prefix(4), [DELAY], {1: "dep_delay below 15 minutes", 3: "dep_delay below 290 minutes"}),
@@ -84,12 +83,12 @@ def test_values_are_the_users_own():
 
 def test_a_unit_travels_through_the_bundle(tmp_path):
     found = Mechanism.of(
-        st.randomised_response(4, 1.0), st.prefix({"delay": 4}), 1.0, edges=[0, 1, 2, 3, 4], units="minutes"
+        st.randomised_response(4, 1.0), st.prefix({"delay": st.bins("0:4:1", unit="minutes")}), 1.0
     )
     again = load_mechanism(found.save(tmp_path / "delay.ldp.json"))
     assert again.identifier == found.identifier
     assert again.attributes[0].unit == "minutes"
-    plain = Mechanism.of(st.randomised_response(4, 1.0), st.prefix({"delay": 4}), 1.0, edges=[0, 1, 2, 3, 4])
+    plain = Mechanism.of(st.randomised_response(4, 1.0), st.prefix({"delay": st.bins("0:4:1")}), 1.0)
     assert "unit" not in plain.bundle["domain"][0], "the identifier of a bundle without units stays"
     assert plain.identifier != found.identifier
 
@@ -103,20 +102,18 @@ IDENTIFIER = "5d56cd1f9737bcab"
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("values", "unit", "words"),
     [
-        ({"units": {"age": ""}}, "must be a word"),
-        ({"units": {"age": "a" * 41}}, "must be a word of at most 40"),
-        ({"units": {"age": "min\nutes"}}, "must be a word"),
-        ({"units": {"age": 5}}, "must be a word"),
-        ({"units": {"height": "cm"}}, "units were given for 'height'"),
-        ({"units": "years", "labels": {"age": ["a", "b", "c"]}}, "units were given once"),
-        ({"units": {"age": "years"}, "labels": {"age": ["a", "b", "c"]}}, "numbers instead of labels"),
+        (Codes(3), " ", "must be a word"),
+        (Codes(3), "a" * 41, "must be a word of at most 40"),
+        (Codes(3), "min\nutes", "must be a word"),
+        (Codes(3), 5, "must be a word"),
+        (Labels(("a", "b", "c")), "years", "numbers instead of labels"),
     ],
 )
-def test_units_that_measure_nothing_are_refused(options, words):
+def test_units_that_measure_nothing_are_refused(values, unit, words):
     with pytest.raises(ValueError, match=words):
-        described(st.Domain.of(DOMAIN), **options)
+        Attribute("age", values, unit=unit)
 
 
 def test_means_and_moments_have_names_that_survive_a_file():

@@ -21,6 +21,8 @@ WORKLOADS = {
     "kron": st.kron([st.prefix(3), st.all_range(4, 2), st.histogram(2)]),
     "explicit": st.explicit(RNG.normal(size=(4, 6))),
     "explicit table": st.explicit(RNG.normal(size=(3, 12)), "a=3,b=2,c=2"),
+    "prefix of answers": st.prefix(st.labels(*"abcde", other=True, no_answer=True)),
+    "short ranges of answers": st.all_range(st.bins("0:7:1", no_answer=True), 3),
     "weighted prefix": st.weighted(st.prefix(5), -3.0),
 }
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from stratagem import workloads as w
+from stratagem.domain.domain import Domain
 from stratagem.math.transform import fourier_adjoint, fourier_transform
-from stratagem.workloads.domain import Domain
+from stratagem.workloads.merged import Padded
 from stratagem.workloads.product import axis_vectors
 from stratagem.workloads.query import Row, Span, Wave
 from stratagem.workloads.serial import from_data, to_data
@@ -50,6 +51,10 @@ TABLE = {
     "stack": w.stack([w.prefix(9), w.weighted(w.total(9), 3.0), w.all_range(9, 2)]),
     "stack symmetric": w.stack([w.all_marginals("2^3"), w.weighted(w.parity("2^3", 1), 0.5)]),
     "weighted": w.weighted(w.all_range(8), -1.5),
+    "prefix of answers": Padded(w.prefix(6), Domain.of(8)),
+    "all-range of answers": Padded(w.all_range(6), Domain.of(7)),
+    "all-range of answers width 2": Padded(w.all_range(6, 2), Domain.of(8)),
+    "kron of answers": w.kron([Padded(w.prefix(1), Domain.of(2)), w.histogram({"sex": 2})]),
 }
 
 
@@ -157,6 +162,41 @@ def test_the_symmetry_check_can_fail():
     assert not np.allclose(V[np.ix_(moved, moved)], V)
 
 
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda W, M: W + W, lambda W, M: np.vstack([W, W])),
+        (lambda W, M: W + M, lambda W, M: np.vstack([W, M])),
+        (lambda W, M: M + W, lambda W, M: np.vstack([M, W])),
+        (lambda W, M: 2 * W, lambda W, M: 2 * W),
+        (lambda W, M: np.float64(0.5) * W * 3, lambda W, M: 1.5 * W),
+        (lambda W, M: W + 0.5 * (W + w.total(5)), lambda W, M: np.vstack([W, 0.5 * W, np.full((1, 5), 0.5)])),
+    ],
+)
+def test_sums_ask_the_queries_of_both_and_a_factor_weighs_them(made, expected):
+    workload, matrix = w.prefix(5), random_rows(3, 5)
+    found, rows = made(workload, matrix), expected(workload.matrix(), matrix)
+    assert found.shape == rows.shape
+    assert np.allclose(found.matrix(), rows)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda W: W + w.prefix(6), "the domains 5 and 6"),
+        (lambda W: W + 1, "Prefix, int"),
+        (lambda W: sum([W, W]), "int, Prefix"),
+        (lambda W: W * 0, "the weight is 0"),
+        (lambda W: "2" * W, "the weight is '2'"),
+        (lambda W: np.nan * W, "the weight is nan"),
+        (lambda W: W * W, "the weight is Prefix"),
+    ],
+)
+def test_what_is_no_sum_or_weight_is_refused(made, said):
+    with pytest.raises(ValueError, match=said):
+        made(w.prefix(5))
+
+
 def test_gram_is_safe_to_change(workload):
     V = workload.gram()
     before = V.copy()
@@ -250,12 +290,12 @@ def test_kron_follows_the_order_of_its_factors():
     left, right = random_rows(3, 4), random_rows(5, 2, seed=1)
     product = w.kron([w.explicit(left), w.explicit(right)])
     np.testing.assert_allclose(product.matrix(), np.kron(left, right), atol=1e-14)
-    assert product.domain.attributes == ("value", "value_2")
+    assert product.domain.names == ("value", "value_2")
 
 
 def test_kron_renames_until_a_name_is_free():
     names = ["value", "value_2", "value", "value"]
-    assert w.kron(w.total({name: 2}) for name in names).domain.attributes == (
+    assert w.kron(w.total({name: 2}) for name in names).domain.names == (
         "value", "value_2", "value_3", "value_4",
     )  # fmt: skip
 
@@ -312,7 +352,7 @@ def leaves(domain):
 
 
 DOMAINS = some.lists(some.integers(1, 3), min_size=1, max_size=2).map(
-    lambda sizes: Domain(tuple(f"x{i}" for i in range(len(sizes))), tuple(sizes))
+    lambda sizes: Domain.sized((f"x{i}" for i in range(len(sizes))), sizes)
 )
 WEIGHTS = some.floats(-4, 4).filter(lambda weight: abs(weight) > 1e-3)
 

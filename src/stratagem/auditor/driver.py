@@ -23,7 +23,7 @@ def main() -> None:
     values = json.loads(sys.stdin.readline())
     for number, line in enumerate(sys.stdin):
         memo = {"memo": f"{sys.argv[3]}/{number}"} if sys.argv[3:] else {}
-        client = module.Client(module.read(sys.argv[2]), **memo)
+        client = module.Client(module.checked(sys.argv[2], module.parse, "*.ldp.json"), **memo)
         for place in json.loads(line):
             sys.stdout.write(json.dumps(client.randomise(values[place])) + "\n")
 

@@ -17,14 +17,12 @@ from stratagem.auditor.audit import FALSE_ALARM, TYPES, check_options
 from stratagem.auditor.check import Asked
 from stratagem.auditor.outcome import Audit, outcome
 from stratagem.auditor.plan import Chosen
-from stratagem.auditor.planning import plan
+from stratagem.auditor.planning import planner
 from stratagem.auditor.runner import ID as NO_ID
 from stratagem.auditor.runner import Reports
-from stratagem.collection.columns import PARQUET_SCAN
 from stratagem.collection.reports import ID
-from stratagem.io.database import connect
+from stratagem.io.database import PARQUET_SCAN, connect
 from stratagem.io.literal import first_line, literal, open_regular
-from stratagem.mechanism.attribute import parsed
 from stratagem.mechanism.client import reader
 from stratagem.mechanism.mechanism import Mechanism
 
@@ -64,7 +62,7 @@ def read_known(path: str | Path, mechanism: Mechanism) -> KnownReports:
     """
     path, cells, outputs, ids = Path(path), [], [], bytearray()
     number: Callable[[Mapping[str, Any]], int] | None = None
-    known, unknown, has = {OUTPUT, USER_TYPE, *OPTIONAL, *mechanism.domain.attributes}, {}, []
+    known, unknown, has = {OUTPUT, USER_TYPE, *OPTIONAL, *mechanism.domain.names}, {}, []
     for place, row in enumerate(_rows(path), 1):
         try:
             number = number or _number(mechanism, row)
@@ -127,8 +125,7 @@ def _cell(
     """Return the number of the user type with these values, texts where the file is of text."""
     cell = 0
     for attribute, read, value in zip(attributes, readers, values, strict=True):
-        plain = parsed(attribute, value) if isinstance(value, str) else value
-        cell = cell * attribute["size"] + read(plain)
+        cell = cell * attribute["size"] + read(value)
     return cell
 
 
@@ -279,7 +276,9 @@ def audit_reports(
     places = np.array([place[cells[k]] for k in kept.tolist()])
     asked = Asked(places, Reports(valid, None if ids is None else np.asarray(ids, np.uint8)[kept]))
     drawn = None if len(most) == size else 0
-    planned = plan(mechanism.strategy, most, min(counted[u] for u in most), false_alarm / 4)
+    planned = planner(mechanism.strategy).plan(
+        mechanism.strategy, most, min(counted[u] for u in most), false_alarm / 4
+    )
     return outcome(mechanism, Chosen(most, drawn), planned, asked, {}, false_alarm, seed=None)
 
 

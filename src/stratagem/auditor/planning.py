@@ -1,14 +1,29 @@
 """The choice and the plan of an audit, by the kind of strategy."""
 
+from collections.abc import Callable
 from functools import singledispatch
+from typing import Any, NamedTuple
 
 from stratagem.auditor import table_plan, translation_plan
+from stratagem.auditor.plan import Chosen, Plan
 from stratagem.strategies import TranslationStrategy
 
-choose = singledispatch(table_plan.choose)
-"""Returns user types to test: all where there are no more than asked for, otherwise mostly random ones."""
-choose.register(TranslationStrategy, translation_plan.choose)
 
-plan = singledispatch(table_plan.plan)
-"""Returns the plan of an audit of some user types, events chosen for a number of reports of each."""
-plan.register(TranslationStrategy, translation_plan.plan)
+class Planner(NamedTuple):
+    """How audits of a kind of strategy are planned."""
+
+    choose: Callable[..., Chosen]
+    """Returns user types to test: all where there are no more than asked for, otherwise mostly random ones."""
+    plan: Callable[..., Plan]
+    """Returns the plan of an audit of some user types, events chosen for a number of reports of each."""
+
+
+@singledispatch
+def planner(strategy: Any) -> Planner:
+    """Return how audits of a kind of strategy are planned."""
+    return Planner(table_plan.choose, table_plan.plan)
+
+
+@planner.register
+def _(strategy: TranslationStrategy) -> Planner:
+    return Planner(translation_plan.choose, translation_plan.plan)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ import numpy as np
 from stratagem.auditor import driver
 from stratagem.collection.reports import Reason, Report
 from stratagem.mechanism import client as shipped
-from stratagem.mechanism.attribute import value_of
 from stratagem.mechanism.client import Client
 from stratagem.mechanism.mechanism import Mechanism
 
@@ -31,13 +31,17 @@ WEB = Path(__file__).parents[1] / "mechanism" / "web"
 """The folder of the web client and of its driver."""
 BATCH = 1 << 12
 """Reports that are checked together."""
+PIPE = 1 << 20
+"""Bytes of a program's output that may wait: for every read a thread waits for the others, some milliseconds."""
 KEYS = ("mechanism", "id", "output")
-LINE = re.compile(
-    rb'^\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(0|[1-9][0-9]{0,15})\}$',
-    re.MULTILINE,
-)
+LONGEST = 16
+"""Most digits of an output."""
+LINE = re.compile(rb'\{"mechanism": ?"([0-9a-f]{16})", ?"id": ?"([0-9a-f]{32})", ?"output": ?(\d{1,16})\}$')
 """A line that is a report as clients write it."""
 DIGITS = re.compile("[0-9a-f]*")
+HEXADECIMAL = b"0123456789abcdef"
+HALVES = np.array([HEXADECIMAL.find(letter) for letter in range(256)], dtype=np.int8).astype(np.uint8)
+"""What each byte is worth as a hexadecimal digit, 255 for all others."""
 ID = bytes(16)
 """Placeholder for the id of a malformed report that has none."""
 
@@ -107,7 +111,7 @@ def joined(parts: Sequence[Reports]) -> Reports:
 def python_client(mechanism: Mechanism, make: Callable[[], Client] | None = None) -> Draw:
     """Return the draws of Python clients in this process, the mechanism's own if `make` makes no others."""
     new = (lambda: Client(mechanism.bundle)) if make is None else make
-    value = cache(lambda cell: value_of(mechanism.bundle["domain"], cell))
+    value = cache(mechanism.value)
 
     def drawn(rows: Sequence[Sequence[int]]) -> Iterator[Reports]:
         for row in rows:
@@ -121,7 +125,7 @@ def python_client(mechanism: Mechanism, make: Callable[[], Client] | None = None
 def _of_objects(found: list[Any], mechanism: Mechanism) -> Reports:
     """Return the reports that decoded JSON values hold, one by one where any has another form than clients make."""
     if set(map(type, found)) == {dict} and set(map(tuple, found)) == {KEYS}:
-        reports = _plain([tuple(one.values()) for one in found], mechanism)
+        reports = _plain(found, mechanism)
         if reports is not None:
             return reports
     return collected(map(mechanism.form.check, found))
@@ -129,18 +133,36 @@ def _of_objects(found: list[Any], mechanism: Mechanism) -> Reports:
 
 def _of_lines(found: list[bytes], mechanism: Mechanism) -> Reports:
     """Return the reports that lines of JSON hold, one by one where any has another form than clients write."""
-    parts = LINE.findall(b"".join(found))
-    if len(parts) == len(found):
-        names, ids, outputs = zip(*parts, strict=True)
-        numbers = np.array([*map(int, outputs)], dtype=np.int64)
-        if {*names} == {mechanism.form.mechanism.encode()} and numbers.max() < mechanism.form.outputs:
-            return Reports(numbers, _bytes(b"".join(ids).decode()))
+    first = LINE.match(found[0])
+    if first is not None and first[1] == mechanism.form.mechanism.encode():
+        reports = _alike(found, first)
+        if reports is not None and reports.outputs.max() < mechanism.form.outputs:
+            return reports
     return collected(map(mechanism.form.parse, found))
 
 
-def _plain(parts: list[tuple[Any, ...]], mechanism: Mechanism) -> Reports | None:
-    """Return the reports of which these are mechanism, id and output, None if any is not as it should be."""
-    form, (names, ids, outputs) = mechanism.form, zip(*parts, strict=True)
+def _alike(found: list[bytes], first: re.Match[bytes]) -> Reports | None:
+    """Return the reports of lines that differ from the first one in their ids and outputs alone, None if any does."""
+    (begin, end), start, line = first.span(2), first.start(3), np.frombuffer(found[0], np.uint8)
+    raw = np.array(found).view(np.uint8).reshape(len(found), -1)  # shorter lines are filled up with zeros
+    halves, tails = HALVES[raw[:, begin:end]], raw[:, start:]
+    lengths = np.argmax(tails == ord("}"), axis=1)
+    digits = np.where(np.arange(tails.shape[1]) < lengths[:, None], tails - ord("0"), 0)
+    outputs = np.zeros(len(found), dtype=np.int64)
+    for place in range(lengths.max()):
+        outputs = np.where(place < lengths, 10 * outputs + digits[:, place], outputs)
+    alike = (raw[:, :begin] == line[:begin]).all() and (raw[:, end:start] == line[end:start]).all()
+    alike = alike and max(halves.max(), digits.max() + 6) < len(HEXADECIMAL)
+    alike = alike and (start + lengths + len("}\n") == np.fromiter(map(len, found), np.int64)).all()
+    alike = alike and all(one.endswith(b"}\n") for one in found)
+    alike = alike and 0 < lengths.min() and lengths.max() <= LONGEST
+    alike = alike and not ((digits[:, 0] == 0) & (lengths > 1)).any()
+    return Reports(outputs, halves[:, ::2] << 4 | halves[:, 1::2]) if alike else None
+
+
+def _plain(found: list[dict[str, Any]], mechanism: Mechanism) -> Reports | None:
+    """Return the reports of these mappings with the keys of a report, None if any is not as it should be."""
+    form, (names, ids, outputs) = mechanism.form, (list(map(itemgetter(key), found)) for key in KEYS)
     known = [set(map(type, one)) for one in (names, ids, outputs)] == [{str}, {str}, {int}]
     known = known and {*names} == {form.mechanism} and 0 <= min(outputs) <= max(outputs) < form.outputs
     if not known or set(map(len, ids)) != {2 * len(ID)} or not DIGITS.fullmatch(text := "".join(ids)):
@@ -208,11 +230,12 @@ def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
     def draw(rows: Sequence[Sequence[int]]) -> Reports:
         place: dict[int, int] = {}
         asked = [[place.setdefault(cell, len(place)) for cell in row] for row in rows]
-        values = [value_of(mechanism.bundle["domain"], cell) for cell in place]
+        values = [mechanism.value(cell) for cell in place]
         with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile() as errors:
             given.writelines(json.dumps(line) + "\n" for line in [values, *asked])
             given.seek(0)
-            with subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=errors) as run:
+            streams = {"stdin": given, "stdout": subprocess.PIPE, "stderr": errors}
+            with subprocess.Popen(command, bufsize=PIPE, pipesize=PIPE, **streams) as run:
                 assert run.stdout is not None
                 lines = iter(run.stdout)
                 batches = iter(lambda: list(itertools.islice(lines, BATCH)), [])

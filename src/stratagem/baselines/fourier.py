@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import LARGE, NEEDED, Baseline, Candidates, Setting
-from stratagem.baselines.frequency import energies, positive, touching, widths
-from stratagem.baselines.table import attribute_sizes
+from stratagem.baselines.table import attribute_sizes, energies, positive, touching, widths
 from stratagem.math.number import array, numbers
 from stratagem.math.privacy import ratio
 from stratagem.strategies.two_level import TwoLevelStrategy, pack

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import LARGE, NEEDED, Baseline, Candidates, Setting
 from stratagem.baselines.fourier import fourier
-from stratagem.baselines.frequency import energies
+from stratagem.baselines.table import energies
 from stratagem.math.number import integer, numbers
 from stratagem.strategies.two_level import TwoLevelStrategy
 

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from stratagem.baselines.least_l2 import least_l2
-from stratagem.baselines.query_strategy import QueryStrategy, check_gram, residual_trace
+from stratagem.baselines.least_l2 import QueryStrategy, check_gram, least_l2, residual_trace
 from stratagem.math.deadline import deadline
 
 SHARES = (24, 16, 16, 16, 12, 12, 10, 10)

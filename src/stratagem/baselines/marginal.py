@@ -9,9 +9,8 @@ import numpy as np
 
 from stratagem.baselines.baseline import Baseline, Candidates, Setting
 from stratagem.baselines.fourier import fourier
-from stratagem.baselines.frequency import touching, widths
 from stratagem.baselines.partition import partition_strategy
-from stratagem.baselines.table import attribute_sizes, table_cells
+from stratagem.baselines.table import attribute_sizes, table_cells, touching, widths
 from stratagem.strategies.two_level import TwoLevelStrategy
 
 Tables = Sequence[Sequence[int]]

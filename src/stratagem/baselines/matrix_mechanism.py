@@ -113,8 +113,19 @@ def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float
 
 
 def _spanned(A: np.ndarray) -> np.ndarray:
-    """Return the centred columns in an orthonormal basis of their span (r x n); distances are kept."""
-    return factor(centre(A.T @ A)).T
+    """Return the centred columns in an orthonormal basis of their span (r x n); distances are kept.
+
+    A reflection takes 1/sqrt(n) to the first unit vector, so that the rest is a basis of the centred data vectors.
+    """
+    n = A.shape[1]
+    mirror = np.eye(1, n)[0] - n**-0.5
+    mirror /= np.linalg.norm(mirror)
+
+    def reflected(V: np.ndarray) -> np.ndarray:
+        return V - 2 * np.outer(mirror, mirror @ V)
+
+    F = factor(reflected(reflected(A.T @ A).T)[1:, 1:])
+    return reflected(np.pad(F, ((1, 0), (0, 0)))).T
 
 
 def _hierarchy(n: int, branching: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from stratagem.math.privacy import ratio
 from stratagem.strategies.linear_protocol import LinearProtocol
 from stratagem.strategies.strategy import Strategy
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
-from stratagem.strategies.two_level import TwoLevelStrategy, pack, unpack
+from stratagem.strategies.two_level import TwoLevelStrategy, pack
 
 Oracle = Callable[[int, float], Strategy]
 """(number k of cells, epsilon) -> a strategy over the cells whose rows hold two probabilities of ratio E."""
@@ -91,25 +91,12 @@ def partition_strategy(
     """
     patterns, theta = [], []
     for groups, share in zip(partitions, shares, strict=True):
-        rows, lower = two_valued(named_oracle(oracle)(int(groups.max()) + 1, epsilon))
+        rows, lower = named_oracle(oracle)(int(groups.max()) + 1, epsilon).two_valued()
         patterns.append(pack(rows[:, groups]))
         theta.append(share * lower)
     return TwoLevelStrategy(
         np.concatenate(patterns), np.concatenate(theta), len(partitions[0]), ratio(epsilon)
     )
-
-
-@singledispatch
-def two_valued(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the rows of a two-valued strategy are high (m x k), boolean, and their lower values (m,)."""
-    Q = strategy.dense().matrix
-    low, high = Q.min(axis=1), Q.max(axis=1)
-    return Q > np.sqrt(low * high)[:, None], low
-
-
-@two_valued.register
-def _(strategy: TwoLevelStrategy) -> tuple[np.ndarray, np.ndarray]:
-    return unpack(strategy.patterns, strategy.size), strategy.theta
 
 
 def strength(oracle: Strategy | LinearProtocol) -> float:
@@ -124,7 +111,7 @@ def strength(oracle: Strategy | LinearProtocol) -> float:
         return 0.0
     if isinstance(oracle, LinearProtocol):
         return (k - 1) / float(oracle.second_moments(np.eye(k) - 1 / k).sum())
-    rows, lower = two_valued(oracle)
+    rows, lower = oracle.two_valued()
     f = rows.mean(axis=1)
     c = math.exp(oracle.epsilon) - 1
     return c * float((lower * f * (1 - f) / (1 / c + f)).sum()) / (k - 1)

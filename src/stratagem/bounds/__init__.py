@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.bounds.delsarte import delsarte
-from stratagem.bounds.duals import Duals, linear, weighed, weighted
-from stratagem.bounds.exact import EXACT_LIMIT, RELAXED_LIMIT, exact, sdp
-from stratagem.bounds.formulas import attempted, closed, integer, noiseless, norms, safe, svd
+from stratagem.bounds.bound import Bound, Bounds
+from stratagem.bounds.delsarte import DELSARTE, delsarte
+from stratagem.bounds.duals import LINEAR, WEIGHTED, Duals, linear, weighed, weighted
+from stratagem.bounds.exact import EXACT, EXACT_LIMIT, RELAXED_LIMIT, SDP, exact, sdp
+from stratagem.bounds.formulas import (
+    CLOSED,
+    INTEGER,
+    NOISELESS,
+    SVD,
+    attempted,
+    closed,
+    integer,
+    noiseless,
+    norms,
+    safe,
+    svd,
+)
 from stratagem.bounds.generation import Generation
-from stratagem.bounds.proof import WHOLE
-from stratagem.io.screen import brief
-from stratagem.io.table import Table
+from stratagem.bounds.limited import CONSTRAINED
+from stratagem.bounds.pairwise import PAIRWISE
+from stratagem.bounds.proof import NONNEGATIVE, WHOLE, Proof
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.privacy import check, check_prior
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.centring import outweighed
 from stratagem.workloads.given import WorkloadLike, workload_of
-from stratagem.workloads.norm import Norms
 from stratagem.workloads.ranges import Line, line
 from stratagem.workloads.spectrum import Spectrum
+from stratagem.workloads.structure import Norms
 from stratagem.workloads.workload import COUNTED
 
 if TYPE_CHECKING:
     from stratagem.bounds.nonnegative import Ascent
 
 __all__ = [
+    "RULES",
+    "Bound",
     "Bounds",
     "Duals",
     "closed",
@@ -49,101 +64,29 @@ __all__ = [
     "weighted",
 ]
 
-ADDED = 1e-14
-"""Share by which what the means of queries add to L(Q) is lowered where it is added to bounds."""
 PATTERN_SIZE, QUICK = 2.5, 1.0
 """Pattern size n/(1 + E) up to which the nonnegative bound of at most 20 user types is up to 30 % above the weighted
 one, elsewhere hardly ever, and the seconds that it is given."""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Lower bounds on L(Q) = tr(M^+ V), each of them valid for every epsilon-LDP strategy.
-
-    L is the variance of unbiased estimates from one report per user, averaged over the user types or the prior:
-    biased estimates, or rounds that build on each other, may have smaller errors.
-    They are bounds on L(Q)/n instead where n > 2^53 (see `workload.counted`).
-    """
-
-    svd: float | None
-    """The SVD bound; None under a prior, like `integer` and `delsarte`."""
-    closed: float
-    integer: float | None
-    """The bound with whole pattern sizes; None beyond n = 2^53."""
-    weighted: float | None = None
-    """The weighted bound; None where the domain is too large to compute it by default."""
-    nonnegative: float | None = None
-    """The nonnegative bound; None, like `sdp` and `exact`, where it was not computed."""
-    sdp: float | None = None
-    exact: float | None = None
-    """The optimum itself, less 1e-7 of it; less sharp under a prior with zeros. In a worst case the optimum for one
-    mixture of the variances, which may be less."""
-    pairwise: float | None = None
-    """The bound on a largest variance from two user types alone; None for the average case."""
-    delsarte: float | None = None
-    """The linear programming bound; None without a spectrum (see `Structure`) or with too many types
-    of characters."""
-    linear: float | None = None
-    """The bound of the linear programme for few queries (see `linear_dual`), close to the optimum; None for
-    other workloads."""
-    noiseless: float | None = None
-    """The bound tr V, the best of all at large epsilon; None in `spectral_bounds`."""
-    offset: float = 0.0
-    """What the means of the queries add to L(Q) where they outweigh all else (see `outweighed`), else zero.
-
-    It is the same for every strategy, and stands beside the bounds in the fields, so that these keep their digits.
-    """
-
-    def without_offset(self) -> dict[str, float]:
-        """Return the bounds that were computed, by name, without the `offset`."""
-        found = {name: value for name, value in asdict(self).items() if value is not None}
-        del found["offset"]
-        return found
-
-    def known(self) -> dict[str, float]:
-        """Return the bounds on L(Q) that were computed, by name."""
-        return {name: value + self.offset for name, value in self.without_offset().items()}
-
-    def record(self) -> dict[str, float]:
-        """Return the bounds that were computed, by name, and the best of them."""
-        return {**self.known(), "best": self.best}
-
-    __repr__ = brief
-
-    def __str__(self) -> str:
-        """Return the bounds that were computed, one a line, the best of them marked."""
-        return "\n".join(f"{name:<10} {value}" for name, value in self._rows())
-
-    def _repr_html_(self) -> str:
-        """Return the bounds as a table for a notebook."""
-        return Table(("bound", "value"), self._rows()).html("lower bounds")
-
-    def _rows(self) -> list[tuple[str, str]]:
-        known = self.known().items()
-        return [(name, f"{value:.6g}{' (best)' if name == self.name else ''}") for name, value in known]
-
-    def above(self, known: float, *, far: bool) -> Bounds:
-        """Return bounds on an L(Q) that is `known` more for every strategy; beside the bounds where that is `far`."""
-        known *= 1 - ADDED  # its own rounding, and that of the sum
-        if far:
-            return replace(self, offset=known)
-        return replace(self, **{name: value + known for name, value in self.without_offset().items()})
-
-    @property
-    def best(self) -> float:
-        """The largest bound."""
-        return self.best_apart + self.offset
-
-    @property
-    def best_apart(self) -> float:
-        """The largest bound, without the `offset`."""
-        return max(self.without_offset().values())
-
-    @property
-    def name(self) -> str:
-        """Name of the largest bound."""
-        found = self.without_offset()
-        return max(found, key=lambda name: found[name])
+RULES = {
+    rule.name: rule
+    for rule in (
+        SVD,
+        CLOSED,
+        INTEGER,
+        WEIGHTED,
+        NONNEGATIVE,
+        SDP,
+        EXACT,
+        PAIRWISE,
+        DELSARTE,
+        LINEAR,
+        NOISELESS,
+        CONSTRAINED,
+    )
+}
+"""Every bound by its name."""
 
 
 def lower_bounds(
@@ -184,28 +127,28 @@ def lower_bounds(
 
 def _quick_bounds(workload: Workload, epsilon: float, p: np.ndarray | None, duals: Duals | None) -> Bounds:
     n, bounds = workload.domain.size, _of_all_sizes(workload, epsilon, p)
+    bounds = bounds.having(*Bound.of(NOISELESS, safe(noiseless(workload, p), epsilon)))
     if deadline().over:
-        return replace(bounds, noiseless=safe(noiseless(workload, p), epsilon))
+        return bounds
     duals = duals or Duals(workload, epsilon, p)
     optimum, known, single = duals.exact, duals.weighted, duals.linear
     few_patterns = (
         n > EXACT_LIMIT and single is None and n <= WHOLE and n <= PATTERN_SIZE * (1 + math.exp(epsilon))
     )
-    return replace(
-        bounds,
-        weighted=None if known is None else known.value,
-        nonnegative=attempted(lambda: _quick(workload, epsilon, p)) if few_patterns else None,
-        exact=None if optimum is None else optimum.value,
-        linear=None if single is None else single.value,
-        noiseless=safe(noiseless(workload, p), epsilon),
+    proof = attempted(lambda: _quick(workload, epsilon, p)) if few_patterns else None
+    return bounds.having(
+        *Bound.of(WEIGHTED, None if known is None else known.value),
+        *Bound.of(NONNEGATIVE, None if proof is None else proof.value, proof),
+        *Bound.of(EXACT, None if optimum is None else optimum.value),
+        *Bound.of(LINEAR, None if single is None else single.value),
     )
 
 
-def _quick(workload: Workload, epsilon: float, prior: np.ndarray | None) -> float:
-    """Return the nonnegative bound that a search of one second finds."""
+def _quick(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Proof:
+    """Return the proof of the nonnegative bound that a search of one second finds."""
     search = Generation.of(workload, epsilon, prior)
     search.run(QUICK)
-    return search.best.value
+    return search.best
 
 
 def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
@@ -217,13 +160,13 @@ def spectral_bounds(spectrum: Spectrum, epsilon: float) -> Bounds:
     Example:
         >>> import stratagem as st
         >>> bounds = spectral_bounds(st.marginals("2^1000", 3).structure.spectrum, 1.0)
-        >>> bounds.name, round(bounds.best / bounds.closed, 3)
+        >>> bounds.name, round(bounds.best / bounds["closed"].value, 3)
         ('delsarte', 1.142)
     """
     epsilon = check(epsilon)
     bounds = _by_norms(Norms.of(spectrum), math.prod(spectrum.sizes), epsilon)
     found = attempted(lambda: delsarte(spectrum, epsilon))
-    return bounds if found is None else replace(bounds, delsarte=safe(found, epsilon))
+    return bounds.having(*Bound.of(DELSARTE, None if found is None else safe(found, epsilon)))
 
 
 def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) -> Bounds:
@@ -234,22 +177,25 @@ def _of_all_sizes(workload: Workload, epsilon: float, prior: np.ndarray | None) 
     else:
         shares = _by_norms(norms(workload, prior), n, epsilon)
     if prior is not None:
-        shares = replace(shares, svd=None, integer=None)
-    scaled = {name: workload.scale * share for name, share in shares.known().items()}
-    if not all(map(math.isfinite, scaled.values())):
+        shares = Bounds((shares["closed"],))
+    scaled = shares.mapped(lambda share: workload.scale * share)
+    if not all(math.isfinite(one.value) for one in scaled):
         raise ValueError(
             f"the bounds for the domain {workload.domain} exceed the largest float64, even per user type: "
             "use fewer attributes or a larger epsilon"
         )
-    return replace(shares, **scaled)
+    return scaled
 
 
 def _by_norms(known: Norms, n: int, epsilon: float) -> Bounds:
     """Return the bounds on L(Q)/n that the norms of a workload give."""
+    whole = safe(integer(known, n, epsilon), epsilon) if n <= COUNTED else None
     return Bounds(
-        svd=safe(svd(known, epsilon), epsilon),
-        closed=safe(closed(known, epsilon), epsilon),
-        integer=safe(integer(known, n, epsilon), epsilon) if n <= COUNTED else None,
+        (
+            *Bound.of(SVD, safe(svd(known, epsilon), epsilon)),
+            *Bound.of(CLOSED, safe(closed(known, epsilon), epsilon)),
+            *Bound.of(INTEGER, whole),
+        )
     )
 
 
@@ -302,7 +248,7 @@ def tighten(
     p = None if prior is None else check_prior(prior, workload.domain.size)
     apart = outweighed(workload, p)
     if apart is not None and apart.far:
-        inner = replace(bounds, offset=0.0), apart.rest, epsilon, objective - apart.known
+        inner = Bounds(bounds.found), apart.rest, epsilon, objective - apart.known
         return tighten(*inner, gap, seconds, patterns, p).above(apart.known, far=True)
     search = _Tightening(bounds, workload, check(epsilon), p, objective, gap)
     with within(seconds) as time, time.ended_by_hand(), on_one_core(workload.domain.size):
@@ -325,14 +271,14 @@ class _Tightening:
         """Return the seconds to spend on another bound, 0 where the gap asked for, or this one, is reached."""
         seconds = deadline().left
         near = self.objective <= self.bounds.best * (1 + min(self.gap, gap))
-        return 0.0 if near or seconds < LATE or self.bounds.exact is not None else seconds
+        return 0.0 if near or seconds < LATE or "exact" in self.bounds else seconds
 
     def run(self, patterns: np.ndarray | None) -> None:
         """Compute one bound after the other while there is need."""
         n, p = self.workload.domain.size, self.prior
         problem = (self.workload, self.epsilon)
         if n <= EXACT_LIMIT and self.left():
-            self.bounds = replace(self.bounds, exact=attempted(lambda: exact(*problem, prior=p)))
+            self.bounds = self.bounds.having(*Bound.of(EXACT, attempted(lambda: exact(*problem, prior=p))))
         path = line(self.workload) if p is None and LONG <= n <= LONGEST else None
         close = CLOSE if 1 / (1 + math.exp(self.epsilon)) <= SMALL else math.inf
         if path is not None:
@@ -340,8 +286,8 @@ class _Tightening:
                 attempted(lambda: self._smooth(path, min(seconds, PATIENCE)))
         elif n <= PAIRED and (seconds := self.left(close)):
             attempted(lambda: self._paired(seconds, patterns))
-        if WHOLE < n <= RELAXED_LIMIT and self.bounds.sdp is None and (seconds := self.left()):
-            self.bounds = replace(self.bounds, sdp=attempted(lambda: sdp(*problem, seconds, p)))
+        if WHOLE < n <= RELAXED_LIMIT and "sdp" not in self.bounds and (seconds := self.left()):
+            self.bounds = self.bounds.having(*Bound.of(SDP, attempted(lambda: sdp(*problem, seconds, p))))
 
     def _paired(self, seconds: float, patterns: np.ndarray | None) -> None:
         """Compute the nonnegative bound; Ctrl-C keeps what it reached."""
@@ -356,7 +302,7 @@ class _Tightening:
         try:
             search.run(seconds, self._enough())
         finally:
-            self._take(search.best.value)
+            self._take(search.best.value, search.best)
 
     def _smooth(self, path: Line, seconds: float) -> None:
         """Compute the nonnegative bound of prefixes and ranges of many values."""
@@ -368,9 +314,10 @@ class _Tightening:
         finally:
             self._take(search.best.value)
 
-    def _take(self, value: float) -> None:
+    def _take(self, value: float, proof: Proof | None = None) -> None:
         """Take over a nonnegative bound, if it is the best so far."""
-        self.bounds = replace(self.bounds, nonnegative=max(value, self.bounds.nonnegative or 0.0))
+        if "nonnegative" not in self.bounds or value > self.bounds["nonnegative"].value:
+            self.bounds = self.bounds.having(*Bound.of(NONNEGATIVE, value, proof))
 
     def _enough(self) -> float:
         """Return the bound at which the search for a nonnegative one ends."""

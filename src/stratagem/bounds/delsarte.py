@@ -8,12 +8,19 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from stratagem.bounds.rule import Rule
 from stratagem.bounds.three_point import cube
 from stratagem.math.interior_point import maximise
 from stratagem.math.transform import krawtchouk
 from stratagem.workloads.spectrum import Spectrum
 from stratagem.workloads.workload import COUNTED
 
+DELSARTE = Rule(
+    "delsarte",
+    "what the symmetry of the queries allows the sets that reports favour",
+    "@stratagem; @delsarte1973algebraic; @schrijver2005new",
+    9,
+)
 SIZE, SLICED = 8, 12
 """Largest attribute that is sliced, and most attributes that are."""
 STEPS = (0.1, 0.05, 0.025, 0.0125)

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from stratagem.bounds.exact import EXACT_LIMIT, ExactDual, exact_dual
 from stratagem.bounds.formulas import attempted, root_trace, safe, ulps
+from stratagem.bounds.rule import Rule
 from stratagem.math.answer_programme import programme
 from stratagem.math.deadline import deadline, fits, within
 from stratagem.math.linalg import centred_factor, low_rank_factor
@@ -19,6 +20,13 @@ from stratagem.math.privacy import ratio, uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 
+WEIGHTED = Rule("weighted", "closed, with the best weight on every user type", "@stratagem", 4)
+LINEAR = Rule(
+    "linear",
+    "few queries: the linear programme over all unbiased randomisers",
+    "@stratagem; @badanidiyuru2023optimal",
+    10,
+)
 DESCENT, BEYOND = 13, 2.0
 """Products of two n x n matrices that take as long as the weighted bound, and the seconds it may be late."""
 GROUPS, SEVERAL = 128, 64

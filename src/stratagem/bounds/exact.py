@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from stratagem.bounds.formulas import ULP, root_trace, safe, ulps
 from stratagem.bounds.proof import Proof, all_patterns
+from stratagem.bounds.rule import Rule
 from stratagem.math.computing import quiet_solver
 from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centred_factor, factor
@@ -20,6 +21,13 @@ from stratagem.math.privacy import check, uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 
+EXACT = Rule("exact", "the optimum itself, up to ten user types", "@stratagem", 7)
+SDP = Rule(
+    "sdp",
+    "a semidefinite relaxation of the sets of types that reports favour",
+    "@stratagem; @padberg1989boolean",
+    6,
+)
 BOUNDARY = 0.95
 """Share of the way to the boundary that one Newton step may go."""
 CENTRING = 0.15

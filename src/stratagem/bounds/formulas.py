@@ -10,12 +10,19 @@ from typing import TypeVar
 import numpy as np
 from scipy.linalg import helmert
 
+from stratagem.bounds.rule import Rule
 from stratagem.math.deadline import fits
 from stratagem.math.privacy import uniform
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 from stratagem.workloads.harmonics import Harmonics, Part, harmonics, subsets
-from stratagem.workloads.norm import Norms
+from stratagem.workloads.structure import Norms
+
+PUBLISHED = "the published one, from the singular values of the queries"
+SVD = Rule("svd", PUBLISHED, "@mckenna2020workload, Theorem 5.6", 1)
+CLOSED = Rule("closed", "from the singular values of the queries without their total", "@stratagem", 2)
+INTEGER = Rule("integer", "the same, as a report favours a whole number of user types", "@stratagem", 3)
+NOISELESS = Rule("noiseless", "what remains without any noise; the best at large epsilon", "@stratagem", 11)
 
 ULP = float(np.finfo(float).eps)
 """Relative distance of neighbouring float64 numbers."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from stratagem.bounds.formulas import root_trace, safe, ulps
+from stratagem.bounds.rule import Rule
 from stratagem.math.deadline import deadline
 from stratagem.math.linalg import factor
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import centred, total_term
 
+CONSTRAINED = Rule(
+    "constrained", "for strategies that keep to the constraint besides epsilon", "@stratagem", 12
+)
 STEPS = 60
 """Steps in which the weights of pairs are found; every step is a bound."""
 PRICES = 400

@@ -332,7 +332,7 @@ def nonnegative(
     Example:
         >>> import stratagem as st
         >>> proof = nonnegative(st.prefix(8), 4.0)
-        >>> round(proof.value / st.lower_bounds(st.prefix(8), 4.0).exact, 3)
+        >>> round(proof.value / st.lower_bounds(st.prefix(8), 4.0)["exact"].value, 3)
         1.0
     """
     small = workload.domain.size <= WHOLE

@@ -13,8 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from stratagem.bounds.formulas import ULP, root_trace, safe
+from stratagem.bounds.rule import Rule
 from stratagem.math.privacy import uniform
 
+NONNEGATIVE = Rule(
+    "nonnegative",
+    "a convex programme over pairs of user types; sharp where reports favour few",
+    "@stratagem; @wentges1997weighted",
+    5,
+)
 WHOLE, LISTING = 20, 1 << 24
 """Largest domain of which all patterns are listed; on others, most products in x^T G x of all listed x."""
 BLOCK = 1 << 15

@@ -207,17 +207,14 @@ class GridHierarchy(Tree):
 
     @cached_property
     def widths(self) -> list[int]:
-        """Values in a box of every level along an attribute that is long enough, leaves first."""
         return level_widths(max(self.sizes), self.branching)
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """Level of every box (k,), 0 for the leaves."""
         boxes = [prod(-(-size // width) for size in self.sizes) for width in self.widths]
         return np.repeat(np.arange(len(self.widths)), boxes)
 
     def queries(self) -> np.ndarray:
-        """Return the boxes as queries K (k x n) of zeros and ones, each level in row-major order."""
         check_queries(len(self.levels), prod(self.sizes))
         return np.vstack([reduce(np.kron, self._parts(width)) for width in self.widths])
 

@@ -121,7 +121,6 @@ class Hierarchy(Tree):
 
     @cached_property
     def widths(self) -> list[int]:
-        """Values in a node of every level, leaves first."""
         return level_widths(self.domain_size, self.branching)
 
     @cached_property
@@ -135,11 +134,9 @@ class Hierarchy(Tree):
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """Level of every node (k,), 0 for the leaves."""
         return np.repeat(np.arange(len(self.widths)), [-(-self.domain_size // w) for w in self.widths])
 
     def queries(self) -> np.ndarray:
-        """Return the nodes as queries K (k x n) of zeros and ones."""
         check_queries(len(self.spans), self.domain_size)
         u, (first, last) = np.arange(self.domain_size), self.spans.T[:, :, None]
         return ((first <= u) & (u <= last)).astype(np.int64)

@@ -153,18 +153,15 @@ class GaussianMeasurement(Measurement):
 
     @property
     def variances(self) -> np.ndarray:
-        """Variances of the answers, sigma^2 for each, of shape (k,)."""
         return np.full(len(self.queries), self.sigma**2)
 
     @property
     def epsilon(self) -> float:
-        """Smallest epsilon for the given delta."""
         noise = self.sigma / sensitivity(self.queries, self.neighbours, 2)
         return gaussian_epsilon(noise, self.delta)
 
     @property
     def delta(self) -> float:
-        """The delta that was given."""
         return self.delta_given
 
 

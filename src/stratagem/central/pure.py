@@ -48,17 +48,14 @@ class LaplaceMeasurement(Measurement):
 
     @property
     def variances(self) -> np.ndarray:
-        """Variances of the answers, 2/r^2, of shape (k,)."""
         return 2 / np.square(self.rates)
 
     @property
     def epsilon(self) -> float:
-        """Largest privacy loss between neighbours."""
         return _loss(self.queries, self.rates, self.neighbours)
 
     @property
     def delta(self) -> float:
-        """Zero, as the differential privacy is pure."""
         return 0.0
 
 
@@ -89,12 +86,10 @@ class GeometricMeasurement(Measurement):
 
     @property
     def epsilon(self) -> float:
-        """Largest privacy loss between neighbours."""
         return _loss(self.queries, self.rates, self.neighbours)
 
     @property
     def delta(self) -> float:
-        """Zero, as the differential privacy is pure."""
         return 0.0
 
     def release(self, x: ArrayLike, source: Source = secrets.token_bytes) -> np.ndarray:

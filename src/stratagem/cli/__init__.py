@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from stratagem.cli import start  # noqa: F401  before what takes long to load
+
+# isort: split
 import errno
 import os
 import sys
@@ -12,31 +15,29 @@ import typer
 
 from stratagem.cli import (
     aggregate,
-    attack,
     audit,
     bound,
     central,
+    collect,
     compare,
     count,
     estimate,
     export,
     import_matrix,
+    inspect,
+    layout,
     listing,
-    metric,
     optimise,
     plan,
     randomise,
-    repeat,
     report,
     rounds,
-    shuffle,
     simulate,
-    source,
     tune,
 )
 from stratagem.cli.compilation_cache import keep_compiled_code
 from stratagem.cli.interruption import INTERRUPTED, ended, insisted, interrupted, interruptions
-from stratagem.cli.option import GroupedCommand
+from stratagem.cli.option import GroupedCommand, GroupedCommands
 from stratagem.cli.output import check_streams, fail, flush, lost, translated, write
 
 
@@ -49,6 +50,7 @@ def _write_version(asked: bool) -> None:
 
 
 app = typer.Typer(
+    cls=GroupedCommands,
     help="Design local-differential-privacy mechanisms for any workload, and prove how good they are.",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -77,16 +79,14 @@ COMMANDS = (
     (central.central, "stratagem central prefix --domain 16 --epsilon 1 --neighbours replace"),
     (report.report, "stratagem report people-age.ldp.json --users 5000 --title Ages"),
     (simulate.simulate, "stratagem simulate people-age.ldp.json --data people.csv --column age"),
-    (attack.attack, "stratagem attack people-age.ldp.json"),
-    (repeat.repeat, "stratagem repeat people-age.ldp.json --permanent 2 -o again.ldp.json"),
-    (shuffle.shuffle, "stratagem shuffle people-age.ldp.json --users 5000"),
-    (metric.metric, "stratagem metric prefix --domain 16 --step 0.2 -o near.npz"),
+    (inspect.inspect, "stratagem inspect people-age.ldp.json --users 5000"),
     (count.count, "stratagem count --size 10 --alpha 0.9 -o group.count.json"),
     (export.export, 'stratagem export people-age.ldp.json --web site --question "Your age?"'),
     (
         import_matrix.import_matrix,
         "stratagem import matrix.csv --workload prefix --domain 8 --epsilon 1 -o m.ldp.json",
     ),
+    (collect.collect, 'stratagem collect people-age.ldp.json --question "Your age?"'),
     (randomise.randomise, "stratagem randomise people-age.ldp.json --value 34 -o reports.jsonl"),
     (aggregate.aggregate, "stratagem aggregate people-age.ldp.json reports.jsonl -o counts.json"),
     (estimate.estimate, "stratagem estimate people-age.ldp.json counts.json --quantile 0.5"),
@@ -96,6 +96,16 @@ COMMANDS = (
 """Every command and an example of it; those of one survey use the files that those before it wrote."""
 for _command, _example in COMMANDS:
     app.command(_example.split()[1], cls=GroupedCommand, epilog=_example)(_command)
+
+
+RETIRED = {
+    "attack": "inspect FILE says what reports tell, optimise WORKLOAD --guess-cap 0.1 finds a strategy that tells less",
+    "metric": "use optimise WORKLOAD --step 0.1",
+    "repeat": "use optimise WORKLOAD --epsilon 0.5 --memo 2, or inspect FILE --memo 2 for a bundle",
+    "shuffle": "inspect FILE says what shuffled reports tell, and optimise WORKLOAD --epsilon 0.1 --shuffled-by 10000 "
+    "finds the best strategy behind a shuffler",
+}
+"""Commands that are gone, and what to type instead."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -129,6 +139,8 @@ def _run(arguments: list[str]) -> None:
     """Run one command; every mistake of the user ends in one sentence."""
     try:
         check_streams()
+        if arguments and (instead := RETIRED.get(arguments[0])):
+            raise ValueError(f"there is no command {arguments[0]} any more: {instead}")
         status = app(arguments or ["--help"], prog_name="stratagem", standalone_mode=False)
         flush()
     except typer.TyperException as error:
@@ -164,8 +176,8 @@ def _run(arguments: list[str]) -> None:
 
 def _sentence(error: ValueError) -> str:
     """Return what an error says, with the options that help in place of the library's arguments."""
-    from stratagem.collection.binning import InvalidValuesError
     from stratagem.collection.report_table import AnonymousReportsError
+    from stratagem.domain.policy import InvalidValuesError
     from stratagem.io.literal import BareMatrixError
 
     match error:
@@ -174,5 +186,5 @@ def _sentence(error: ValueError) -> str:
         case BareMatrixError():
             return f"{error.fact}: {import_matrix.conversion(error.path)}"
         case InvalidValuesError():
-            return f"{error.fact}: {source.invalid_advice(error)}"
+            return f"{translated(error.fact)}: {layout.invalid_advice(error)}"
     return translated(str(error))

@@ -55,7 +55,7 @@ def collected(
     """Count the reports of files."""
     fresh = None if state is None or state.exists() else state
     with mechanism.collection(state, anonymous=anonymous) as collection:
-        taken = collection.add(reports)
+        taken = collection.add(reports) if reports else []
         tally = collection.tally(first=first)
         found = Aggregated(
             tally=tally,
@@ -162,11 +162,13 @@ ANONYMOUS_ADVICE = (
 def aggregate(
     file: BUNDLE,
     reports: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="REPORTS...", help="Files (JSON lines, CSV, Parquet), folders, or - for the input."
+            metavar="REPORTS...",
+            help="Files (JSON lines, CSV, Parquet), folders, or - for the input; none counts what --state holds.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -206,6 +208,11 @@ def aggregate(
     from stratagem.mechanism.mechanism import load_mechanism
 
     check_anonymous(anonymous)
+    reports = reports or []
+    if not reports and (state is None or not state.exists()):
+        raise ValueError(
+            "no reports were given: name files or folders of them, - for the input, or a --state to count"
+        )
     target = None if out is None else check_target(out, (".json",))
     mechanism = load_mechanism(file)
     check_free(out, force=force or (state is not None and _earlier(out, mechanism)))

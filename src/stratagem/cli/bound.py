@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.option import (
+    DETAILS,
     DOMAIN,
     FORCE,
     JSON,
@@ -23,9 +25,9 @@ from stratagem.cli.option import (
     read_prior,
     read_workload,
 )
-from stratagem.cli.output import write, write_files, write_json, write_table
+from stratagem.cli.output import write, write_files, write_json, write_parts, write_table
 from stratagem.cli.request import OVER, read_budgets, read_over
-from stratagem.math.deadline import deadline, within
+from stratagem.math.deadline import deadline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from stratagem.study.bound_table import BoundPoint, BoundSweep
 
 AVERAGE = "average"
-BOUNDS, SOON = 0.5, 1e-3
-"""Share of the time that is for the bounds where a certificate is asked for too, and the least seconds for them."""
+SOON = 1e-3
+"""Least seconds for bounds that are to be tightened."""
 ASKED = Annotated[
     str | None,
     typer.Argument(
@@ -78,6 +80,7 @@ def bound(
         ),
     ] = None,
     plot: PLOT = None,
+    details: DETAILS = False,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -106,29 +109,29 @@ def bound(
         check_free(certificate, force=force)
     asked = read_workload(workload, domain, order, width)
     tight, time = tight or seconds is not None, deadline()
-    limit = time.left if certificate is None else time.until(BOUNDS)
     if tight:
-        note(f"tightening bounds for at most {limit:.0f} s; Ctrl-C ends it")
+        note(f"tightening bounds for at most {time.left:.0f} s; Ctrl-C ends it")
     workloads, budgets = asked, [check(epsilon)]
     if over is not None:
         workloads, budgets = read_over(
             over, asked, epsilon, lambda text: read_workload(workload, text, order, width)
         )
-    with progress("computing bounds"), within(limit):
+    with progress("computing bounds"):
         options = {"objective": objective, "prior": read_prior(prior, asked)}
-        line = bound_sweep(workloads, budgets, **options, seconds=max(limit, SOON) if tight else None)
+        searched = max(time.left, SOON) if tight and certificate is None else None
+        line = bound_sweep(workloads, budgets, **options, seconds=searched)
     if plot is not None:
         line.plot(plot)
     proved: dict[str, object] = {}
     if certificate is not None:
-        proved = _certified(line.points[0], certificate, options["prior"])
+        line, proved = _certified(line.points[0], certificate, options["prior"], tight=tight)
     if json:
         write_json((_point_data(line.points[0]) | proved) if over is None else _line_data(line))
         return
     if not all(point.workload.counted for point in line.points):
         note("the domain is beyond 2^53 cells: bounds are per user type, on L/n")
     if over is None:
-        _write_bounds(line.points[0], **options)
+        _write_bounds(line.points[0], **options, details=details, tight=tight)
     else:
         _write_line(line)
         note_incomplete(line.complete)
@@ -137,14 +140,16 @@ def bound(
     write_files(drawn=plot)
 
 
-def _certified(point: BoundPoint, path: Path, prior: np.ndarray | None) -> dict[str, object]:
-    """Write a certificate of one bound, and return its value by name."""
-    from stratagem.mechanism.export.certificate_file import certified
+def _certified(
+    point: BoundPoint, path: Path, prior: np.ndarray | None, *, tight: bool
+) -> tuple[BoundSweep, dict[str, object]]:
+    """Write a certificate of the nonnegative bound, and return the bounds with it, and its value by name."""
+    from stratagem.study.bound_table import BoundSweep
 
     with progress("proving the bound"):
-        found = certified(point.workload, point.epsilon, prior, point.bounds.best, deadline().left)
+        point, found = point.proved(prior, math.inf if tight else point.bounds.best, deadline().left)
     found.save(path, overwrite=True)
-    return {"certified": found.value, "certificate": str(path)}
+    return BoundSweep("epsilon", (point,)), {"certified": found.value, "certificate": str(path)}
 
 
 def _check(path: Path, *, json: bool) -> None:
@@ -163,25 +168,26 @@ def _check(path: Path, *, json: bool) -> None:
     write(str(found.workload))
 
 
-def _write_bounds(point: BoundPoint, objective: str, prior: np.ndarray | None) -> None:
-    """Say what the best bound means, and what each of them is."""
-    from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-    from stratagem.io.table import Table
+def _write_bounds(
+    point: BoundPoint, objective: str, prior: np.ndarray | None, *, details: bool, tight: bool
+) -> None:
+    """Say what the best bound means, with `details` what each of them is."""
     from stratagem.problem import problem_of
-    from stratagem.study.headline import bound_sentence
+    from stratagem.study.summary import bound_sentences, bound_table
 
-    known, best = point.bounds.known(), point.bounds.name
     problem = problem_of(point.workload, point.epsilon, objective, prior)
-    write(f"{bound_sentence(problem, point.bounds)}: the best bound, {best}, is {known[best]:,.6f}.\n")
-    rows = [(name, MEANINGS[name].title, f"{value:,.6f}") for name, value in known.items()]
-    write_table(Table(("bound", "what it is", "value"), rows, words=2, bold=list(known).index(best)))
-    write(f"\nvalue: no ε-LDP strategy with {SCOPE} has a smaller objective")
+    said = bound_sentences(problem, point.bounds)
+    write_parts([said, bound_table(point.bounds)] if details else [said])
+    more = [] if tight or point.bounds.name == "exact" else ["--seconds 30 (may prove that more are needed)"]
+    more += [] if details else ["--details (every lower bound with its meaning)"]
+    if more:
+        write(f"\nmore:  {', '.join(more)}")
 
 
 def _write_line(line: BoundSweep) -> None:
     """Say what the best bound is at every place, and write all of them as shares of it."""
-    from stratagem.catalogue.bibliography import SCOPE
     from stratagem.math.number import number_text
+    from stratagem.workloads.bibliography import SCOPE
 
     best = ", ".join(
         f"{number_text(point.bounds.best)} at {line.axis} {place:g} ({point.bounds.name})"

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import shlex
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stratagem.cli.interruption import keeping, note_incomplete, progress
-from stratagem.cli.layout import stated_options
-from stratagem.cli.option import ALL, FORCE, JSON, PLOT, check_free, check_plot
-from stratagem.cli.output import translated, write, write_command, write_files, write_json, write_table
+from stratagem.cli.option import ALL, DETAILS, FORCE, JSON, PLOT, check_free, check_plot
+from stratagem.cli.output import (
+    translated,
+    write,
+    write_command,
+    write_files,
+    write_json,
+    write_parts,
+    write_table,
+)
 from stratagem.cli.request import OVER, Request, read_over, requesting
 
 if TYPE_CHECKING:
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from stratagem.study.comparison_sweep import Sweep
 
 SHOWN = 5
-"""Mechanisms of a table that does not show all."""
+"""Published mechanisms of a table that does not show all."""
 
 
 @partial(requesting, data=True)
@@ -35,6 +43,7 @@ def compare(
     ] = None,
     plot: PLOT = None,
     show_all: ALL = False,
+    details: DETAILS = False,
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -47,7 +56,7 @@ def compare(
     from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
-    if request.values["units"]:
+    if any(one.unit for one in request.workload.domain.attributes):
         raise ValueError("--unit was given, but a comparison shows no values that have one: leave it out")
     if out is not None:
         check_target(out, SUFFIXES)
@@ -65,53 +74,44 @@ def compare(
                 if over
                 else _data(line.comparisons[0]) | _users(request, line.comparisons[0])
             )
-            write_json(_described(request) | found)
+            write_json(_described(request) | found | found_data(request))
         else:
-            _describe(request, line, single=over is None, show_all=show_all)
+            _describe(request, line, single=over is None, show_all=show_all, details=details)
             write_files(drawn=plot, written=out)
 
 
-def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool) -> None:
+def _describe(request: Request, line: Sweep, *, single: bool, show_all: bool, details: bool) -> None:
     """Say what was found, and what was asked."""
-    from stratagem.study.comparison import ENDED
-
     if single:
-        write_comparison(line.comparisons[0], show_all=show_all)
-        if line.comparisons[0].interrupted:
-            write(f"\n{ENDED}")
+        write_comparison(line.comparisons[0], SHOWN, show_all=show_all, details=details)
     else:
         _write_sweep(line, show_all=show_all)
-    where = f"epsilon {request.epsilon:g}" if single or line.axis != "epsilon" else "several epsilon"
+    where = f"epsilon {request.epsilon:g}" if single or line.axis == "epsilon" else "several epsilon"
     domain = f"domain {request.workload.domain}" if single or line.axis == "epsilon" else "several domains"
     write(f"\nasked: {request.name} over {domain}, {where}, objective {request.objective}")
     if request.users is not None:
         _write_users(request)
+    if single and (options := more(line.comparisons[0], SHOWN, show_all=show_all, details=details)):
+        write(f"more:  {options}")
     note_incomplete(line.complete)
 
 
-def write_comparison(comparison: Comparison, *, show_all: bool) -> None:
-    """Write the result in sentences, the best mechanisms as a table, the optimised one in bold, and the bounds."""
-    from stratagem.study.comparison import OPTIMISED
-    from stratagem.study.headline import data_headline, headline
-    from stratagem.study.solution import Solution
+def write_comparison(comparison: Comparison, most: int, *, show_all: bool, details: bool) -> None:
+    """Write the people to ask, the best mechanisms as a table, and with `details` the objectives and the bounds."""
+    shown = comparison.parts(len(comparison.rows) if show_all else most)
+    write_parts([*shown, *(comparison.details() if details else [])])
 
-    found = comparison.compared[OPTIMISED]
-    assert isinstance(found, Solution)
-    for sentence in headline(found) if comparison.users is None else data_headline(comparison):
-        write(translated(sentence))
-    write()
-    shown = comparison if show_all else comparison.best(SHOWN)
-    write_table(shown.narrow_table())
-    _write_more(len(comparison.rows) - len(shown.rows))
-    if comparison.users is None:
-        write(f"\n{comparison.footer()}")
+
+def more(comparison: Comparison, most: int, *, show_all: bool, details: bool) -> str:
+    """Return the options that show more."""
+    left = len(comparison.rows) - 1 - most
+    every = f"--all ({left} more mechanisms)" if left > 0 and not show_all else ""
+    return ", ".join(filter(None, [every, "" if details else "--details"]))
 
 
 def _write_sweep(line: Sweep, *, show_all: bool) -> None:
     """Write the users needed, for the root mean square and for the least accurate answer."""
-    from stratagem.study.headline import sweep_headline
-
-    write(f"{sweep_headline(line)}\n")
+    write(f"{line.headline()}\n")
     for least_accurate in (False, True):
         _write_best(line.table(least_accurate=least_accurate), SHOWN + 1, show_all=show_all)
         write()
@@ -137,19 +137,35 @@ def _write_more(rows: int) -> None:
 def _write_users(request: Request) -> None:
     """Say whose data they are and what was done with them."""
     made = "the prior" if request.prior_file else "all user types alike"
-    write(f"{request.users}")
-    if request.layout is not None and request.layout.found:
-        shown = " ".join(map(shlex.quote, stated_options(request.layout)))
-        write("values read from the data; where the mechanism is to be run, state them:")
-        write_command(shown)
+    write_found(request)
     write(f"mechanisms made for {made}: nothing of the data goes into them")
     write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
 
 
+def write_found(request: Request) -> None:
+    """Write how the rows of the file were read, and which values were read from them."""
+    if request.users is None:
+        return
+    found = {} if request.layout is None else request.layout.found
+    for sentence in (str(request.users), *request.users.notes, *chain(*found.values())):
+        write(translated(sentence))
+    if request.layout is not None and found:
+        write("These values were read from the data; where the mechanism is to be run, state them:")
+        write_command(" ".join(map(shlex.quote, request.layout.options())))
+
+
+def found_data(request: Request) -> dict[str, object]:
+    """Return the values that were read from the data, by attribute, in words that state them."""
+    if request.layout is None or not request.layout.found:
+        return {}
+    values = {one.name: one.values for one in request.layout.domain.attributes}
+    return {"values": {name: str(values[name]) for name in request.layout.found}}
+
+
 def _run(request: Request, on_step: Callback) -> Sweep:
-    from stratagem.study.comparison import check_data
     from stratagem.study.comparison import compare as run
     from stratagem.study.comparison_sweep import Sweep
+    from stratagem.study.row import check_data
 
     x = None if request.users is None else check_data(request.users.x, request.workload)
     options = {"objective": request.objective, "prior": request.prior}

@@ -107,7 +107,7 @@ def _read_loss(loss: str) -> str | np.ndarray:
 
 
 def _data(found: CountDesign, epsilon: float | None, out: Path | None) -> dict[str, object]:
-    from stratagem.counts.decay import log_decay
+    from stratagem.counts.exact import log_decay
     from stratagem.counts.mechanism import MATRIX
     from stratagem.counts.property import names
 

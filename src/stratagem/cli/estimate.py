@@ -110,6 +110,16 @@ def estimate(
         ),
     ] = None,
     plot: PLOT = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page on the results, an .html file: tables, pictures, and whether they can be used.",
+            show_default=False,
+        ),
+    ] = None,
+    question: Annotated[
+        str, typer.Option(help="The question that people were asked, for --summary.", show_default=False)
+    ] = "",
     force: FORCE = False,
     json: JSON = False,
 ) -> None:
@@ -117,9 +127,10 @@ def estimate(
     from stratagem.estimation.estimate import LISTED
     from stratagem.math.number import spread
     from stratagem.mechanism.mechanism import load_mechanism
+    from stratagem.mechanism.usable import estimate_usability
     from stratagem.report.wording import counted
 
-    _check_files(out, plot, synthetic, force=force)
+    _check_files(out, plot, synthetic, summary, force=force)
     _check_queries(workload, order, width, synthetic)
     mechanism = load_mechanism(file)
     tally = read_counts(mechanism, counts)
@@ -151,12 +162,24 @@ def estimate(
         found.plot(plot)
     if out is not None:
         found.save(out, chosen, overwrite=True)
+    if summary is not None:
+        from stratagem.report.results import write_results
+
+        named = {
+            "median" if text == "0.5" else f"quantile {text}": str(one) for text, one in quantiles.items()
+        }
+        about = {"name": name, "question": question, "rounds": rounds, "quantiles": named}
+        write_results(summary, found, _epsilon(mechanism, rounds), **about)
+    single = rounds == 1 and first is None
+    verdict = estimate_usability(found, float(mechanism.epsilon) if single else None)
     people = None if synthetic is None else _synthetic(found, order, synthetic)
     shown = chosen or spread(found.workload.queries, queries)
     if json:
         more = {} if people is None else {"synthetic": people.data()}
         about = {"epsilon": _epsilon(mechanism, rounds), "rounds": rounds}
-        more |= {"shares": [one.data() for one in _shares(found, chosen, of_all=of_all) or ()]}
+        more |= verdict.data() | {
+            "shares": [one.data() for one in _shares(found, chosen, of_all=of_all) or ()]
+        }
         some = shown if found.workload.queries > LISTED else chosen
         write_json(_data(mechanism, name, found, found.table(some), quantiles) | about | more)
         return
@@ -164,7 +187,9 @@ def estimate(
     if rounds > 1:
         who = f"{found.users:,} people with {rounds:,} reports each"
     about = f"epsilon {_epsilon(mechanism, rounds):g}, {who}"
-    _describe(mechanism, name, found, shown, about)
+    if not verdict.usable:
+        write(str(verdict))
+    _describe(mechanism, name, found, shown, about, verdict.error)
     _describe_shares(found, _shares(found, shown, of_all=of_all))
     if rounds > 1:
         write("These are means: they are right for people whose values stayed the same in all rounds.")
@@ -172,10 +197,12 @@ def estimate(
         write(f"quantile {text}: {value}")
     if people is not None:
         write(f"\n{people}")
-    write_files(drawn=plot, written=out, saved=synthetic)
+    write_files(drawn=plot, written=out, saved=synthetic, shown=summary)
 
 
-def _check_files(out: Path | None, plot: Path | None, synthetic: Path | None, *, force: bool) -> None:
+def _check_files(
+    out: Path | None, plot: Path | None, synthetic: Path | None, summary: Path | None, *, force: bool
+) -> None:
     """Refuse files that could not be written or exist, and people without mbi, before the work."""
     from stratagem.estimation import synthetic as people
     from stratagem.estimation.answer_file import SUFFIXES
@@ -188,6 +215,11 @@ def _check_files(out: Path | None, plot: Path | None, synthetic: Path | None, *,
             check_free(path, force=force)
     if synthetic is not None:
         people.check_mbi()
+    if summary is not None:
+        from stratagem.report.page import check_page
+
+        check_page(summary)
+        check_free(summary, force=force)
 
 
 def _check_queries(
@@ -204,12 +236,7 @@ def _check_queries(
 
 def _asked(mechanism: Mechanism, workload: str, order: int | None, width: int | None) -> Workload:
     """Return other queries over a mechanism's domain; numbers are the middles of its bins, and other is none."""
-    from stratagem.mechanism.attribute import edge_value
-
-    asked = read_workload(workload, str(mechanism.domain), order, width)
-    edges = {one.name: tuple(map(edge_value, one.edges)) for one in mechanism.attributes if one.edges}
-    labels = {one.name: one.labels for one in mechanism.attributes if one.labels}
-    return about_numbers(workload, asked, order, edges, labels, gaps=True)
+    return about_numbers(workload, read_workload(workload, mechanism.domain, order, width), order, gaps=True)
 
 
 def _synthetic(found: Estimate, order: int | None, path: Path) -> SyntheticPeople:
@@ -228,14 +255,22 @@ def _epsilon(mechanism: Mechanism, rounds: int) -> float:
     return float(mechanism.epsilon if rounds == 1 or mechanism.memo is None else mechanism.memo.permanent)
 
 
-def _describe(mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int], about: str) -> None:
-    """Write some answers as a table, and what they and their intervals mean."""
+def _describe(
+    mechanism: Mechanism, name: str, found: Estimate, chosen: Sequence[int], about: str, error: float
+) -> None:
+    """Write how far answers are typically off, a share of the people, some of them as a table, and what they mean."""
     from stratagem.io.table import Table
+    from stratagem.math.number import number_text
+    from stratagem.workloads.explicit import counts_users
 
+    answers, counts = found.table(chosen), counts_users(found.workload)
+    if counts:
+        size = f"{number_text(error * found.users)} people, {100 * error:.3g} % of all"
+        write(f"Answers are typically off by {size} (estimated standard error).")
     write(f"{visible(name)} over domain {mechanism.domain}, {about}\n")
     heading = f"{100 * found.confidence:g} % from"
-    headings = ("query", "answer", "standard error", heading, "to")
-    write_table(Table(headings, [*map(_row, found.table(chosen))]))
+    headings = ("query", "answer", *(["share"] if counts else []), "standard error", heading, "to")
+    write_table(Table(headings, [_row(answer, found.users if counts else None) for answer in answers]))
     write(f"\n{len(chosen)} of {found.workload.queries:,} answers shown; {found.intervals};\n{found.bias}")
     if advice := _advice(found):
         write(advice)
@@ -252,9 +287,12 @@ def _advice(found: Estimate) -> str:
 
 
 def read_counts(mechanism: Mechanism, counts: str) -> Tally:
-    """Return the tally in a file, or - for the input; refuse one of another mechanism."""
+    """Return the tally in a file, of a collection *.duckdb, or - for the input; refuse one of another mechanism."""
     from stratagem.collection.tally import parse_tally, read_tally
 
+    if counts.lower().endswith(".duckdb") and Path(counts).exists():
+        with mechanism.collection(counts) as collection:
+            return collection.tally()
     if counts == "-":
         return parse_tally(sys.stdin.buffer.read(), mechanism.form, "the input")
     return read_tally(counts, mechanism.form)
@@ -264,7 +302,7 @@ def _shares(found: Estimate, chosen: Sequence[int] | None, *, of_all: bool) -> l
     """Return the shares of those who answered, where some did not and their queries can be written out."""
     from stratagem.estimation.share import WRITTEN_OUT, shares
 
-    gaps = any(one.other is not None for one in found.naming.attributes)
+    gaps = any(one.values.outside for one in found.naming.attributes)
     small = found.workload.queries * found.workload.domain_size <= WRITTEN_OUT
     return shares(found, chosen, of_all=of_all) if gaps and small else None
 
@@ -281,11 +319,11 @@ def _describe_shares(found: Estimate, shares: list[Share] | None) -> None:
     if shares is None:
         return
     if not shares:
-        write("\nshares: none, as too few answered, or these queries count people who did not")
+        write("\nshares: none, as these queries count no answer or other, or too few gave another answer")
     counts = counts_users(found.workload)
     for who in dict.fromkeys(one.words for one in shares):
         same = [one for one in shares if one.words == who]
-        zeros = "" if counts or same[0].answered else ", where those who did not answer count 0"
+        zeros = "" if counts or same[0].answered else ", where no answer and other count 0"
         write(f"\n{'shares' if counts else 'averages'} {who}{zeros}:\n")
         rows = [
             (one.label, *(f"{100 * end:.1f} %" if counts else number_text(end) for end in one[2:5]))
@@ -304,8 +342,11 @@ def _quantile(found: Estimate, text: str, *, of_all: bool) -> Quantile:
     return found.quantile(number, attribute if separator else None, of_all=of_all)
 
 
-def _row(answer: Answer) -> tuple[str, ...]:
-    return (answer.label, *(f"{number:,.1f}" for number in answer[2:]))
+def _row(answer: Answer, users: int | None) -> tuple[str, ...]:
+    """Return an answer as texts; of so many `users` with its share of them."""
+    value, *others = (f"{number:,.1f}" for number in answer[2:])
+    share = () if users is None else (f"{100 * answer.answer / users:.1f} %",)
+    return (answer.label, value, *share, *others)
 
 
 def _data(

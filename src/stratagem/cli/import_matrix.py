@@ -31,7 +31,7 @@ from stratagem.cli.output import write, write_json
 def conversion(path: Path) -> str:
     """Return the advice that makes a bundle of a file of numbers: it names the command to type."""
     from stratagem.io.npz import array_names
-    from stratagem.mechanism.export.strategy_file import KEYS
+    from stratagem.mechanism.export.saved import KEYS
 
     given, made = shlex.quote(str(path)), shlex.quote(f"{path.stem}.ldp.json")
     saved = False
@@ -86,7 +86,7 @@ def import_matrix(
     given = read_probabilities(matrix, variable)
     if domain is None and not (edges or labels) and given.ndim == 2 and leaves_domain(workload):
         domain = str(given.shape[0 if transposed else 1])
-    asked, values = read_described(workload, domain, order, width, edges, labels, unit)
+    asked = read_described(workload, domain, order, width, edges, labels, unit)
     belief = read_prior(prior, asked)
     with naming(str(matrix)):
         adopted = import_matrix(
@@ -97,7 +97,6 @@ def import_matrix(
             repair=repair,
             name=workload,
             prior=belief,
-            **values,
         )
     mechanism = adopted.mechanism
     mechanism.save(out, overwrite=True)

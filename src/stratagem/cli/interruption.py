@@ -43,7 +43,7 @@ class Meter:
     def __call__(self, step: Step) -> None:
         """Take note of a step."""
         self.searching = self.time.elapsed - step.seconds
-        self.words = f" start {step.start + 1}, step {step.step}, {100 * step.gap:.2f} % above the bound;"
+        self.words = f" start {step.start + 1}, step {step.step}, gap {100 * step.gap:.2f} %;"
 
     @property
     def spent(self) -> float:
@@ -57,7 +57,7 @@ class Meter:
             left = f", limit of the search {self.limit:.0f} s"
         elif math.isfinite(self.limit):
             more = self.limit - self.spent
-            left = f", at most {more:.0f} of {self.limit:.0f} s left" if more > 0 else ", finishing"
+            left = f", {more:.0f} s left" if more > 0 else ", finishing"
         return f"{elapsed}{left}"
 
 
@@ -243,6 +243,16 @@ def keeping() -> Iterator[None]:
             signal.default_int_handler(number, frame)
 
     with _handled(note):
+        yield
+
+
+@contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[None]:
+    """Let Ctrl-C and requests to end call `stop`: a block that serves until then ends well, and so does the command."""
+    with ExitStack() as handlers:
+        for number in (signal.SIGINT, *ENDINGS):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                handlers.enter_context(_handled(lambda *_: stop(), number))
         yield
 
 

@@ -1,19 +1,19 @@
-"""The domain that edges, labels and columns describe where `--domain` is left out."""
+"""The options that say what values are and where those of a file stand: --edges, --labels, --unit, --column."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stratagem.cli.option import about_numbers, read_workload
-from stratagem.cli.source import Values, assigned, read_labels, read_units, read_values, refuse_both
 
 if TYPE_CHECKING:
-    from stratagem.collection.binning import Labels, Policy
-    from stratagem.collection.edges import Edges
-    from stratagem.workloads import Domain, Workload
+    from stratagem.domain import Bins, Domain, Labels
+    from stratagem.domain.policy import InvalidValuesError, Policy
+    from stratagem.workloads import Workload
 
 ALONE = "value"
 """Name of an attribute that nobody names."""
@@ -21,12 +21,23 @@ ALONE = "value"
 
 @dataclass(frozen=True)
 class Layout:
-    """Attributes, and what their values are."""
+    """A domain that options describe."""
 
     domain: Domain
-    values: Values
-    found: tuple[str, ...] = ()
-    """The attributes whose values were read from the data, as nobody stated them."""
+    found: Mapping[str, tuple[str, ...]]
+    """Sentences on the values of each attribute that were read from the data, as nobody stated them."""
+
+    def options(self) -> list[str]:
+        """Return the options that state what was found, an option and its value each."""
+        from stratagem.domain import Bins, Labels
+
+        values = {one.name: one.values for one in self.domain.attributes}
+        kinds = {name: "edges" if isinstance(values[name], Bins) else "labels" for name in self.found}
+        mapped = [one.spellings for one in values.values() if isinstance(one, Labels)]
+        return [
+            *(f"--{kind}={name}={values[name]}" for name, kind in kinds.items()),
+            *(f"--map={text}={label}" for pairs in mapped for text, label in pairs),
+        ]
 
 
 def read_described(
@@ -38,8 +49,8 @@ def read_described(
     labels: list[str] | None,
     unit: list[str] | None,
     found: Layout | None = None,
-) -> tuple[Workload, Values]:
-    """Return the workload that the command line names and what its values are; edges or labels may give its domain.
+) -> Workload:
+    """Return the workload that the command line names, over what its values are; edges or labels may give its domain.
 
     `found` is a layout that a file of values gave.
 
@@ -47,12 +58,14 @@ def read_described(
         ValueError: as `load`, `derive` and `read_values`.
     """
     from stratagem.workloads.given import leaves_domain
+    from stratagem.workloads.serial import over
 
     if found is None and domain is None and leaves_domain(workload):
         found = derive(edges, labels, None, None, unit)
     asked = read_workload(workload, found.domain if found else domain, order, width)
-    values = found.values if found else read_values(asked.domain, edges, labels, unit)
-    return about_numbers(workload, asked, order, values["edges"], values["labels"]), values
+    if found is None:
+        asked = over(asked, read_values(asked.domain, edges, labels, unit).attributes)
+    return about_numbers(workload, asked, order)
 
 
 def derive(
@@ -65,71 +78,164 @@ def derive(
 ) -> Layout | None:
     """Return the layout that the options describe, None if they name no attribute.
 
-    Attributes come in the order of `--column`, or without columns those with edges before those with labels.
+    Attributes come in the order of `--column`, or without columns those with edges before those with labels. Those of
+    columns whose values nobody states have the ones that `plan` proposes.
 
     Raises:
-        ValueError: for edges or labels that are none, a repeated attribute, or a column whose values are
-            neither stated nor few.
+        ValueError: for edges or labels that are none, a repeated attribute, or as `found_values`.
     """
-    from stratagem.collection.binning import Labels, Policy
-    from stratagem.collection.columns import found_values
-    from stratagem.collection.edges import Edges
-    from stratagem.workloads import Domain
+    from stratagem.domain import Attribute, Domain
+    from stratagem.domain.columns import distinct
+    from stratagem.domain.file import stated_order
+    from stratagem.domain.policy import STRICT
+    from stratagem.domain.remainder import found_values, sentences
 
-    sources = assigned((), [_named_column(text) for text in columns or []], "--column")
-    by_edges, by_labels = (
-        assigned(tuple(sources), given if sources else [_named(text) for text in given], option)
-        for given, option in ((edges or [], "--edges"), (labels or [], "--labels"))
-    )
-    refuse_both(by_edges, by_labels)
-    rules: dict[str, Edges | Labels] = {name: Edges.parse(text) for name, text in by_edges.items()}
-    rules |= {name: read_labels(text) for name, text in by_labels.items()}
-    found = tuple(name for name in sources if name not in rules)
-    rules |= {
-        name: found_values(data, sources[name], policy or Policy()) for name in found if data is not None
-    }
-    names = tuple(sources) or tuple(rules)
-    if not names:
-        return None
-    values: Values = {
-        "edges": {name: rule.edges for name, rule in rules.items() if isinstance(rule, Edges)},
-        "labels": {name: rule.labels for name, rule in rules.items() if isinstance(rule, Labels)},
-        "units": read_units(names, units, by_labels),
-    }
-    return Layout(Domain(names, tuple(rules[name].size for name in names)), values, found)
+    sources = _assigned((), named_columns(columns), "--column")
+    if not sources:
+        edges, labels = ([_named(text) for text in given or []] for given in (edges, labels))
+    values, by_unit = _stated(tuple(sources), edges, labels, units)
+    found: dict[str, tuple[str, ...]] = {}
+    for name, column in sources.items():
+        if name not in values and data is not None:
+            counts = distinct(data, column, policy or STRICT)
+            proposal = found_values(counts, column, policy or STRICT, stated_order(data, column))
+            values[name] = proposal.values
+            found[name] = sentences(name, proposal, *proposal.count(counts))
+    names = tuple(sources) or tuple(values)
+    attributes = (Attribute(name, values[name], unit=by_unit.get(name, "")) for name in names)
+    return Layout(Domain(*attributes), found) if names else None
+
+
+def read_values(
+    domain: Domain, edges: list[str] | None, labels: list[str] | None, units: list[str] | None = None
+) -> Domain:
+    """Return the domain with the values and units that the options give.
+
+    Raises:
+        ValueError: for an unknown or repeated attribute, values that do not fit it, or both for one.
+    """
+    from stratagem.domain import Domain
+
+    stated, by_unit = _stated(domain.names, edges, labels, units)
+    values = (stated.get(one.name, one.values).fit(one.size) for one in domain.attributes)
+    pairs = zip(domain.attributes, values, strict=True)
+    return Domain(*(replace(one, values=new, unit=by_unit.get(one.name, one.unit)) for one, new in pairs))
+
+
+def _stated(
+    names: tuple[str, ...], edges: list[str] | None, labels: list[str] | None, units: list[str] | None
+) -> tuple[dict[str, Bins | Labels], dict[str, str]]:
+    """Return the values and the units that the options give by attribute; without names all are welcome."""
+    from stratagem.domain import Bins, Labels
+    from stratagem.domain.attribute import unit_text
+
+    by_edges, by_labels = _assigned(names, edges or [], "--edges"), _assigned(names, labels or [], "--labels")
+    if both := [name for name in by_edges if name in by_labels]:
+        raise ValueError(
+            f"attribute {both[0]!r} was given both --edges and --labels: keep the one that fits its column"
+        )
+    found: dict[str, Bins | Labels] = {name: Bins.parse(text) for name, text in by_edges.items()}
+    found |= {name: Labels.parse(text) for name, text in by_labels.items()}
+    by_unit = _assigned(names or tuple(found), units or [], "--unit")
+    return found, {name: unit_text(name, unit) for name, unit in by_unit.items()}
+
+
+def check_values_kept(out: Path | None, domain: Domain) -> None:
+    """Refuse edges, labels and units for a file that cannot hold them.
+
+    Raises:
+        ValueError: for any but a bundle.
+    """
+    from stratagem.mechanism.mechanism import SUFFIX
+
+    if domain.described and not (out is not None and out.name.lower().endswith(SUFFIX)):
+        raise ValueError(
+            f"--edges, --labels or --unit were given, but only *{SUFFIX} holds them: name one with -o"
+        )
+
+
+def read_policy(
+    data: Path | None,
+    invalid: str,
+    missing: list[str] | None,
+    clip: bool,
+    decimal: str | None,
+    mapped: list[str] | None,
+    as_is: bool = False,
+) -> Policy:
+    """Return what becomes of values outside the domain.
+
+    Raises:
+        ValueError: for an unknown word, or a policy without a file.
+    """
+    from stratagem.domain.policy import STRICT, Policy
+    from stratagem.domain.text import read_map
+
+    texts = {"missing": tuple(missing or ()), "mapping": read_map(mapped or ())}
+    policy = Policy(invalid=invalid, clip=clip, decimal=decimal, as_is=as_is, **texts)
+    if data is None and policy != STRICT:
+        raise ValueError(
+            "--invalid, --missing, --map, --as-is, --decimal and --clip say how a file is read, but none was given: "
+            "add --data and --column"
+        )
+    return policy
+
+
+def invalid_advice(error: InvalidValuesError) -> str:
+    """Return the options that help where a file has rows outside the domain."""
+    from stratagem.domain.values import ABSENT, NO_ANSWER
+
+    beyond = any(kind.endswith(("above", "or above")) or " below " in kind for kind in error.counts)
+    clip = "--clip counts numbers beyond the edges in the nearest bin, " if beyond else ""
+    other = "reports them as the value other"
+    if not error.has_other:
+        silent = any(kind.endswith(f" {ABSENT}") for kind in error.counts)
+        other += ", which --edges ...,other or --labels ...,other adds when a mechanism is made"
+        other += f"; a last ,{NO_ANSWER} adds one for missing answers" if silent else ""
+    return f"{clip}--invalid drop leaves such rows out, --invalid other {other}"
+
+
+def read_sources(domain: Domain, columns: list[str]) -> dict[str, str]:
+    """Return the column of each attribute that `--column` names.
+
+    Raises:
+        ValueError: for an unknown, repeated or missing attribute.
+    """
+    named = (f"{column}={column}" if column in domain.names else column for column in columns)
+    sources = _assigned(domain.names, named, "--column")
+    for name in (name for name in domain.names if name not in sources):
+        raise ValueError(f"attribute {name!r} was given no column: add --column {name}=NAME")
+    return sources
 
 
 def named_columns(columns: list[str] | None) -> list[str]:
     """Return the columns as ATTRIBUTE=COLUMN, an attribute that nobody names called like its column."""
-    return list(map(_named_column, columns or []))
+    usable = {text: text.isprintable() and text == text.strip() and "," not in text for text in columns or []}
+    return [text if "=" in text else f"{text if usable[text] else ALONE}={text}" for text in columns or []]
 
 
-def stated_options(layout: Layout) -> list[str]:
-    """Return the options that state what was found, an option and its value each."""
-    from stratagem.collection.binning import Labels
-    from stratagem.workloads.domain import OTHER
+def _assigned(attributes: Sequence[str], values: Iterable[str], option: str) -> dict[str, str]:
+    """Read ATTRIBUTE=VALUE; with a single attribute the prefix may be left out, without any all are welcome.
 
-    edges, labels = layout.values["edges"], layout.values["labels"]
-
-    def ends(found: tuple[float | str, ...]) -> str:
-        numbers = [edge for edge in found if isinstance(edge, float | int)]
-        return f"{numbers[0]:.10g}:{numbers[-1]:.10g}:1{f',{OTHER}' if found[-1] == OTHER else ''}"
-
-    return [
-        f"--edges={name}={ends(edges[name])}"
-        if name in edges
-        else f"--labels={name}={Labels(labels[name], len(labels[name]))}"
-        for name in layout.found
-    ]
+    Raises:
+        ValueError: for an unknown or repeated attribute.
+    """
+    found: dict[str, str] = {}
+    for value in values:
+        name, separator, text = value.partition("=")
+        if not separator or not (name in attributes or not attributes):
+            if len(attributes) != 1 or (separator and option in ("--edges", "--unit")):
+                known = f", but the attributes are {', '.join(attributes[:20])}" if attributes else ""
+                raise ValueError(
+                    f"{option} {value} names no attribute{known}: write {option} {[*attributes, 'NAME'][0]}=..."
+                )
+            name, text = attributes[0], value
+        if name in found:
+            raise ValueError(f"attribute {name!r} was given {option} twice, but takes one: keep one of them")
+        found[name] = text
+    return found
 
 
 def _named(text: str) -> str:
     """Return NAME=VALUES, with the common name where there is none."""
     return text if re.match(r"\w[\w .-]*=", text) else f"{ALONE}={text}"
-
-
-def _named_column(text: str) -> str:
-    if "=" in text:
-        return text
-    usable = text.isprintable() and text == text.strip() and "," not in text
-    return f"{text if usable else ALONE}={text}"

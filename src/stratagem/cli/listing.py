@@ -12,13 +12,25 @@ from stratagem.cli.output import put, write, write_json, write_table
 
 
 def listing(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help="Details of workloads, solvers, mechanisms, post-processings or bounds.",
+            show_default=False,
+        ),
+    ] = None,
     bibtex: Annotated[
         bool, typer.Option("--bibtex", help="Write the literature behind them as BibTeX entries.")
     ] = False,
     json: JSON = False,
 ) -> None:
-    """List workloads, solvers, mechanisms, post-processings and bounds, each with one line and its reference."""
+    """List the names of workloads, solvers, mechanisms, post-processings and bounds, or details of one kind.
+
+    Details are a line each, with its reference.
+    """
     from stratagem.io.table import Table
+    from stratagem.io.toml import nearest
     from stratagem.study import contents
 
     if bibtex and json:
@@ -27,10 +39,15 @@ def listing(
         put(contents.bibtex())
         return
     tables = contents.contents()
+    if kind is not None and kind not in tables:
+        raise ValueError(f"{kind!r} is no kind of name: {nearest(kind, tables)}")
     if json:
-        write_json({kind: [asdict(item) for item in items] for kind, items in tables.items()})
-        return
-    for kind, items in tables.items():
-        rows = [(item.name, item.title, item.reference) for item in items]
+        shown = tables if kind is None else {kind: tables[kind]}
+        write_json({name: [asdict(item) for item in items] for name, items in shown.items()})
+    elif kind is None:
+        for name, items in tables.items():
+            write(f"{name}: {', '.join(item.name for item in items)}")
+        write("\nstratagem list workloads says what each of them is; so do the other kinds.")
+    else:
+        rows = [(item.name, item.title, item.reference) for item in tables[kind]]
         write_table(Table((kind, "", "reference"), rows, words=3))
-        write()

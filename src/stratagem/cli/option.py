@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +39,8 @@ EPSILON = Annotated[float, typer.Option(help="Privacy budget of one user, in nat
 WORKLOAD_EPSILON = Annotated[
     float | None,
     typer.Option(
-        help="Privacy budget of one user, in nats; a saved strategy has its own.", show_default=False
+        help="Privacy budget of one user, in nats; a saved strategy has its own, as have steps.",
+        show_default=False,
     ),
 ]
 DOMAIN = Annotated[
@@ -74,15 +73,17 @@ PRIOR = Annotated[
 EDGES = Annotated[
     list[str] | None,
     typer.Option(
-        help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1); also 2026-01-01:2027-01-01:1mo and "
-        "00:00:24:00:30min. A last ,other adds a value for the rest.",
+        help="START:STOP:STEP or e0,e1,...: bin k holds e_k <= value < e_(k+1); also 2026-01-01:2027-01-01:1mo, then "
+        "[Europe/Berlin] for their zone, and 00:00:24:00:30min. Then ,other adds a value for other answers, and a last "
+        ",no answer one for none.",
         show_default=False,
     ),
 ]
 LABELS = Annotated[
     list[str] | None,
     typer.Option(
-        help="a,b,...: the texts of values 0, 1, ...; a last ,other adds a value for the rest.",
+        help="a,b,...: the texts of values 0, 1, ...; then ,other adds a value for other answers, and a last ,no "
+        "answer one for none.",
         show_default=False,
     ),
 ]
@@ -106,19 +107,45 @@ COLUMN = Annotated[
 INVALID = Annotated[
     str,
     typer.Option(
-        help="What becomes of values that are missing or outside the domain: fail counts and refuses them, drop leaves "
-        "their rows out, other reports the attribute's value other."
+        help="What becomes of values that are outside the domain, or missing where no value stands for no answer: fail "
+        "counts and refuses them, drop leaves their rows out, other reports the attribute's value other."
     ),
 ]
 MISSING = Annotated[
     list[str] | None,
     typer.Option(help="A text that stands for no value, like '?'. Repeatable.", show_default=False),
 ]
+DECIMAL = Annotated[
+    str | None,
+    typer.Option(help="What separates decimals in numbers with commas: ',' or '.'.", show_default=False),
+]
+MAP = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="FROM=TO, such as north=North: a text that stands for another; or a .csv file of two columns. "
+        "Repeatable.",
+        show_default=False,
+    ),
+]
+AS_IS = Annotated[
+    bool,
+    typer.Option(
+        "--as-is",
+        help="Tell texts apart that differ in case or Unicode form alone, or that say yes in several ways.",
+    ),
+]
 CLIP = Annotated[
     bool, typer.Option("--clip", help="Count numbers, dates and times beyond the edges in the nearest bin.")
 ]
 PLOT = Annotated[Path | None, typer.Option(help="Draw it: an .svg, .png or .pdf file.", show_default=False)]
-ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the five best.")]
+DETAILS = Annotated[
+    bool,
+    typer.Option(
+        "--details", help="Also the objectives, every lower bound with its meaning, and how the search went."
+    ),
+]
+ALL = Annotated[bool, typer.Option("--all", help="Show every mechanism, not only the best.")]
 BUNDLE_OUT = Annotated[
     Path | None, typer.Option("-o", "--out", help="The bundle to write, *.ldp.json.", show_default=False)
 ]
@@ -127,11 +154,52 @@ JSON = Annotated[bool, typer.Option("--json", help="Write one JSON object to sta
 
 GROUPS = {
     "Problem": ("workload", "epsilon", "domain", "order", "width", "objective", "prior", "over"),
-    "Data": ("data", "column", "edges", "labels", "unit", "invalid", "missing", "clip"),
+    "Constraint": ("guess_cap", "shuffled_by", "central_delta", "local", "permanent", "averaged", "step"),
+    "Data": (
+        "data",
+        "column",
+        "edges",
+        "labels",
+        "unit",
+        "invalid",
+        "missing",
+        "mapping",
+        "as_is",
+        "decimal",
+        "clip",
+    ),
     "Search": ("solver", "outputs", "restarts", "seed", "gap", "seconds", "quick"),
     "Output": ("out", "plot", "page", "web", "show_all", "force", "json", "help"),
 }
 """The options that every command lists under one heading, by name; its own stand first, under Options."""
+
+
+COMMANDS = {
+    "Design": ("plan", "optimise", "compare", "bound", "list"),
+    "Run": ("export", "collect", "randomise", "aggregate", "estimate"),
+    "Check": ("report", "simulate", "audit", "inspect"),
+    "Advanced": ("tune", "import", "rounds", "count", "central"),
+}
+"""The commands by what they are for."""
+
+
+AMERICAN = {"optimize": "optimise", "randomize": "randomise"}
+
+
+class GroupedCommands(typer.core.TyperGroup):
+    """A group of commands whose help lists them by what they are for, each with its whole first sentence."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a name, which American spelling may have."""
+        return super().get_command(ctx, AMERICAN.get(cmd_name, cmd_name))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write every group of commands."""
+        for title, names in COMMANDS.items():
+            texts = (" ".join((self.commands[name].help or "").split()) for name in names)
+            first = [text.partition(". ")[0].rstrip(".") for text in texts]
+            with formatter.section(title):
+                formatter.write_dl(list(zip(names, first, strict=True)))
 
 
 class GroupedCommand(typer.core.TyperCommand):
@@ -208,40 +276,32 @@ def read_workload(name: str, domain: Domain | str | None, order: int | None, wid
     return load(name, domain=domain, order=order, width=width)
 
 
-def about_numbers(
-    name: str,
-    asked: Workload,
-    order: int | None,
-    edges: Mapping[str, tuple[float | str, ...]],
-    labels: Mapping[str, tuple[str, ...]],
-    *,
-    gaps: bool = False,
-) -> Workload:
-    """Return the workload; if it asks about numbers and its attribute has edges, about the middles of the bins.
+def about_numbers(name: str, asked: Workload, order: int | None, *, gaps: bool = False) -> Workload:
+    """Return the workload; if it asks about numbers and its attribute has bins, about the middles of these.
 
-    With `gaps` a value other adds nothing to a sum.
+    With `gaps`, or a value for no answer, that and a value other add nothing to a sum.
 
     Raises:
-        ValueError: for labels, or edges that are not all numbers.
+        ValueError: for labels, or bins that are not all of numbers.
     """
-    from stratagem.workloads.domain import OTHER
+    from stratagem.domain.values import Codes, Labels
     from stratagem.workloads.given import load, takes_numbers
 
     attribute = asked.domain.attributes[0]
-    if takes_numbers(name) and attribute in labels:
-        raise ValueError(
-            f"{name} asks about numbers, but the values of {attribute} are texts: ask for histogram"
-        )
-    found = edges.get(attribute)
-    if found is None or not takes_numbers(name):
+    values = attribute.values
+    if not takes_numbers(name) or isinstance(values, Codes):
         return asked
-    bounds = found[:-1] if gaps and found[-1] == OTHER else found
-    numbers = [edge for edge in bounds if not isinstance(edge, str)]
-    if len(numbers) < len(bounds):
+    if isinstance(values, Labels):
+        raise ValueError(
+            f"{name} asks about numbers, but the values of {attribute.name} are texts: ask for histogram"
+        )
+    rest = values.outside if gaps or values.no_answer else ()
+    numbers = [0.0 if k in rest else values.middle(k) for k in range(values.size)]
+    middles = [number for number in numbers if number is not None]
+    if len(middles) < len(numbers):
         none = "dates and times are none" if gaps else "dates, times and the value other are none"
         advice = "ask for prefix or histogram" if gaps else "give edges of numbers alone"
         raise ValueError(f"{name} asks about numbers, but {none}: {advice}")
-    middles = [low / 2 + high / 2 for low, high in pairwise(numbers)] + [0.0] * (len(found) - len(bounds))
     return load(name, domain=asked.domain, order=order, numbers=middles)
 
 

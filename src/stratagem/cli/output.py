@@ -11,25 +11,23 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from stratagem.io.screen import WIDTH, visible
+from stratagem.io.screen import WIDTH, folded, visible
 
 if TYPE_CHECKING:
     from stratagem.io.table import Table
 
 NARROW = 40
 """Fewest columns for which anything is laid out."""
-LABEL = re.compile(r"[a-z]+: +")
-"""What a line begins with that names what it says; further lines are indented as far."""
 
 
 def screen_width() -> int:
-    """Return the number of columns of the terminal, 100 at most; 100 where nothing is shown on one."""
+    """Return the number of columns of the terminal, 80 at most; 80 where nothing is shown on one."""
     return max(NARROW, min(WIDTH, shutil.get_terminal_size().columns)) if sys.stdout.isatty() else WIDTH
 
 
@@ -44,16 +42,7 @@ def write_json(data: dict[str, Any]) -> None:
 
 def write(text: str = "") -> None:
     """Write lines of text to standard output, long ones in several; nothing in them commands a terminal."""
-    put("".join(f"{part}\n" for line in text.split("\n") for part in _folded(visible(line), screen_width())))
-
-
-def _folded(line: str, width: int) -> list[str]:
-    """Return a line in parts of at most `width` characters, unless a word is longer."""
-    if len(line) <= width:
-        return [line]
-    label = LABEL.match(line)
-    indent = " " * (label.end() if label else 0)
-    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    put("".join(f"{part}\n" for line in text.split("\n") for part in folded(visible(line), screen_width())))
 
 
 class Command(str):
@@ -77,19 +66,27 @@ def write_files(**paths: Path | None) -> None:
     """Say which files were made, each behind the word for how: drawn, written or saved."""
     for word, path in paths.items():
         if path is not None:
-            write(f"{word} in {path}")
+            put(f"{word} in {visible(str(path))}\n")
 
 
-def continued(command: str) -> str:
-    """Return a command to type, on several lines where it is long for one, broken before options."""
+def continued(command: str, behind: int = 0) -> str:
+    """Return a command to type behind so many characters, on several lines where it is long, broken before options."""
     whole = " ".join(part.replace(" ", "\0") for part in re.split(r" (?=--)", command))
-    lines = wrap(whole, 2 * NARROW, break_long_words=False, break_on_hyphens=False)
-    return " \\\n        ".join(lines).replace("\0", " ")
+    width = WIDTH - len(" \\") * (len(whole) + behind > WIDTH)
+    lines = wrap(
+        whole,
+        width,
+        initial_indent=behind * "\0",
+        subsequent_indent=8 * "\0",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return " \\\n".join(lines).replace("\0", " ")[behind:]
 
 
 def write_command(command: str, label: str = "") -> None:
     """Write what a person types behind a label, broken before options alone."""
-    put(f"{label}{continued(visible(command))}\n")
+    put(f"{label}{continued(visible(command), len(label))}\n")
 
 
 def put(text: str) -> None:
@@ -153,6 +150,17 @@ def write_table(table: Table) -> None:
     put("".join(f"{line}\n" for line in lines))
 
 
+def write_parts(parts: Iterable[str | Table]) -> None:
+    """Write sentences and tables, an empty line between them."""
+    for place, part in enumerate(filter(None, parts)):
+        if place:
+            write()
+        if isinstance(part, str):
+            write(translated(part))
+        else:
+            write_table(part)
+
+
 def read_count(count: int) -> str:
     """Return a whole number for reading: with separators, or a power of ten when nobody would read the digits."""
     from stratagem.math.number import count_text
@@ -170,19 +178,24 @@ def fail(sentence: str, status: int = 2) -> NoReturn:
 
 
 OPTIONS = {
+    "as_is": "--as-is",
     "at_most": "--at-most ",
+    "decimal": "--decimal ",
     "domain": "--domain ",
     "edges": "--edges=",  # may begin with a minus sign
     "labels": "--labels ",
+    "mapping": "--map ",
     "missing": "--missing ",
+    "variable": "--variable ",
 }
 """The options that are given in place of keyword arguments which errors advise."""
 LIMIT = re.compile(r"\b(max_seconds|seconds(?= is )|(?<=ask with more )seconds)\b")
-ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|\[[^]]*\])")
+ADVICE = re.compile(rf"\b({'|'.join(OPTIONS)})=('[^']*'|\"[^\"]*\"|\d+|True|\[[^]]*\]|\{{[^}}]*\}})")
 
 
 def translated(sentence: str) -> str:
     """Return a sentence with options in place of keyword arguments: domain='2^6' becomes --domain '2^6'."""
+    sentence = sentence.replace("values=st.labels('a', 'b', ...)", "--labels a,b,...")
     return ADVICE.sub(_option, LIMIT.sub("--seconds", sentence))
 
 
@@ -190,6 +203,10 @@ def _option(found: re.Match[str]) -> str:
     name, literal = found.groups()
     try:
         given = ast.literal_eval(literal)
+        if given is True:
+            return OPTIONS[name]
+        if isinstance(given, dict):
+            given = [f"{text}={label}" for text, label in given.items()]
         values = given if isinstance(given, list) else [given]
         return " ".join(f"{OPTIONS[name]}{shlex.quote(str(value))}" for value in values)
     except (SyntaxError, ValueError):  # a backslash in somebody's own text

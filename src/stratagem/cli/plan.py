@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stratagem.cli.collect import to_ask
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.option import FORCE, JSON, MISSING, SECONDS, check_free
-from stratagem.cli.output import translated, write, write_command, write_facts, write_json
+from stratagem.cli.layout import ALONE, derive
+from stratagem.cli.option import AS_IS, DECIMAL, FORCE, JSON, MAP, MISSING, SECONDS, check_free
+from stratagem.cli.output import (
+    translated,
+    write,
+    write_command,
+    write_facts,
+    write_json,
+    write_parts,
+)
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
@@ -59,7 +68,16 @@ def plan(
     unit: Annotated[
         str | None, typer.Option(help="What numbers are measured in, such as years.", show_default=False)
     ] = None,
+    only: Annotated[
+        bool,
+        typer.Option(
+            "--only", help="The stated values are all there are: no value other, none for no answer."
+        ),
+    ] = False,
     missing: MISSING = None,
+    mapping: MAP = None,
+    as_is: AS_IS = False,
+    decimal: DECIMAL = None,
     seconds: SECONDS = None,
     out: Annotated[
         Path | None,
@@ -75,6 +93,7 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey of one question from a file of answers: bins, privacy, errors, a bundle and a report page."""
+    from stratagem.domain.text import read_map
     from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX
     from stratagem.report.page import check_page
@@ -86,30 +105,47 @@ def plan(
     check_page(page)
     for path in (out, page):
         check_free(path, force=force)
+    named = [None if one is None else [f"{ALONE}={one}"] for one in (edges, labels)]
+    stated = derive(named[0], named[1], None, None)
     options = {"epsilon": epsilon, "users": users, "error": error, "workload": workload}
     with progress("planning") as on_step:
-        values = {"edges": edges, "labels": labels, "unit": unit, "missing": missing or ()}
+        values = {
+            "values": None if stated is None else stated.domain.attributes[0],
+            "only": only,
+            "unit": unit,
+            "missing": missing or (),
+            "mapping": read_map(mapping or ()),
+            "as_is": as_is,
+            "decimal": decimal,
+        }
         with within(deadline().until(PLANNED)):
             found = run(data, column, on_step=on_step, seconds=seconds, **options, **values)
     with keeping():
         found.save(out, overwrite=True)
         with progress("writing the report"):
             found.mechanism().report(page, users=found.users)
-        commands = _commands(found, data, missing or [], out)
+        commands = _commands(found, data, missing or [], mapping or [], decimal, out)
         if json:
             write_json(_data(found) | {"file": str(out), "report": str(page), "commands": commands})
         else:
             _describe(found, out, page, commands)
 
 
-def _commands(found: Plan, data: Path, missing: list[str], out: Path) -> list[str]:
+def _commands(
+    found: Plan, data: Path, missing: list[str], mapped: list[str], decimal: str | None, out: Path
+) -> list[str]:
     """Return the commands that try the mechanism on the file, as it will run on people."""
-    column, attribute = found.column, found.solution.workload.domain.attributes[0]
+    column, attribute = found.column, found.solution.workload.domain.names[0]
     named = column if column == attribute else f"{attribute}={column}"
     median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
     texts = "".join(f" --missing {shlex.quote(text)}" for text in missing)
+    pairs = [f"{text}={label}" for text, label in found.spellings.items()]
+    texts += "".join(f" --map {shlex.quote(pair)}" for pair in (*mapped, *pairs))
+    texts += f" --decimal {decimal}" if decimal else ""
     bundle, source = shlex.quote(str(out)), shlex.quote(str(data))
-    read = f"--data {source} --column {shlex.quote(named)} --invalid other{texts}"
+    other = found.proposal.values.other is not None
+    invalid = " --invalid other" if other else " --invalid drop" if found.others else ""
+    read = f"--data {source} --column {shlex.quote(named)}{invalid}{texts}"
     return [
         f"stratagem randomise {bundle} {read} -o reports.jsonl",
         f"stratagem aggregate {bundle} reports.jsonl -o counts.json",
@@ -119,13 +155,13 @@ def _commands(found: Plan, data: Path, missing: list[str], out: Path) -> list[st
 
 def _describe(found: Plan, out: Path, page: Path, commands: list[str]) -> None:
     """Say what to expect, what epsilon means, which values there are, and what to type next."""
-    notes = map(translated, found.notes())
-    for sentences in (found.answer(), found.meaning(), (*found.values(), *notes)):
-        write("\n".join(sentences) + "\n")
+    write_parts([*found.answer(), *map("\n".join, (found.meaning(), (*found.values(), *found.notes())))])
+    write()
     write_facts(
         {
             "saved": f"{out} (the bundle: the mechanism for clients and the aggregator)",
             "and": f"{page} (the report: open it in a browser)",
+            "ask": to_ask(out, found.solution.workload.domain),
             "next": "try it on this file, as it will run on people's devices:",
         }
     )
@@ -142,6 +178,7 @@ def _data(found: Plan) -> dict[str, object]:
         "rule": found.proposal.rule,
         "rows": int(found.x.sum()),
         "others": found.others,
+        "spellings": found.spellings,
         "workload": found.name,
         "epsilon": found.epsilon,
         "users": found.users,
@@ -156,5 +193,6 @@ def _data(found: Plan) -> dict[str, object]:
         "gap": found.solution.gap,
         "belief_after_one_half": found.believed,
         "best_guess": found.best_guess,
+        **found.usability.data(),
         "notes": [translated(sentence) for sentence in found.notes()],
     }

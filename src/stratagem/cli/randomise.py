@@ -13,12 +13,23 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from stratagem.cli.interruption import note, progress
-from stratagem.cli.option import BUNDLE, CLIP, COLUMN, DATA, FORCE, INVALID, MISSING, check_free
+from stratagem.cli.option import (
+    BUNDLE,
+    CLIP,
+    COLUMN,
+    DATA,
+    DECIMAL,
+    FORCE,
+    INVALID,
+    MAP,
+    MISSING,
+    check_free,
+)
 from stratagem.cli.output import lost
 from stratagem.mechanism.client import CEILING, Client, accepted
 
 if TYPE_CHECKING:
-    from stratagem.collection.binning import Policy
+    from stratagem.domain.policy import Policy
     from stratagem.mechanism.mechanism import Mechanism
 
 LONGEST = 1 << 24
@@ -36,6 +47,8 @@ def randomise(
     column: COLUMN = None,
     invalid: INVALID = "fail",
     missing: MISSING = None,
+    mapping: MAP = None,
+    decimal: DECIMAL = None,
     clip: CLIP = False,
     at_most: Annotated[float, typer.Option(help="Refuse a mechanism of more epsilon.")] = CEILING,
     sha256: Annotated[
@@ -61,10 +74,10 @@ def randomise(
     report where it is in a file: its rows can be left out, or report other, as silence tells something of them.
     With a bundle for repeated reports, --memo holds what is kept of one person; each row of a file is a new person.
     """
-    from stratagem.cli.source import read_policy
+    from stratagem.cli.layout import read_policy
     from stratagem.mechanism.mechanism import load_mechanism
 
-    policy = read_policy(data, invalid, missing, clip)
+    policy = read_policy(data, invalid, missing, clip, decimal, mapping)
     check_free(out, force=force)
     mechanism = load_mechanism(file)
     accepted(mechanism.bundle, at_most, sha256)
@@ -99,14 +112,14 @@ def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, 
     """Randomise the rows of a file."""
     import numpy as np
 
-    from stratagem.cli.source import read_sources
-    from stratagem.collection.binning import listed
-    from stratagem.collection.columns import stream, tallied
+    from stratagem.cli.layout import read_sources
+    from stratagem.domain.columns import stream, tallied
+    from stratagem.domain.policy import listed
     from stratagem.mechanism.bulk import report_lines
     from stratagem.report.wording import counted
 
     outside, others, sent = Counter(), Counter(), 0
-    sources = read_sources(mechanism.domain, columns, stated=mechanism.client.attributes)
+    sources = read_sources(mechanism.domain, columns)
     for kinds, which in stream(data, mechanism.domain, sources, policy):
         inside = which[kinds.inside[which]]
         target.writelines(report_lines(mechanism, kinds.coordinates[inside]))
@@ -124,10 +137,8 @@ def _rows(mechanism: Mechanism, data: Path, columns: list[str], policy: Policy, 
 
 def _value(attributes: list[dict[str, Any]], text: str) -> Any:
     """Return the value that a text stands for."""
-    from stratagem.mechanism.attribute import parsed
-
     if len(attributes) == 1:
-        return parsed(attributes[0], text)
+        return text
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

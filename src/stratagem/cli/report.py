@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stratagem.cli.interruption import keeping, note, note_incomplete, progress
+from stratagem.cli.interruption import note, note_incomplete, progress
 from stratagem.cli.optimise import marked
 from stratagem.cli.option import FORCE, check_free
 from stratagem.cli.output import write
@@ -18,12 +16,10 @@ from stratagem.cli.request import Request, Saved, read_budgets, requesting_or_sa
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
-    from stratagem.report.content import Cover, Provenance
-    from stratagem.solvers import Auto, Solver
+    from stratagem.report.content import Cover
+    from stratagem.solvers import Solver
     from stratagem.study.solution import Solution
 
-PAGE = repr("report.html")
-"""The page in the Python code that a page shows."""
 FIRST = 0.6
 """Share of the time after which the search for the strategy ends; the rest is for the other budgets."""
 NEAR = 0.02
@@ -73,16 +69,11 @@ def report(
     check_free(out, force=force)
     cover = Cover(title=title, question=question, users=users, date=date)
     budgets = _budgets(over)
-    own = ({} if over is None else {"over": over}) | ({"quick": True} if quick else {}) | _given(cover)
     if isinstance(asked, Saved):
-        _write_saved(out, asked, budgets, own, cover)
+        _write_saved(out, asked, budgets, cover)
     else:
-        _write_found(out, asked, budgets, own, cover, quick=quick)
+        _write_found(out, asked, budgets, cover, quick=quick)
     write(f"{out} holds the report: open it in a browser")
-
-
-def _given(cover: Cover) -> dict[str, Any]:
-    return {name: value for name, value in asdict(cover).items() if value}
 
 
 def _budgets(over: str | None) -> list[float] | None:
@@ -91,39 +82,29 @@ def _budgets(over: str | None) -> list[float] | None:
     return None if over is None else [check(budget) for budget in read_budgets(over)]
 
 
-def _write_saved(
-    out: Path, asked: Saved, budgets: list[float] | None, own: Mapping[str, Any], cover: Cover
-) -> None:
+def _write_saved(out: Path, asked: Saved, budgets: list[float] | None, cover: Cover) -> None:
     from stratagem.mechanism.export.saved import read_saved
-    from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.report.content import Provenance
     from stratagem.report.page import report_saved
 
     saved = read_saved(asked.file)
-    python = ""
-    if isinstance(saved, Mechanism):
-        load = f"st.load_mechanism({str(asked.file)!r})"
-        objective = {"objective": asked.objective} if "objective" in asked.options else {}
-        python = f"import stratagem as st\n\n{_call(f'{load}.report', PAGE, **objective, **_given(cover))}"
-    origin = Provenance(_command(str(asked.file), {**asked.options, **own}), python, asked.file.name)
-    if "objective" in asked.options:
+    if asked.judged:
         note(
             f"the mechanism in {asked.file} stays as it was made: --objective {asked.objective} only judges it"
         )
     with progress("rating"):
-        report_saved(out, saved, objective=asked.objective, origin=origin, budgets=budgets, **asdict(cover))
+        report_saved(
+            out, saved, objective=asked.objective, file=asked.file.name, budgets=budgets, **asdict(cover)
+        )
 
 
 def _write_found(
     out: Path,
     request: Request,
     budgets: list[float] | None,
-    own: Mapping[str, Any],
     cover: Cover,
     *,
     quick: bool,
 ) -> None:
-    from stratagem.mechanism.attribute import described_attributes
     from stratagem.report.content import ReportContent, along, around
     from stratagem.report.page import write_page
     from stratagem.study.optimisation import optimise
@@ -142,71 +123,10 @@ def _write_found(
 
         line = along(solution, budgets, None if quick else solve)
     note_incomplete(line.sweep.complete)
-    with keeping():
-        stated = described_attributes(request.workload.domain, **request.values)
-    origin = _origin(request, own, cover)
-    write_page(out, ReportContent(solution, request.name, line, origin, stated=stated, cover=cover))
+    write_page(out, ReportContent(solution, request.name, line, cover=cover))
 
 
-def _hurried(solver: Solver | Auto) -> Solver | Auto:
+def _hurried(solver: Solver) -> Solver:
     """Return the solver content with a gap of 2 %, or with the one that it has where that is larger."""
-    from stratagem.solvers import Auto
-
-    own = solver.gap if isinstance(solver, Auto) else solver.limits.gap
+    own = solver.limits.gap
     return replace(solver, gap=max(own, NEAR))
-
-
-def _origin(request: Request, own: Mapping[str, Any], cover: Cover) -> Provenance:
-    from stratagem.report.content import Provenance
-
-    return Provenance(_command(request.name, {**request.options, **own}), _python(request, cover))
-
-
-def _command(name: str, options: Mapping[str, Any]) -> str:
-    """Return the command line that says the same again."""
-    words = ["stratagem", "report", name]
-    for option, given in options.items():
-        for value in given if isinstance(given, list) else [given]:
-            words += [f"--{option}"] if value is True else [f"--{option}", _plain(value)]
-    return shlex.join(words)
-
-
-def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
-
-
-def _python(request: Request, cover: Cover) -> str:
-    """Return the same in Python; nothing where a prior comes from a file."""
-    if request.prior is not None:
-        return ""
-    asked = {"domain": request.options.get("domain"), "order": request.order, "width": request.width}
-    load = _call("st.load", repr(request.name), **asked)
-    objective = request.options.get("objective")
-    solver = _solver(request.solver)
-    return (
-        f"import stratagem as st\n\nworkload = {load}\n"
-        f"solution = {_call('st.optimise', 'workload', epsilon=request.epsilon, objective=objective, **solver)}\n"
-        f"{_call('solution.report', PAGE, name=request.name, **_given(cover))}"
-    )
-
-
-class _Code(str):
-    """Code that is its own representation."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
-def _solver(solver: Solver | Auto) -> dict[str, _Code]:
-    from stratagem.solvers import Auto
-
-    given = {one.name: getattr(solver, one.name) for one in fields(solver)}
-    changed = {one.name: given[one.name] for one in fields(solver) if given[one.name] != one.default}
-    if isinstance(solver, Auto) and not changed:
-        return {}
-    return {"solver": _Code(_call(f"st.{type(solver).__name__}", **changed))}
-
-
-def _call(function: str, *positional: str, **named: Any) -> str:
-    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
-    return f"{function}({', '.join([*positional, *given])})"

@@ -5,23 +5,27 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stratagem.cli.layout import Layout, derive, named_columns, read_described, read_policy, read_sources
 from stratagem.cli.option import (
+    AS_IS,
     CLIP,
     COLUMN,
     DATA,
+    DECIMAL,
     DOMAIN,
     EDGES,
     EPSILON,
     GAP,
     INVALID,
     LABELS,
+    MAP,
     MISSING,
     OBJECTIVE,
     ORDER,
@@ -39,7 +43,6 @@ from stratagem.cli.option import (
     read_prior,
     read_workload,
 )
-from stratagem.cli.source import Values, read_policy, read_sources
 from stratagem.io.literal import refuse_bare
 from stratagem.io.numeral import parse_number
 from stratagem.math.deadline import deadline
@@ -47,9 +50,8 @@ from stratagem.math.deadline import deadline
 if TYPE_CHECKING:
     import numpy as np
 
-    from stratagem.cli.layout import Layout
-    from stratagem.collection.columns import Data
-    from stratagem.solvers import Auto, Solver
+    from stratagem.domain.columns import Data
+    from stratagem.solvers import Solver
     from stratagem.workloads import Workload
 
 
@@ -60,21 +62,24 @@ class Request:
     name: str
     """What the command line called the workload."""
     workload: Workload
-    epsilon: float
-    solver: Solver | Auto
+    budget: float | None
+    """The epsilon given; None where steps decide it."""
+    solver: Solver
     objective: str
     prior: np.ndarray | None
     prior_file: Path | None
     order: int | None
     width: int | None
-    values: Values
-    """Edges, labels and units by attribute."""
     layout: Layout | None
     """The domain as edges, labels and columns describe it; None where it was named."""
     users: Data | None
     """The users of the file that was given."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """The options that differ from their defaults, by name."""
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon, where the command needs one."""
+        assert self.budget is not None, "the option is required"
+        return self.budget
 
     def elsewhere(self, domain: str) -> Workload:
         """Return the same queries on another domain."""
@@ -87,7 +92,8 @@ class Saved:
 
     file: Path
     objective: str
-    options: Mapping[str, Any]
+    judged: bool
+    """Whether the objective was named."""
 
 
 SUFFIXES = (".json", ".npz", ".mat", ".parquet")
@@ -96,16 +102,20 @@ SUFFIXES = (".json", ".npz", ".mat", ".parquet")
 
 ASKED = ("objective", "seconds")
 """The options that a saved strategy does not answer itself."""
-OF_DATA = ("data", "column", "invalid", "missing", "clip")
+OF_DATA = ("data", "column", "invalid", "missing", "mapping", "as_is", "decimal", "clip")
 """The options that concern a file of values."""
 
 
-def requesting(command: Callable[..., None], *, data: bool = False) -> Callable[..., None]:
+def requesting(
+    command: Callable[..., None], *, data: bool = False, steps: bool = False
+) -> Callable[..., None]:
     """Return the command with the request's arguments and options before its own, in place of the request.
 
-    Those that name data are among them where the command asks for `data`.
+    Those that name data are among them where the command asks for `data`; with `steps` it needs no epsilon.
     """
     shared = dict(inspect.signature(_request, eval_str=True).parameters)
+    if not steps:
+        shared["epsilon"] = shared["epsilon"].replace(annotation=EPSILON, default=inspect.Parameter.empty)
     return _asking(command, shared if data else _without_data(shared), _request)
 
 
@@ -113,7 +123,6 @@ def requesting_or_saved(command: Callable[..., None]) -> Callable[..., None]:
     """Return the same for a command that takes a file of a strategy in place of a workload as well."""
     shared = _without_data(inspect.signature(_request, eval_str=True).parameters)
     shared["workload"] = shared["workload"].replace(annotation=WORKLOAD_OR_FILE)
-    shared["epsilon"] = shared["epsilon"].replace(annotation=WORKLOAD_EPSILON, default=None)
     return _asking(command, shared, _request_or_saved)
 
 
@@ -130,6 +139,9 @@ def _asking(
 
     @wraps(command)
     def run(**given: Any) -> None:
+        axis, _, places = (given.get("over") or "").partition("=")
+        if axis == "domain" and "domain" in shared and given["domain"] is None:
+            given["domain"] = places.split(",")[0]  # any of them: each is asked about in place of it
         asked = read(**{name: given.pop(name) for name in shared})
         with _on_one_core(asked):
             command(asked, **given)
@@ -168,19 +180,18 @@ def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Re
     Raises:
         ValueError: for options that a file answers itself, or a workload without epsilon.
     """
-    options = {name: value for name, value in others.items() if value != DEFAULTS[name]}
-    extra = [name for name in (*options, *(["epsilon"] if epsilon is not None else [])) if name not in ASKED]
-    if (file := saved_alone(workload, extra)) is not None:
-        return Saved(file, others["objective"], options)
+    given = [name for name, value in (others | {"epsilon": epsilon}).items() if value != DEFAULTS[name]]
+    if (file := saved_alone(workload, (name for name in given if name not in ASKED))) is not None:
+        return Saved(file, others["objective"], "objective" in given)
     if epsilon is None:
         refuse_bare(workload, "a saved strategy (.ldp.json or .npz), or queries with --epsilon,")
         raise ValueError(f"{workload} was given without a privacy budget: add one, for example --epsilon 1")
-    return replace(_request(workload, epsilon, **others), options={"epsilon": epsilon} | options)
+    return _request(workload, epsilon, **others)
 
 
 def _request(
     workload: WORKLOAD,
-    epsilon: EPSILON,
+    epsilon: WORKLOAD_EPSILON = None,
     domain: DOMAIN = None,
     order: ORDER = None,
     width: WIDTH = None,
@@ -199,42 +210,53 @@ def _request(
     unit: UNIT = None,
     invalid: INVALID = "fail",
     missing: MISSING = None,
+    mapping: MAP = None,
+    as_is: AS_IS = False,
+    decimal: DECIMAL = None,
     clip: CLIP = False,
 ) -> Request:
     """Return the request, refusing what is wrong with it before any work."""
-    from stratagem.cli.layout import derive, named_columns, read_described
-    from stratagem.collection.columns import read
+    from stratagem.domain.columns import read
+    from stratagem.domain.policy import FAIL, OTHER
     from stratagem.math.privacy import check
     from stratagem.problem import problem_of
     from stratagem.study.preset import limited, solver_of
-    from stratagem.workloads.given import leaves_domain
+    from stratagem.workloads.given import check_order, leaves_domain
 
-    check(epsilon)
+    if epsilon is not None:
+        check(epsilon)
     if (data is None) != (not column):
         raise ValueError(
             "--data and --column belong together, but only one was given: name a file and its column"
         )
-    policy = read_policy(data, invalid, missing, clip)
+    policy = read_policy(data, invalid, missing, clip, decimal, mapping, as_is)
     described = (
         derive(edges, labels, data, column, unit, policy)
         if domain is None and leaves_domain(workload)
         else None
     )
-    asked, values = read_described(workload, domain, order, width, edges, labels, unit, described)
+    if described is not None:
+        check_order(workload, (one for one in described.domain.attributes if one.name in described.found))
+    asked = read_described(workload, domain, order, width, edges, labels, unit, described)
     chosen = solver_of(solver, gap=gap, seconds=seconds, outputs=outputs, restarts=restarts, seed=seed)
     chosen = limited(chosen, deadline().seconds)
     belief = read_prior(prior, asked)
-    problem_of(asked, epsilon, objective, belief)
+    if epsilon is not None:
+        problem_of(asked, epsilon, objective, belief)
     users = None
     if data is not None and column is not None:
         columns = named_columns(column) if described else column
-        users = read(data, asked.domain, read_sources(asked.domain, columns, values), policy)
-    return Request(
-        workload, asked, epsilon, chosen, objective, belief, prior, order, width, values, described, users
-    )
+        if described and len(described.found) == len(asked.domain.names) and invalid == FAIL:
+            policy = replace(
+                policy, invalid=OTHER
+            )  # which the values that were found have where a row needs it
+        users = read(data, asked.domain, read_sources(asked.domain, columns), policy)
+    return Request(workload, asked, epsilon, chosen, objective, belief, prior, order, width, described, users)
 
 
-DEFAULTS = {name: one.default for name, one in inspect.signature(_request).parameters.items()}
+DEFAULTS = {name: one.default for name, one in inspect.signature(_request).parameters.items()} | {
+    "epsilon": None
+}
 
 
 AXES = ("epsilon", "domain")

@@ -55,11 +55,13 @@ def rounds(
         second.save(out, overwrite=True)
         attribute = second.attributes[0]
         if json:
-            write_json({"mechanism": second.identifier, "edges": list(attribute.edges), "file": str(out)})
+            write_json(
+                {"mechanism": second.identifier, "edges": attribute.values.entry()["edges"], "file": str(out)}
+            )
             return
         write(
             f"{attribute.name}: {first.attributes[0].size} values merged into {attribute.size}, edges "
-            f"{','.join(attribute.edges)}"
+            f"{','.join(attribute.values.entry()['edges'])}"
         )
         write(
             f"{counted(tally.reports, 'report')} chose them. Whoever sent one of these takes no part in the second "

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratagem.cli.interruption import progress
-from stratagem.cli.option import CLIP, EDGES, INVALID, JSON, LABELS, MISSING, STRATEGY_FILE
-from stratagem.cli.output import write, write_json, write_table
-from stratagem.cli.source import Values, read_policy, read_sources, read_values
+from stratagem.cli.layout import read_policy, read_sources, read_values
+from stratagem.cli.option import CLIP, DECIMAL, EDGES, INVALID, JSON, LABELS, MAP, MISSING, STRATEGY_FILE
+from stratagem.cli.output import translated, write, write_json, write_table
 from stratagem.io.screen import visible
 
 if TYPE_CHECKING:
-    from stratagem.collection.columns import Data
+    from stratagem.domain.columns import Data
     from stratagem.estimation.simulation import Simulation
-    from stratagem.mechanism.export.strategy_file import StoredStrategy
+    from stratagem.mechanism.export.saved import StoredStrategy
     from stratagem.mechanism.mechanism import Mechanism
-    from stratagem.workloads.domain import Attribute
 
 
 def simulate(
@@ -32,6 +31,8 @@ def simulate(
     labels: LABELS = None,
     invalid: INVALID = "fail",
     missing: MISSING = None,
+    mapping: MAP = None,
+    decimal: DECIMAL = None,
     clip: CLIP = False,
     repetitions: Annotated[int, typer.Option(min=2, help="How often all users report.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Makes the run repeatable.")] = 0,
@@ -39,26 +40,25 @@ def simulate(
     json: JSON = False,
 ) -> None:
     """Run a saved strategy on a file: true and estimated answers, observed against predicted error."""
-    from stratagem.collection.columns import read
+    from stratagem.domain.columns import read
     from stratagem.estimation.simulation import simulate as run
     from stratagem.estimation.simulation import simulate_users
     from stratagem.math.number import spread
     from stratagem.mechanism.export.saved import read_saved
-    from stratagem.mechanism.mechanism import Mechanism
     from stratagem.strategies import TranslationStrategy
+    from stratagem.workloads.serial import over
 
-    policy = read_policy(data, invalid, missing, clip)
+    policy = read_policy(data, invalid, missing, clip, decimal, mapping)
     stored = read_saved(file)
-    domain = stored.workload.domain
-    stated = stored.client.attributes if isinstance(stored, Mechanism) else ()
+    domain = read_values(stored.workload.domain, edges, labels)
+    asked = over(stored.workload, domain.attributes)
     with progress("simulating"):
-        values = read_values(domain, edges, labels)
-        users = read(data, domain, read_sources(domain, column, values, stated), policy)
-        runs = {"repetitions": repetitions, "seed": seed, "attributes": _attributes(stored, values)}
+        users = read(data, domain, read_sources(domain, column), policy)
+        runs = {"repetitions": repetitions, "seed": seed}
         if isinstance(stored.strategy, TranslationStrategy):
-            result = simulate_users(stored.workload, stored.strategy, users.coordinates, users.counts, **runs)
+            result = simulate_users(asked, stored.strategy, users.coordinates, users.counts, **runs)
         else:
-            result = run(stored.workload, stored.strategy, users.x, **runs, prior=stored.prior)
+            result = run(asked, stored.strategy, users.x, **runs, prior=stored.prior)
     shown = spread(len(result.truth), queries)
     if json:
         write_json(_data(stored, users, result, shown))
@@ -104,6 +104,8 @@ def _describe(stored: Mechanism | StoredStrategy, users: Data, result: Simulatio
 
     write(f"{visible(stored.name)} over domain {stored.workload.domain}, epsilon {float(stored.epsilon):g}")
     write(f"{users}\n")
+    for sentence in users.notes:
+        write(f"{translated(sentence)}\n")
     headings = ("query", "true", "estimate", "off by", "predicted standard error")
     write_table(Table(headings, _rows(result, shown)))
     write(
@@ -130,16 +132,6 @@ def _error(error: float, users: int, *, counts: bool) -> str:
     if counts:
         return f"{error:,.1f} users, {100 * error / users:.2f} % of all"
     return f"{error:,.1f} in the units of the query, {error / users:.3g} a user"
-
-
-def _attributes(stored: Mechanism | StoredStrategy, values: Values) -> tuple[Attribute, ...]:
-    """Return what values are called, in the words of the options where they say something."""
-    from stratagem.mechanism.attribute import described_attributes
-    from stratagem.mechanism.mechanism import Mechanism
-
-    if isinstance(stored, Mechanism) and not any(values.values()):
-        return stored.attributes
-    return described_attributes(stored.workload.domain, **values)
 
 
 def _rows(result: Simulation, shown: list[int]) -> list[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stratagem.cli.interruption import progress
-from stratagem.cli.layout import read_described
+from stratagem.cli.layout import check_values_kept, read_described
 from stratagem.cli.optimise import OUT, check_out, data, described, save
 from stratagem.cli.option import (
     DOMAIN,
@@ -25,8 +25,7 @@ from stratagem.cli.option import (
     WORKLOAD,
     read_prior,
 )
-from stratagem.cli.output import write, write_facts, write_json
-from stratagem.cli.source import check_values_kept
+from stratagem.cli.output import write, write_facts, write_json, write_parts
 
 
 def tune(
@@ -47,18 +46,19 @@ def tune(
     json: JSON = False,
 ) -> None:
     """Tune a published mechanism for a workload, say how far it is from the best possible unbiased one, and save it."""
-    from stratagem.study.headline import limit
+    from stratagem.study.summary import summary
     from stratagem.study.tuning import tune as run
 
-    asked, values = read_described(workload, domain, order, width, edges, labels, unit)
+    asked = read_described(workload, domain, order, width, edges, labels, unit)
     belief = read_prior(prior, asked)
     check_out(out, plain=belief is None and objective == "average", force=force)
-    check_values_kept(out, values)
+    check_values_kept(out, asked.domain)
     with progress("tuning"):
         solution = run(asked, epsilon, mechanism, objective=objective, prior=belief)
-    reports = save(solution, workload, out, values)
+    reports = save(solution, workload, out)
     if json:
         write_json(data(solution, workload, prior, out, reports))
         return
-    write(f"{solution.users_sentence()}.\n{limit(solution, mechanism)}\n")
+    write_parts(summary(solution.problem, solution.bounds, solution, None, mechanism))
+    write()
     write_facts(described(solution, workload, out, reports))

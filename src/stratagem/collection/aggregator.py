@@ -22,9 +22,10 @@ from stratagem.collection.reports import (
     is_blank,
     mechanism_named,
 )
-from stratagem.collection.tally import CONFLICT, Tally, counted
+from stratagem.collection.tally import CONFLICT, Tally
 from stratagem.io.literal import EndlessFileError, open_regular
 from stratagem.io.target import check_target, written_atomically
+from stratagem.math.counts import counted
 from stratagem.math.number import integer
 
 KIND = "stratagem reports"

@@ -7,8 +7,11 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+import numpy as np
 
 from stratagem.collection import report_file, report_table
 from stratagem.collection.inbox import Contested, Skipped, Taken, find
@@ -16,14 +19,13 @@ from stratagem.collection.report_file import Content
 from stratagem.collection.report_table import REFUSE, check_anonymous
 from stratagem.collection.reports import NAMED, Reason, ReportFormat, count_named
 from stratagem.collection.state import NEITHER, UNLIKE, prepare
-from stratagem.collection.tally import Tally
+from stratagem.collection.tally import CONFLICT, Receipt, Tally, receipts
 from stratagem.io.database import opened
 from stratagem.io.literal import first_line, line_end_fault
 from stratagem.io.target import ScratchFolder, check_target, resolved
 from stratagem.io.toml import naming
 
 if TYPE_CHECKING:
-    import numpy as np
     from ibis.expr.types import Table
 
 ANEW = "collect its files anew, in another state"
@@ -31,6 +33,9 @@ PASS = 1 << 24
 """Number of ids that are compared at a time: with twice as many the hash table would outgrow MEMORY."""
 MEMORY = "1GB"
 """Memory limit of DuckDB; the process needs about half a GB more."""
+PLACED = "CREATE TEMP VIEW placed AS SELECT *, rowid AS place FROM reports"
+RECEIVED = "received one by one"
+"""What stands in place of a path for the reports that came to `Collection.receive`."""
 Callback = Callable[[Taken], bool | None]
 """A function that is called with the record of every file; a true return value stops before the next file."""
 
@@ -99,6 +104,24 @@ class Collection:
                 break
         return done
 
+    def receive(self, ids: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Take checked reports that come in no file, each id once; return the `Receipt` of each (k,).
+
+        ids (k, 16) uint8 and outputs (k,) are what `ReportFormat` accepted. One transaction takes them: once this
+        returns, they are on the disk.
+
+        Raises:
+            ValueError: if they cannot be stored; none of them is then.
+        """
+        with self._whole(), self._transaction():
+            found = receipts(ids, outputs, self._outputs_of(ids))
+            fresh = found == Receipt.TAKEN
+            if fresh.any():
+                number = self._arrivals()
+                self._append(number, ids[fresh], outputs[fresh])
+                self._sql("UPDATE files SET rows = rows + ? WHERE number = ?", int(fresh.sum()), number)
+        return found
+
     def foreign(self, sources: str | Path | Iterable[str | Path]) -> Mapping[str, int]:
         """Return the other mechanisms that reports in files name, with their numbers of reports; at most 64."""
         found: Counter[str] = Counter()
@@ -113,7 +136,7 @@ class Collection:
 
         An id that came with several outputs counts for none, or with `first` for the one that was taken first.
         """
-        with self._whole():
+        with self._whole(), self._transaction():
             self._check_rows()
             reports = self._ibis.table("placed")
             order = "place" if first else None
@@ -128,6 +151,19 @@ class Collection:
                 several = once.filter(once.low != once.high).order_by("id").limit(NAMED - len(found))
                 found += several.select(id=several.id.cast("string")).to_pyarrow()["id"].to_pylist()
             return [Contested(uuid.UUID(name).hex, self._holders(name)) for name in found]
+
+    def another(self) -> Collection:
+        """Return the same collection for another thread, with a connection of its own that sees what was committed.
+
+        The process must not open the file a second time: closing it would give up the lock that keeps others out.
+        """
+        import ibis
+
+        found = copy(self)
+        found._folder = None
+        found._ibis = ibis.duckdb.from_connection(self._ibis.con.cursor())
+        found._sql(PLACED)
+        return found
 
     def close(self) -> None:
         """Close the DuckDB file, and remove it if it is temporary."""
@@ -154,7 +190,7 @@ class Collection:
                     spilled.unlink(missing_ok=True)
                 with self._transaction():
                     prepare(self._sql, self.path, self.form)
-                    self._sql("CREATE TEMP VIEW placed AS SELECT *, rowid AS place FROM reports")
+                    self._sql(PLACED)
             except BaseException:
                 self._ibis.disconnect()
                 raise
@@ -196,12 +232,38 @@ class Collection:
         self._ibis.insert("reports", judged.mutate(file=ibis.literal(number, "int32")))
 
     def _append(self, number: int, ids: np.ndarray, outputs: np.ndarray) -> None:
+        with self._arrived(ids, outputs):
+            self._sql("INSERT INTO reports SELECT ?, id::UUID, output, NULL FROM arrived", number)
+
+    @contextmanager
+    def _arrived(self, ids: np.ndarray, outputs: np.ndarray) -> Iterator[None]:
+        """Let statements in the body read reports as the table `arrived`."""
         import pyarrow as pa
 
         names = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(ids), [None, pa.py_buffer(ids)])
         self._ibis.con.register("arrived", pa.table({"id": names, "output": outputs}))
-        self._sql("INSERT INTO reports SELECT ?, id::UUID, output, NULL FROM arrived", number)
-        self._ibis.con.unregister("arrived")
+        try:
+            yield
+        finally:
+            self._ibis.con.unregister("arrived")
+
+    def _outputs_of(self, ids: np.ndarray) -> dict[bytes, int]:
+        """Return the outputs that are stored with those of some ids that are, CONFLICT for several outputs."""
+        query = """
+            SELECT id, min(output), max(output) FROM reports
+            WHERE id IN (SELECT id::UUID FROM arrived) GROUP BY id
+        """
+        with self._arrived(ids, np.zeros(len(ids), np.int64)):
+            rows = self._sql(query)
+        return {name.bytes: low if low == high else CONFLICT for name, low, high in rows}
+
+    def _arrivals(self) -> int:
+        """Return the number under which reports that came in no file stand among the files."""
+        if held := self._row("SELECT number FROM files WHERE path = ?", RECEIVED):
+            return held[0]
+        (number,) = self._row("SELECT count(*) FROM files")
+        self._sql("INSERT INTO files VALUES (?, ?, '', 0, NULL)", number, RECEIVED)
+        return number
 
     def _complete(self, number: int, content: Content) -> None:
         """Record the lines of a CSV file that its reader left out as rejected rows."""

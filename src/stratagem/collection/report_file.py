@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 HEADER_LIMIT = 1 << 16
 """Largest number of bytes of the header of a CSV file."""
 CHUNK = 1 << 20
+NO_DELIMITER = "\x1f"
+"""The delimiter of a file that is read line by line: the unit separator, which text has nowhere."""
+QUOTED_COMMAS = r'(^|,)"(?:[^"]|"")*,(?:[^"]|"")*"'
+"""A value in quotes that holds commas, with what stands before it."""
 AHEAD = 2
 """Number of blocks of lines that are read while those before them are stored: each may take 0.2 GB."""
 Arrays = tuple[np.ndarray, np.ndarray]
@@ -198,17 +202,19 @@ def _csv(connection: Backend, path: Path, opened: str) -> Table:
     """Return the rows of a CSV file as text columns, with every option of DuckDB's reader given.
 
     The reader ignores quotes, so that a quote that is never closed cannot swallow the rows below it. A pair of
-    quotes around a value is removed here. Rows that do not fit are left out, and counted by the caller.
+    quotes around a value is removed here. Rows that do not fit are left out, and counted by the caller. Where there are
+    other columns, what stands in quotes with commas is one value, and left out if the quote is closed in its line.
     """
     header = _header(path)
     check_names(header)
+    others = len(header) > sum(name in COLUMNS for name in header)
     names = [name if name in COLUMNS else f"other{position}" for position, name in enumerate(header)]
     table = connection.read_csv(
         opened,
-        columns=dict.fromkeys(names, "VARCHAR"),
+        columns=dict.fromkeys(["line"] if others else names, "VARCHAR"),
         header=True,
         auto_detect=False,
-        delim=",",
+        delim=NO_DELIMITER if others else ",",
         quote="",
         escape="",
         comment="",
@@ -216,6 +222,11 @@ def _csv(connection: Backend, path: Path, opened: str) -> Table:
         hive_partitioning=False,
         ignore_errors=True,
     )
+    if others:
+        line: Any = table["line"]
+        fields = line.re_replace(QUOTED_COMMAS, r"\1").split(",")
+        table = table.filter(fields.length() == len(names))
+        table = table.select(**{name: fields[place].nullif("") for place, name in enumerate(names)})
     return table.mutate(**{name: _unquoted(table[name]) for name in COLUMNS if name in names})
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratagem.collection.reports import Reason, ReportFormat
-from stratagem.collection.tally import CONFLICT, Tally, counted
+from stratagem.collection.tally import CONFLICT, Tally
 from stratagem.io.toml import nearest
+from stratagem.math.counts import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,16 +19,6 @@ HELD = {f"{table}.{column}" for table, columns in TABLES.items() for column in c
 COLUMNS = (
     "SELECT concat(table_name, '.', column_name, ' ', data_type) FROM duckdb_columns() WHERE NOT internal"
 )
-UPGRADES = {
-    1: f"""
-        ALTER TABLE files RENAME TO files_of_version_1;
-        CREATE TABLE files ({TABLES["files"]});
-        INSERT INTO files SELECT number, path, sha256, rows, NULL FROM files_of_version_1;
-        DROP TABLE files_of_version_1;
-        UPDATE about SET version = {VERSION};
-    """,
-}
-"""Statements that upgrade the tables of an earlier version; version 1 took each content only once."""
 NEITHER = """((output IS NULL) = (reason IS NULL) OR output NOT BETWEEN 0 AND ?
     OR (id IS NOT NULL AND reason IS NOT NULL))"""
 """Condition on a row of reports that is neither a report, which has an output, nor rejected, for a reason."""
@@ -57,10 +47,10 @@ class Execute(Protocol):
 
 
 def prepare(execute: Execute, path: Path, form: ReportFormat) -> None:
-    """Make the tables in an empty file, or check those in it and bring them up to date.
+    """Make the tables in an empty file, or check those in it.
 
     Raises:
-        ValueError: for a file with other tables, of a later version, or of another mechanism.
+        ValueError: for a file with other tables, of another version, or of another mechanism.
     """
     (database,) = execute("SELECT system.main.current_database()")[0]
     if execute(FOREIGN, database, database):
@@ -75,11 +65,9 @@ def prepare(execute: Execute, path: Path, form: ReportFormat) -> None:
     kind, version = (
         next(iter(execute("SELECT kind, version FROM about")), ("", 0)) if "about" in known else ("", 0)
     )
-    if kind != KIND or version not in {*UPGRADES, VERSION}:
-        raise ValueError(f"{path} is no collection of version {VERSION} or before: name another file")
+    if kind != KIND or version != VERSION:
+        raise ValueError(f"{path} is no collection of version {VERSION}: name another file")
     identifier, outputs = execute("SELECT mechanism, outputs FROM about")[0]
-    if version in UPGRADES:
-        execute(UPGRADES[version])
     if {column for (column,) in execute(COLUMNS)} != HELD or not isinstance(identifier, str):
         raise ValueError(f"{path} has other tables than a collection: name another file")
     if (identifier, outputs) != (form.identifier, form.outputs):

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from stratagem.counts.closed import TABLE, ClosedForm, ExplicitFair, Geometric, Uniform
-from stratagem.counts.decay import LEAST
-from stratagem.counts.exact import Whole
+from stratagem.counts.exact import LEAST, Whole
 from stratagem.counts.mechanism import CountMechanism, check_ratio
 from stratagem.counts.property import names
 from stratagem.counts.table import CountTable

@@ -12,8 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from stratagem.counts.decay import decay, log_decay, whole_size
-from stratagem.counts.exact import Whole, reduced
+from stratagem.counts.exact import Whole, decay, log_decay, reduced, whole_size
 from stratagem.counts.loss import distance_power
 from stratagem.counts.mechanism import CountMechanism, whole_count
 from stratagem.counts.property import Property, property_set
@@ -45,7 +44,6 @@ class ClosedForm(CountMechanism):
         """Return E |i - j|^power [|i - j| > above] for every count j (n+1,), in O(n)."""
 
     def column(self, count: int) -> np.ndarray:
-        """Return the probabilities of the outputs (n+1,) at a count."""
         edge, inner = self.factors(float(self.alpha))
         factor = np.full(self.size + 1, inner)
         factor[[0, -1]] = edge
@@ -70,17 +68,14 @@ class ClosedForm(CountMechanism):
         return reduced(factor[:, None] * powers[self.exponents(i, j)])
 
     def log_likelihood(self, output: int) -> np.ndarray:
-        """Return log Pr[output | count] for every count (n+1,) but for a constant."""
         return log_decay(self.alpha) * self.exponents(
             whole_count(output, self.size), np.arange(self.size + 1)
         )
 
     def ratio(self) -> Fraction:
-        """Return 1/alpha, the largest ratio of neighbouring entries in a row."""
         return 1 / self.alpha
 
     def by_count(self, loss: str | Sequence | np.ndarray) -> np.ndarray:
-        """Return the expected loss at every count (n+1,); for a named loss no matrix is made."""
         if not isinstance(loss, str):
             return super().by_count(loss)
         power, above, factor = distance_power(loss, self.size)
@@ -100,11 +95,9 @@ class Geometric(ClosedForm):
     name = "geometric"
 
     def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
-        """Return |i - j|."""
         return np.abs(np.subtract(output, count))
 
     def sampler(self) -> ClampedSampler:
-        """Return the exact sampler, which adds two-sided geometric noise to the count and clamps the sum."""
         return ClampedSampler(self.size, self.alpha)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
@@ -112,7 +105,6 @@ class Geometric(ClosedForm):
         return 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
 
     def powers_by_count(self, power: int, above: int) -> np.ndarray:
-        """Return E |i - j|^power [|i - j| > above] for every count j (n+1,)."""
         edge, inner = self.factors(float(self.alpha))
         terms = _terms(self.size, float(self.alpha), power, above)
         one_side = inner * np.cumsum(terms) + (edge - inner) * terms
@@ -145,16 +137,13 @@ class ExplicitFair(ClosedForm):
     name = "explicit fair"
 
     def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
-        """Return the rank of the output, halved and rounded up."""
         k, m = np.abs(np.subtract(output, count)), np.minimum(count, self.size - count)
         return np.where(k <= m, k, -(-(k + m) // 2))
 
     def sampler(self) -> RankSampler:
-        """Return the exact sampler, which draws ranks."""
         return RankSampler(self.size, self.alpha)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
-        """Return the factor y twice: the outputs 0 and n have the same one as all others."""
         n, half = self.size, _powers(alpha, (self.size + 1) // 2)
         y = 1 / ((1 + alpha) * half) if n % 2 else 1 / (1 + 2 * alpha * half)
         return y, y
@@ -178,7 +167,6 @@ class ExplicitFair(ClosedForm):
 
     @property
     def properties(self) -> frozenset[Property]:
-        """The properties that hold: all seven."""
         return EVERY
 
 
@@ -188,11 +176,9 @@ class Uniform(ClosedForm):
     name = "uniform"
 
     def exponents(self, output: np.ndarray | int, count: np.ndarray | int) -> np.ndarray:
-        """Return the exponents, zero for every output and count."""
         return np.zeros(np.broadcast(output, count).shape, dtype=int)
 
     def sampler(self) -> UniformSampler:
-        """Return the exact sampler, which draws every output equally often."""
         return UniformSampler(self.size)
 
     def factors(self, alpha: Number) -> tuple[Number, Number]:
@@ -201,17 +187,14 @@ class Uniform(ClosedForm):
         return even, even
 
     def powers_by_count(self, power: int, above: int) -> np.ndarray:
-        """Return E |i - j|^power [|i - j| > above] for every count j (n+1,)."""
         one_side = np.cumsum(_terms(self.size, 1.0, power, above)) / (self.size + 1)
         return one_side + one_side[::-1]
 
     def ratio(self) -> Fraction:
-        """Return 1, as the entries of a row are all equal."""
         return Fraction(1)
 
     @property
     def properties(self) -> frozenset[Property]:
-        """The properties that hold: all seven."""
         return EVERY
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratagem.counts.decay import log_decay
-from stratagem.counts.exact import Whole
+from stratagem.counts.exact import Whole, log_decay
 from stratagem.counts.loss import Aggregate, Loss, total_cost, weights_of
 from stratagem.counts.property import Property
 from stratagem.counts.sampling import Sampler, Source, pseudo_random

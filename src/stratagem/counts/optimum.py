@@ -14,8 +14,7 @@ import numpy as np
 
 from stratagem.counts import bundle
 from stratagem.counts.closed import ExplicitFair, Geometric, Kind, route
-from stratagem.counts.decay import decay, proper_fraction, whole_size
-from stratagem.counts.exact import BITS, fixed_point, repaired
+from stratagem.counts.exact import BITS, decay, fixed_point, proper_fraction, repaired, whole_size
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, distance_power, total_cost, weights_of
 from stratagem.counts.mechanism import MATRIX, CountMechanism
 from stratagem.counts.program import SMALLEST, TIGHT, Engine, Program, Request, other, run

@@ -1,4 +1,4 @@
-"""Post-processing of count mechanisms, and whether one mechanism is a post-processing of another."""
+"""Post-processing of count mechanisms and of local channels, and whether one mechanism is that of another."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 from stratagem.counts.exact import Whole, reduced
 from stratagem.counts.loss import Aggregate, Loss, check_aggregate, weights_of
 from stratagem.counts.mechanism import CountMechanism
-from stratagem.counts.table import CountTable
+from stratagem.counts.optimum import REACHES
+from stratagem.counts.table import CountTable, worst_ratio
 from stratagem.math.computing import quiet_solver
+from stratagem.math.number import integer
 
 TIE, TINY = 1e-9, 1e-290
 """Relative and absolute difference of two expected losses below which they are compared as exact fractions."""
@@ -213,3 +215,41 @@ def derivation(mechanism: CountMechanism) -> Derivation:
     T[:, 0] = (q - p) * (q * P[:, 0] - p * P[:, 1])
     T[:, -1] = (q - p) * (q * P[:, -1] - p * P[:, -2])
     return Derivation(reduced(T))
+
+
+def reach_ratio(mechanism: CountMechanism, reach: int) -> Fraction:
+    """Return the largest ratio of two entries of a row at most `reach` counts apart, exactly.
+
+    At most exp(eps) for a mechanism that is (reach, eps)-LLDP (limited-precision local DP); reach n is
+    eps-LDP, reach 1 central eps-DP.
+
+    Raises:
+        ValueError: unless reach is a whole number from 1 to n, or if a zero faces a positive number.
+    """
+    reach = integer(reach, "reach", 1, mechanism.size, REACHES)
+    cells, total = mechanism.whole()
+    pairs = [(cells[:, :-step].ravel(), cells[:, step:].ravel()) for step in range(1, reach + 1)]
+    return max(worst_ratio(Whole(np.column_stack(pair), total)) for pair in pairs)
+
+
+def merged(
+    channel: np.ndarray,
+    loss: str | Sequence | np.ndarray = "L0",
+    prior: Sequence[float] | np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the square channel (n+1 x n+1) of a channel Q (m x n+1) whose outputs become their best answers.
+
+    P[i, j] = sum of Q[y, j] over the outputs y whose answer of least posterior expected loss is i: the
+    expected loss is that of Q with its best decoder, the largest ratio in a row no larger.
+
+    Raises:
+        ValueError: unless Q holds probabilities with columns that sum to one, for at least two user types,
+            and loss and prior fit them.
+    """
+    from stratagem.strategies import MatrixStrategy
+
+    Q = MatrixStrategy(channel).matrix
+    n = Q.shape[1] - 1
+    if n < 1:
+        raise ValueError("the channel has one column; a decision needs at least two user types")
+    return gathered(Q, best_answers(Q, Loss.of(loss, n), weights_of(prior, n)))

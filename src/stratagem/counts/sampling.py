@@ -122,11 +122,9 @@ class ColumnSampler(Sampler):
         self.sums: list[Sequence[int]] = [_search_table(column.tolist()) for column in whole.cells.T]
 
     def noise(self, source: Source) -> int:
-        """Return a uniform whole number below the total."""
         return below(self.total, source)
 
     def outputs(self, counts: np.ndarray, noise: Sequence[int]) -> np.ndarray:
-        """Return the numbers of the outputs whose part of the column the noise falls into."""
         found = [bisect_right(self.sums[j], u) for j, u in zip(counts.tolist(), noise, strict=True)]
         return np.array(found, dtype=np.int64)
 
@@ -142,7 +140,6 @@ class ClampedSampler(Sampler):
         return self.two_sided.draw(source)
 
     def outputs(self, counts: np.ndarray, noise: Sequence[int]) -> np.ndarray:
-        """Return the outputs max(0, min(n, count + X)), of shape (k,)."""
         return np.clip(counts + np.array(noise, dtype=np.int64), 0, self.size)
 
 
@@ -184,11 +181,9 @@ class UniformSampler(Sampler):
         self.size = size
 
     def noise(self, source: Source) -> int:
-        """Return a uniform output."""
         return below(self.size + 1, source)
 
     def outputs(self, counts: np.ndarray, noise: Sequence[int]) -> np.ndarray:
-        """Return the noise itself as the outputs, of shape (k,)."""
         return np.array(noise, dtype=np.int64)
 
 

@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.counts.decay import decay, whole_size
-from stratagem.counts.exact import Whole, fixed_point, repaired
+from stratagem.counts.exact import Whole, decay, fixed_point, repaired, whole_size
 from stratagem.counts.mechanism import CountMechanism, check_ratio, whole_count
 from stratagem.counts.property import Property, holding, privacy
 from stratagem.counts.sampling import ColumnSampler
@@ -32,19 +31,15 @@ class CountTable(CountMechanism):
         return cls(n, alpha, repaired(fixed_point(P), privacy(alpha, n), weakly_honest=False), name)
 
     def whole(self) -> Whole:
-        """Return the matrix of whole numbers with its column total."""
         return self.numbers
 
     def column(self, count: int) -> np.ndarray:
-        """Return the probabilities of the outputs (n+1,) at a count."""
         return (self.numbers.cells[:, whole_count(count, self.size)] / self.numbers.total).astype(float)
 
     def ratio(self) -> Fraction:
-        """Return the largest ratio of neighbouring entries in a row, exactly: the privacy that is realised."""
         return worst_ratio(self.numbers)
 
     def log_likelihood(self, output: int) -> np.ndarray:
-        """Return log Pr[output | count] for every count (n+1,) but for a constant, -inf where impossible."""
         row = self.numbers.cells[whole_count(output, self.size)].tolist()
         return np.array([math.log(number) if number else -math.inf for number in row])
 
@@ -61,7 +56,6 @@ class CountTable(CountMechanism):
 
     @property
     def properties(self) -> frozenset[Property]:
-        """The properties that hold exactly."""
         return self._properties
 
     @cached_property

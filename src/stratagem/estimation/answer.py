@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratagem.workloads.domain import Attribute, Bin
+from stratagem.workloads import Attribute, Bin
 
 LEAST_CONFIDENCE, LEAST_DOUBT = 1e-6, 1e-12
 """Least distances of a confidence level from 0 and from 1: beyond, quantiles of float64 are 0 or infinite."""
@@ -78,6 +78,10 @@ class Answer(NamedTuple):
     high: float
 
 
+ANSWERED, VALUED = "who answered", "who gave another answer than 'other'"
+"""Whom shares are of, where "no answer" alone is left out, and where "other" is too."""
+
+
 def at_most_all(answered: Answer, users: float) -> Answer:
     """Return how many people answered, with its interval, cut to 0..users: unbiased estimates may lie outside.
 
@@ -94,25 +98,23 @@ def answered_words(answered: Answer) -> str:
     """Return how many people answered, in words.
 
     >>> answered_words(Answer(0, "age answered", 12180.2, 209.7, 11769.2, 12591.2))
-    'of the 12,180 ± 210 who answered'
+    'of the 12,180 ± 210 (standard error) who answered'
     """
-    return f"of the {counted_words(answered)} who answered"
+    return f"of the {counted_words(answered)}"
 
 
 def counted_words(answered: Answer) -> str:
-    """Return how many people answered, with the standard error.
-
-    >>> counted_words(Answer(0, "age answered", 12180.2, 209.7, 11769.2, 12591.2))
-    '12,180 ± 210'
-    """
-    return f"{answered.answer:,.0f} ± {answered.standard_error:,.0f}"
+    """Return how many people there are of those whom a label names, with the standard error."""
+    who = VALUED if answered.label.endswith(VALUED.removeprefix("who ")) else ANSWERED
+    return f"{answered.answer:,.0f} ± {answered.standard_error:,.0f} (standard error) {who}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantile:
     """The value of an attribute at or below which a share of those who answered lies, and how far off it may be.
 
-    >>> age = Attribute(name="age", size=3, edges=("0", "18", "65", "130"), unit="years")
+    >>> from stratagem.domain.bins import Bins
+    >>> age = Attribute("age", Bins(("0", "18", "65", "130")), unit="years")
     >>> median = Quantile(attribute=age, share=0.5, bin=1, low_bin=1, high_bin=2, confidence=0.95)
     >>> median.value, median.low, median.high
     (Bin(start=18.0, stop=65.0), 18.0, 130.0)
@@ -165,12 +167,12 @@ class Quantile:
         """Return the value, and the range of values that can be the quantile, if anybody is sure to have answered."""
         if self.answered is not None and self.answered.low <= 0:
             return (
-                f"too few answered to state it: {counted_words(self.answered)}, and it may be that nobody did"
+                f"too few people to state it: {counted_words(self.answered)}, and it may be that nobody did"
             )
         low, high = self.low_bin, self.high_bin
         span = self.attribute.values_text(low, high)
         return (
             f"{self.attribute.values_text(self.bin, self.bin)}; {100 * self.confidence:.10g} % sure: "
-            f"{'' if low == high and not self.attribute.edges else 'from '}{span}"
+            f"{'' if low == high and not isinstance(self.value, Bin) else 'from '}{span}"
             f"{'' if self.answered is None else f'; {answered_words(self.answered)}'}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,19 +20,18 @@ from stratagem.estimation.answer import (
     standard_errors_each_side,
 )
 from stratagem.estimation.answer_file import save
-from stratagem.estimation.gap import below, inside
+from stratagem.estimation.gap import below, inside, who
 from stratagem.estimation.impossibility import Impossible, impossible
 from stratagem.estimation.interval import Interval, about_population, around
 from stratagem.estimation.likelihood import EVERY
 from stratagem.estimation.limits import cells, extremes, limits
 from stratagem.estimation.postprocessing import METHODS, Method, answered_by
-from stratagem.estimation.reconstruction import ROUNDING, About, Reconstruction
+from stratagem.estimators.evidence import ROUNDING, About, Evidence
 from stratagem.io.screen import ROWS, brief, show
 from stratagem.io.table import Table
 from stratagem.math.number import entries, integer, real, spread
 from stratagem.math.on_demand import WHOLE, written_or_asked
-from stratagem.workloads import Workload, along, histogram, prefix
-from stratagem.workloads.domain import Attribute, Domain
+from stratagem.workloads import Attribute, Domain, Workload, along, histogram, prefix
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 4096
 """Answers that are looked at for impossible ones where there are more than 2^24."""
+MANY, FEW = 1 << 14, 64
+"""Answers from which on some are computed alone, where all together are so many times as many."""
 LISTED = 1 << 21
 """Largest number of answers in one table or file, some 300 bytes each."""
 
@@ -62,7 +63,7 @@ class Estimate:
     __repr__ = brief
 
     workload: Workload
-    reconstruction: Reconstruction
+    evidence: Evidence
     """The unbiased estimate of the data vector and its covariance."""
     method: Method
     """The post-processing method."""
@@ -75,16 +76,20 @@ class Estimate:
     about: About
     """Whose true answers the intervals are about: the users who reported, or the population they came from."""
     attributes: tuple[Attribute, ...] = ()
-    """The attributes with the names of their values, where these are known."""
+    """The attributes of the mechanism, which name the values of queries about as many; else those of `workload`."""
     base: Workload | None = None
     """The queries that the post-processed data vector was made for; None for those of `workload`."""
     among: int | None = None
     """Number of queries whose intervals hold together where these are some of them; None for those of `workload`."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: numbers are computed again."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     @property
     def users(self) -> int:
         """Number N of reports, one a user."""
-        return self.reconstruction.users
+        return self.evidence.users
 
     def raw(self) -> Estimate:
         """Return the same estimate without post-processing."""
@@ -107,7 +112,7 @@ class Estimate:
         Raises:
             ValueError: for a domain with too many cells to be written out.
         """
-        return self.reconstruction.data if self.processed is None else self.processed
+        return self.evidence.data if self.processed is None else self.processed
 
     def some(self, queries: Iterable[int] | np.ndarray) -> Estimate:
         """Return the answers to some queries alone, by their numbers (k,); nothing is as large as the workload.
@@ -135,13 +140,13 @@ class Estimate:
     @cached_property
     def unbiased_answers(self) -> np.ndarray:
         """Unbiased answers W x_hat (p,), the centres of the intervals."""
-        return self._each(lambda one: one.reconstruction.answers(one.workload), "the unbiased answers")
+        return self._each(lambda one: one.evidence.answers(one.workload), "the unbiased answers")
 
     @cached_property
     def standard_errors(self) -> np.ndarray:
         """Standard error of every unbiased answer (p,), from the counts."""
         return self._each(
-            lambda one: np.sqrt(one.reconstruction.variances(one.workload, one.about)), "the standard errors"
+            lambda one: np.sqrt(one.evidence.variances(one.workload, one.about)), "the standard errors"
         )
 
     @property
@@ -161,7 +166,7 @@ class Estimate:
         each_side = standard_errors_each_side(self.confidence, uncertain)
         centre, variances = self.unbiased_answers, np.square(self.standard_errors)
         if self.about == "population":
-            rare = self.reconstruction.prior_variances(self.workload), cells(self.workload)
+            rare = self.evidence.prior_variances(self.workload), cells(self.workload)
             ends = extremes(self.workload)
             found = about_population(centre, variances, *rare, ends, self.users, each_side)
         else:
@@ -207,7 +212,7 @@ class Estimate:
         """
         if self.workload.queries > WHOLE:
             return self.some(spread(self.workload.queries, LOOKED_AT)).impossible
-        return impossible(self.workload, self.reconstruction, self.answers, self.processed, self.among)
+        return impossible(self.workload, self.evidence, self.answers, self.processed, self.among)
 
     def _repr_html_(self) -> str:
         """Return the first answers as a table for a notebook."""
@@ -239,10 +244,15 @@ class Estimate:
         chosen = range(p) if queries is None else [int(query) for query in queries]
         entries(len(chosen), LISTED, "the table of answers", "name fewer queries")
         labels, places = [self.naming.label(query) for query in chosen], np.array(chosen, dtype=np.int64)
-        source, at = (self, places) if p <= WHOLE else (self.some(places), slice(None))
+        source, at = (self.some(places), slice(None)) if self._few(len(chosen)) else (self, places)
         columns = (source.answers, source.standard_errors, source.low, source.high)
         numbers = np.stack([column[at] for column in columns], axis=1).tolist()
         return [Answer(*found) for found in zip(chosen, labels, *zip(*numbers, strict=True), strict=True)]
+
+    def _few(self, many: int) -> bool:
+        """Return whether so many answers are computed alone: of simultaneous ones all errors say how many have none."""
+        p, known = self.workload.queries, self.simultaneous or "standard_errors" in vars(self)
+        return p > WHOLE or (p > MANY and FEW * many < p and not known)
 
     def __getitem__(self, which: int | str | slice) -> Answer | list[Answer]:
         """Return the answer to one query, by its number or label, or those of a slice.
@@ -263,7 +273,7 @@ class Estimate:
         Raises:
             ValueError: for more than 2^27 entries, or if the counts do not determine it.
         """
-        return self.reconstruction.covariance(self.workload, self.about)
+        return self.evidence.covariance(self.workload, self.about)
 
     def ask(self, workload: WorkloadLike) -> Estimate:
         """Return the answers to other queries from the same reports; a name or a matrix (p x n) is over their domain.
@@ -276,11 +286,11 @@ class Estimate:
             ValueError: if the post-processing does not fit them.
         """
         workload = workload_of(workload, default=lambda: self.workload.domain)
-        self.reconstruction.check(workload)
+        self.evidence.check(workload)
         base = self.base or self.workload
-        if self.processed is not None and self.method.fits is EVERY and answered_by(base, workload):
+        if self.processed is not None and self.method.fits == EVERY and answered_by(base, workload):
             return replace(self, workload=workload, base=base)
-        processed = self.method.processed(self.reconstruction, workload)
+        processed = self.method.processed(self.evidence, workload)
         return replace(self, workload=workload, base=workload, processed=processed)
 
     def marginal(self, *attributes: str) -> Estimate:
@@ -298,7 +308,7 @@ class Estimate:
     def quantile(self, share: float, attribute: str | None = None, *, of_all: bool = False) -> Quantile:
         """Return the smallest value of an attribute that at least a share of those who answered is at or below.
 
-        Those whose value is "other" did not answer: they count with `of_all` alone, as the last value. `value` is the
+        Those whose value is "other" or "no answer" count with `of_all` alone, as the last values. `value` is the
         label, the bin or the whole number that its owner knows, `bin` its place in the domain. Its interval has the
         confidence of the others.
 
@@ -309,23 +319,24 @@ class Estimate:
         if not 0 < real(share) < 1:
             raise ValueError(f"the quantile {share!r} was asked for, but must lie between 0 and 1: give 0.5")
         domain = self.workload.domain
-        name, *others = domain.attributes if attribute is None else (attribute,)
+        name, *others = domain.names if attribute is None else (attribute,)
         if others:
             raise ValueError(
                 f"a quantile was asked for without an attribute, but the domain has {1 + len(others)}: "
-                f"name one of {', '.join(domain.attributes)}"
+                f"name one of {', '.join(domain.names)}"
             )
         found, wanted = self.ask(along(domain, [name], prefix)), share * self.users
-        described = self.naming.attributes[domain.attributes.index(name)]
-        places, answered = np.arange(described.size), None
-        if described.other is not None and not of_all:
+        described, answered = self.naming.attributes[domain.names.index(name)], None
+        places, known = np.arange(described.size), inside(described, ordered=True)
+        if described.values.no_answer and of_all:  # whatever is in no order is beyond all that is
+            places = np.append(np.flatnonzero(known), described.size - 1)
+            found = found.ask(self._along(name, np.tri(described.size)[places]))
+        elif described.values.outside and not of_all:
             places, rows = below(described, share)
             found, wanted = found.ask(self._along(name, rows)), 0.0
-            names = (f"{described.name} answered",)
-            (whole,) = self.ask(self._along(name, inside(described)[None], names)).table()
-            answered = at_most_all(whole, self.users)
-        wanted -= share * self.users * ROUNDING
-        low, high = quantile_range(found.low, found.high, wanted)
+            names = (f"{name} {who([described], ordered=True).removeprefix('who ')}",)
+            answered = at_most_all(self.ask(self._along(name, known[None], names)).table()[0], self.users)
+        low, high = quantile_range(found.low, found.high, wanted := wanted - share * self.users * ROUNDING)
         return Quantile(
             attribute=described,
             share=real(share),

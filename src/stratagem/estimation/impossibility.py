@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.limits import limits
 from stratagem.estimation.postprocessing import RECOMMENDED
-from stratagem.estimation.reconstruction import Reconstruction
-from stratagem.estimation.translation.reconstruction import TABLE
+from stratagem.estimators.dense import DenseEvidence
+from stratagem.estimators.evidence import Evidence
+from stratagem.estimators.translation.tables import TABLE
 from stratagem.workloads import Workload
 from stratagem.workloads.combined import Stack, Weighted
+from stratagem.workloads.merged import Padded, unpadded
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import Prefix
 
@@ -65,7 +66,7 @@ class Impossible:
 
 def impossible(
     workload: Workload,
-    reconstruction: Reconstruction,
+    evidence: Evidence,
     answers: np.ndarray,
     processed: np.ndarray | None = None,
     among: int | None = None,
@@ -73,17 +74,17 @@ def impossible(
     """Return how many answers (p,) no data vector of N users has, up to rounding.
 
     The answer of row w of the workload lies between N min w and N max w, and prefix answers rise. `processed` (n,)
-    is the data vector that a post-processing made from the reconstruction, `among` the number of answers of which
+    is the data vector that a post-processing made from the evidence, `among` the number of answers of which
     these are looked at.
     """
-    users = reconstruction.users
+    users = evidence.users
     least, most = limits(workload)
     low, high = answers < users * (least - ROUNDING), answers > users * (most + ROUNDING)
     falling = _falling(workload, answers, users * ROUNDING)
     wrong = low | high | falling
-    dense = isinstance(reconstruction, DenseReconstruction)
+    dense = isinstance(evidence, DenseEvidence)
     mendable = dense or workload.domain_size <= TABLE
-    data = (reconstruction.data if processed is None else processed) if dense else None
+    data = (evidence.data if processed is None else processed) if dense else None
     fitting = _fitting(workload, data, users)
     return Impossible(
         queries=len(answers),
@@ -118,7 +119,7 @@ def _single(workload: Workload) -> bool:
 def _falling(workload: Workload, answers: np.ndarray, rounding: float) -> np.ndarray:
     """Mark the answers (p,) of prefixes that are below the one before, also inside weights, stacks and products."""
     match workload:
-        case Prefix():
+        case Prefix() | Padded(workload=Prefix()):
             return np.diff(answers, prepend=-np.inf) < -rounding
         case Weighted():
             return _falling(workload.workload, answers / workload.weight, rounding / abs(workload.weight))
@@ -133,7 +134,7 @@ def _falling(workload: Workload, answers: np.ndarray, rounding: float) -> np.nda
             tensor = answers.reshape([factor.queries for factor in factors])
             found = np.zeros(tensor.shape, dtype=bool)
             for axis, factor in enumerate(factors):
-                if isinstance(factor, Prefix):
+                if isinstance(unpadded(factor), Prefix):
                     found |= np.diff(tensor, axis=axis, prepend=-np.inf) < -rounding
             return found.ravel()
         case _:

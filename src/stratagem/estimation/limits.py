@@ -11,9 +11,10 @@ from stratagem.workloads.combined import Stack, Weighted
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.merged import Padded
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
-from stratagem.workloads.selection import Ranges, Selection
+from stratagem.workloads.selection import Cells, Ranges, Selection
 
 BLOCK = 1 << 24
 """Entries of a temporary array."""
@@ -26,7 +27,7 @@ def limits(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
     """
     p = workload.queries
     match workload:
-        case Identity() | Total() | Prefix() | AllRange() | Ranges() | Marginals():
+        case Identity() | Total() | Prefix() | AllRange() | Padded() | Ranges() | Cells() | Marginals():
             return np.zeros(p), np.ones(p)
         case Explicit():
             return workload.rows.min(axis=1), workload.rows.max(axis=1)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import xlogy
-from scipy.stats import chi2
 
-from stratagem.estimation.consistency.table import MarginalTable, consistent_marginals, ripple, shared_sizes
 from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.marginal_table import MarginalTable, consistent_marginals, ripple
 from stratagem.io.screen import brief
 from stratagem.math.number import integer
 from stratagem.workloads import marginals
@@ -63,7 +58,7 @@ class Release:
     @cached_property
     def _attributes(self) -> list[tuple[int, str]]:
         domain = self.estimate.workload.domain
-        return list(zip(domain.sizes, domain.attributes, strict=True))
+        return list(zip(domain.sizes, domain.names, strict=True))
 
 
 def release(estimate: Estimate, order: int = 2) -> Release:
@@ -104,7 +99,7 @@ def _tables(estimate: Estimate) -> list[MarginalTable]:
         part = domain.part(margin.attributes)
         counts = estimate.answers[margin.places].reshape(part.sizes)
         variance = max(float(variances[margin.places].mean()), np.finfo(float).tiny)
-        tables.append(MarginalTable(part.attributes, counts, variance))
+        tables.append(MarginalTable(part.names, counts, variance))
     return tables
 
 
@@ -120,125 +115,4 @@ def _without_debt(tables: Sequence[MarginalTable], users: int) -> tuple[Marginal
     mixed = [(1 - t) * table.counts + t * level for table, level in zip(tables, even, strict=True)]
     return tuple(
         replace(table, counts=np.maximum(counts, 0.0)) for table, counts in zip(tables, mixed, strict=True)
-    )
-
-
-class Association(NamedTuple):
-    """A test of independence of two attributes in the population."""
-
-    statistic: float
-    """Chi-squared distributed under independence."""
-    degrees: int
-    """(r - 1)(c - 1) degrees of freedom."""
-    p_value: float
-    """Probability of so large a statistic under independence."""
-
-
-def association(estimate: Estimate, first: str, second: str) -> Association:
-    """Test whether two attributes (r and c values) are independent in the population that users are a sample of.
-
-    With T the unbiased table (r x c) and Z_ij = T_ij - T_i. T_.j/N, the statistic is the Wald statistic
-    z^T (J C J^T)^-1 z: z are the cells of Z without the last row and column, C the estimated covariance of T
-    (of privacy and of sampling), J the derivative of z by T. Asymptotically chi-squared under independence,
-    whatever the strategy; the plain statistic sum (T - E)^2/E takes the noise for association.
-
-    Raises:
-        ValueError: for unknown or equal attributes, one with a single value, or too few reports to tell the noise.
-        UnsupportedWorkloadError: if the strategy does not determine the table.
-
-    Reference:
-        Wald statistics: Rao, Scott, JASA 1981, section 2 (tables of complex surveys); privacy: Gaboardi, Rogers,
-        ICML 2018.
-    """
-    if not isinstance(estimate, Estimate):
-        raise ValueError(f"{estimate!r} was given, but a test of association takes what st.estimate returned")
-    domain = estimate.workload.domain
-    marginal = estimate.raw().marginal(first, second)
-    sizes = [a for a, name in zip(domain.sizes, domain.attributes, strict=True) if name in (first, second)]
-    if len(sizes) != 2 or min(sizes) < 2:
-        raise ValueError(
-            f"a test of association of {first!r} and {second!r} was asked for, but needs two attributes of two or "
-            "more values each: name two"
-        )
-    table = marginal.unbiased_answers.reshape(sizes)
-    rows, columns, N = table.sum(axis=1), table.sum(axis=0), estimate.users
-    z = (table - np.outer(rows, columns) / N)[:-1, :-1].ravel()
-    J = np.eye(table.size).reshape(*sizes, *sizes)
-    J -= np.einsum("ik,j->ijk", np.eye(sizes[0]), columns)[..., None] / N
-    J -= np.einsum("jl,i->ijl", np.eye(sizes[1]), rows)[:, :, None, :] / N
-    J = J[:-1, :-1].reshape(len(z), table.size)
-    spread = J @ marginal.reconstruction.covariance(marginal.workload, "population") @ J.T
-    try:
-        statistic = float(z @ cho_solve(cho_factor(spread), z))
-    except LinAlgError:
-        raise ValueError(
-            f"the noise of the table of {first!r} and {second!r} cannot be told from {N} reports: collect more"
-        ) from None
-    return Association(statistic, len(z), float(chi2.sf(statistic, len(z))))
-
-
-class Edge(NamedTuple):
-    """Two attributes that depend on each other."""
-
-    first: str
-    second: str
-    information: float
-    """Mutual information in nats."""
-
-
-def chow_liu(tables: Sequence[MarginalTable] | Estimate) -> list[Edge]:
-    """Return the tree over the attributes with the largest sum of mutual informations, largest first.
-
-    Among all distributions that are trees it gives the one nearest to the data in Kullback-Leibler divergence
-    (maximum likelihood). Noise adds to mutual informations, so take consistent tables: of an estimate, those of
-    `release`.
-
-    Args:
-        tables: That hold every pair of attributes together, or an estimate that determines all pairs.
-
-    Raises:
-        ValueError: if no table holds two of the attributes together, or one holds nobody.
-
-    Reference:
-        Chow, Liu, IEEE Transactions on Information Theory 1968.
-
-    Example:
-        >>> both = MarginalTable(("a", "b"), [[40.0, 10.0], [10.0, 40.0]])
-        >>> [(edge.first, edge.second, round(edge.information, 4)) for edge in chow_liu([both])]
-        [('a', 'b', 0.1927)]
-    """
-    held = release(tables, 2).tables if isinstance(tables, Estimate) else tables
-    if not isinstance(held, Sequence) or not all(isinstance(table, MarginalTable) for table in held):
-        raise ValueError(f"{tables!r} was given, but a tree is made of an estimate or of marginal tables")
-    names = list(shared_sizes(held))
-    edges = [Edge(a, b, _information(held, a, b)) for a, b in combinations(names, 2)]
-    tree, part = [], {name: name for name in names}
-    for edge in sorted(edges, key=lambda edge: -edge.information):
-        if part[edge.first] != part[edge.second]:
-            tree.append(edge)
-            joined = part[edge.second]
-            part = {name: part[edge.first] if own == joined else own for name, own in part.items()}
-    return tree
-
-
-def mutual_information(table: np.ndarray) -> float:
-    """Return sum p_ij log(p_ij/(p_i. p_.j)) in nats of a table of counts; negative cells count as zero.
-
-    Raises:
-        ValueError: for a table that holds nobody.
-    """
-    counts = np.maximum(table, 0.0)
-    if not counts.sum() > 0:
-        raise ValueError("a table that holds nobody was given: give a table with positive counts")
-    p = counts / counts.sum()
-    independent = np.outer(p.sum(axis=1), p.sum(axis=0))
-    return float(np.sum(xlogy(p, np.where(p > 0, p, 1.0) / np.where(p > 0, independent, 1.0))))
-
-
-def _information(tables: Sequence[MarginalTable], first: str, second: str) -> float:
-    for table in tables:
-        if first in table.attributes and second in table.attributes:
-            return mutual_information(table.onto((first, second)))
-    raise ValueError(
-        f"no table holds {first!r} and {second!r} together, but a tree needs every pair: release all pairs"
     )

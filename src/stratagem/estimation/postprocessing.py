@@ -9,16 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from stratagem.estimation.best_linear import BestLinear
-from stratagem.estimation.consistency.table import ripple
-from stratagem.estimation.dense_reconstruction import DenseReconstruction
 from stratagem.estimation.likelihood import CELLS, EVERY, UNORDERED, Fit, most_likely
-from stratagem.estimation.reconstruction import ROUNDING, Reconstruction
+from stratagem.estimation.marginal_table import ripple
 from stratagem.estimation.working_set import nearest_on_simplex, sparse_minimum
+from stratagem.estimators.best_linear import BestLinear
+from stratagem.estimators.dense import DenseEvidence
+from stratagem.estimators.evidence import ROUNDING, Evidence
 from stratagem.io.toml import nearest
 from stratagem.math.linalg import factor, pseudo_inverse
 from stratagem.workloads import Workload, histogram
 from stratagem.workloads.combined import unweighted
+from stratagem.workloads.merged import unpadded
 from stratagem.workloads.ranges import AllRange, Prefix
 
 MAX_STEPS = 200
@@ -87,12 +88,12 @@ PAID = 1e-6
 RECOMMENDED = "recommended"
 """Name by which the method that `recommended` chooses is asked for."""
 
-Process = Callable[[Reconstruction, Workload], np.ndarray | None]
+Process = Callable[[Evidence, Workload], np.ndarray | None]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A post-processing method: a function from a reconstruction to a data vector (n,), and its bias.
+    """A post-processing method: a function from a evidence to a data vector (n,), and its bias.
 
     A function that returns None leaves the unbiased answers as they are.
     """
@@ -108,7 +109,12 @@ class Method:
     """Queries that the method was made for; for others, answers can be tens of times farther from the truth than
     the unbiased ones."""
 
-    def processed(self, reconstruction: Reconstruction, workload: Workload) -> np.ndarray | None:
+    @property
+    def listed(self) -> bool:
+        """Whether the method needs the probabilities of every report, as ibu."""
+        return self.process is _ibu
+
+    def processed(self, evidence: Evidence, workload: Workload) -> np.ndarray | None:
         """Return the data vector (n,) for these queries.
 
         Raises:
@@ -117,9 +123,9 @@ class Method:
         if not self.fits.holds(workload):
             raise ValueError(
                 f"{self.name} was asked for, but fits {self.fits.queries}, and makes other answers worse: "
-                f"use {recommended(reconstruction).name}, which is recommended here"
+                f"use {recommended(evidence).name}, which is recommended here"
             )
-        return self.process(reconstruction, workload)
+        return self.process(evidence, workload)
 
 
 def answered_by(base: Workload, asked: Workload) -> bool:
@@ -130,7 +136,7 @@ def answered_by(base: Workload, asked: Workload) -> bool:
     """
     if base.domain.sizes != asked.domain.sizes:
         return False
-    inner = (unweighted(margin.workload)[1] for margin in asked.margins())
+    inner = (unpadded(unweighted(margin.workload)[1]) for margin in asked.margins())
     if UNORDERED.holds(base) and any(isinstance(one, Prefix | AllRange) for one in inner):
         return False
     known = np.column_stack([factor(base.gram()), np.ones(base.domain_size)])
@@ -143,7 +149,7 @@ def answered_by(base: Workload, asked: Workload) -> bool:
 def named(name: str) -> Method:
     """Return the post-processing method of that name; `recommended` stands for wnnls here.
 
-    The choice of the function `recommended` depends on the reconstruction, which a name alone does not give.
+    The choice of the function `recommended` depends on the evidence, which a name alone does not give.
 
     Raises:
         ValueError: for an unknown name, with the nearest known ones.
@@ -154,77 +160,77 @@ def named(name: str) -> Method:
     return known[name]
 
 
-def recommended(reconstruction: Reconstruction) -> Method:
+def recommended(evidence: Evidence) -> Method:
     """Return the post-processing whose answers are never farther from the truth than the unbiased ones.
 
     That is wnnls: it projects the answers onto those of data vectors, a convex set that holds the true ones. On
     domains with too many cells for it answers stay unbiased.
     """
-    return METHODS["wnnls" if isinstance(reconstruction, DenseReconstruction) else "unbiased"]
+    return METHODS["wnnls" if isinstance(evidence, DenseEvidence) else "unbiased"]
 
 
-def _unbiased(reconstruction: Reconstruction, workload: Workload) -> None:
+def _unbiased(evidence: Evidence, workload: Workload) -> None:
     """Return None: the unbiased answers stay as they are."""
 
 
-def _base_pos(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _base_pos(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return max(x_hat, 0)."""
-    return np.maximum(reconstruction.data, 0.0)
+    return np.maximum(evidence.data, 0.0)
 
 
-def _base_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _base_cut(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return the cells of x_hat that are at least Phi^-1(1 - 2/n) standard errors, and zero for the others."""
     from scipy.special import ndtri
 
-    x = reconstruction.data
-    errors = np.sqrt(reconstruction.variances(histogram(workload.domain)))
+    x = evidence.data
+    errors = np.sqrt(evidence.variances(histogram(workload.domain)))
     threshold = ndtri(max(0.5, 1 - SURVIVORS / len(x))) * errors
     return np.where(x >= np.maximum(threshold, 0.0), x, 0.0)
 
 
-def _norm_cut(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _norm_cut(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return the largest cells of x_hat up to a sum of N, the last one cut to fit, and zero for the others."""
-    x = np.maximum(reconstruction.data, 0.0)
+    x = np.maximum(evidence.data, 0.0)
     order = np.argsort(-x, kind="stable")
     before = np.cumsum(x[order]) - x[order]
     kept = np.zeros_like(x)
-    kept[order] = np.clip(reconstruction.users - before, 0.0, x[order])
+    kept[order] = np.clip(evidence.users - before, 0.0, x[order])
     return kept
 
 
-def _norm_sub(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _norm_sub(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return max(x_hat + delta, 0) with delta such that its sum is N: the nearest point of the simplex."""
-    return nearest_on_simplex(reconstruction.data, reconstruction.users)
+    return nearest_on_simplex(evidence.data, evidence.users)
 
 
-def _wnnls(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _wnnls(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return argmin ||W (x - x_hat)||_2 subject to x >= 0, sum x = N.
 
     The answers are within 1e-4 of the root of their total variance of the exact minimiser's:
     ||W (x - x*)||^2 <= 2 (f(x) - f(x*)) for f = ||W (x - x_hat)||^2 / 2, and the duality gap bounds that;
     from some 10^11 users double precision allows 1e-2.
     """
-    dense = _dense(reconstruction, "wnnls")
+    dense = _dense(evidence, "wnnls")
     N, V = dense.users, workload.gram()
     gap = 0.5 * _tolerance(dense, workload) ** 2
     return N * sparse_minimum(V, dense.data / N, np.zeros(len(V)), gap)
 
 
-def _tolerance(reconstruction: DenseReconstruction, workload: Workload) -> float:
+def _tolerance(evidence: DenseEvidence, workload: Workload) -> float:
     """Return 1e-4 of the root of the answers' total variance, at least what rounding takes, as a share of N."""
-    N = reconstruction.users
+    N = evidence.users
     least = ROUNDING * N * workload.frobenius_squared
-    return CLOSE * math.sqrt(max(reconstruction.total_variance(workload), least)) / N
+    return CLOSE * math.sqrt(max(evidence.total_variance(workload), least)) / N
 
 
-def _maximum_entropy(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _maximum_entropy(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return the x of largest entropy among those with the answers of wnnls, W x = W x_wnnls.
 
     It is as even as the answers allow: cells with the same weight in every query are equal, and attributes that
     no query combines are independent. Its answers are within 1e-4 of the root of their total variance of those of
     wnnls. Where the answers determine every cell it is wnnls.
     """
-    dense = _dense(reconstruction, "maximum-entropy")
+    dense = _dense(evidence, "maximum-entropy")
     nearest, N, A = _wnnls(dense, workload), dense.users, _independent(workload)
     if len(A) == len(nearest):
         return nearest
@@ -239,32 +245,32 @@ def _independent(workload: Workload) -> np.ndarray:
     return pseudo_inverse(W @ W.T).vectors.T @ W
 
 
-def _ripple(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _ripple(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return x_hat without negative cells: each takes its debt from the cells that differ in one attribute.
 
     That is repeated until no debt is left. Before, every cell gets an equal part of N - sum x_hat.
     """
-    x, N = reconstruction.data, reconstruction.users
+    x, N = evidence.data, evidence.users
     paid = ripple((x + (N - x.sum()) / len(x)).reshape(workload.domain.sizes), PAID * N / len(x))
     return nearest_on_simplex(paid.ravel(), N)
 
 
-def _ibu(reconstruction: Reconstruction, workload: Workload) -> np.ndarray:
+def _ibu(evidence: Evidence, workload: Workload) -> np.ndarray:
     """Return the most likely data vector, the limit of iterative Bayesian updates."""
-    if not isinstance(reconstruction, BestLinear):
+    if not (isinstance(evidence, DenseEvidence) and isinstance(evidence.estimator, BestLinear)):
         raise ValueError(
             "ibu was asked for, but needs counts of every output, and this protocol has too many: use wnnls"
         )
-    return reconstruction.users * most_likely(reconstruction.strategy, reconstruction.counts)
+    return evidence.users * most_likely(evidence.estimator.strategy, evidence.counts)
 
 
-def _dense(reconstruction: Reconstruction, name: str) -> DenseReconstruction:
-    if not isinstance(reconstruction, DenseReconstruction):
+def _dense(evidence: Evidence, name: str) -> DenseEvidence:
+    if not isinstance(evidence, DenseEvidence):
         raise ValueError(
             f"{name} was asked for, but needs the covariance of all cells, and this domain has too many: use norm-sub, "
             "or consistent tables of a few attributes"
         )
-    return reconstruction
+    return evidence
 
 
 CONSISTENCY = "@wang2020locally"

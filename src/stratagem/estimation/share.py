@@ -1,4 +1,4 @@
-"""Shares of the people who answered: ratios of two estimates, where one value stands for gaps."""
+"""Shares of the people who answered: ratios of two estimates, where some values stand for gaps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from stratagem.estimation.answer import Answer, answered_words, at_most_all, standard_errors_each_side
 from stratagem.estimation.estimate import Estimate
-from stratagem.estimation.gap import inside
+from stratagem.estimation.gap import inside, who
 from stratagem.estimation.interval import of_ratios
+from stratagem.estimators.accuracy import UnsupportedWorkloadError
 from stratagem.math.number import entries
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.workload import MATRIX_LIMIT
@@ -47,10 +48,11 @@ class Share(NamedTuple):
 def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: bool = False) -> list[Share]:
     """Return the answers of some queries, by default of all, per person who answered, or with `of_all` per person.
 
-    Those who answered have no value "other" of any attribute that the query is about. A share is the ratio of two
-    estimates, its interval Fieller's (`of_ratios`) around the unbiased ones, cut to what is possible. Queries that
-    count "other" have none, nor has any where the estimated number of those who answered is not positive. Intervals
-    that hold together do so for all queries of the workload, whichever are asked for.
+    Those who answered have, of any attribute that the query is about, not the value "no answer"; nor "other", unless
+    this is a label beside "no answer". A share is the ratio of two estimates, its interval Fieller's (`of_ratios`)
+    around the unbiased ones, moved and cut to what is possible. Queries that count any of the rest have none, nor has
+    any where the number of those who answered is not determined, or its estimate not positive.
+    Intervals that hold together do so for all queries of the workload, whichever are asked for.
 
     Raises:
         ValueError: for more than 2^27 entries of all queries, or a number that is no query's.
@@ -64,18 +66,25 @@ def shares(estimate: Estimate, queries: Iterable[int] | None = None, *, of_all: 
     found: list[Share] = []
     for margin in workload.margins():
         places = np.intersect1d(np.arange(workload.queries)[margin.places], wanted)
-        who = _all_inside(estimate, margin.attributes)
-        places = places[~(rows[places] * (1 - who)).any(axis=1)]
+        known = _all_inside(estimate, margin.attributes)
+        places = places[~(rows[places] * (1 - known)).any(axis=1)]
+        places = places[~_alike(rows[places], known)]
         if len(places):
-            found += _shares(estimate, places, rows[places], who)
+            words = who(estimate.naming.attributes[place] for place in margin.attributes)
+            found += _shares(estimate, places, rows[places], known, words)
     return sorted(found)
 
 
-def _shares(estimate: Estimate, places: np.ndarray, rows: np.ndarray, who: np.ndarray) -> list[Share]:
-    """Return the shares of queries (k, n) that count no gaps, of those who have a 1 in `who` (n,)."""
+def _shares(
+    estimate: Estimate, places: np.ndarray, rows: np.ndarray, known: np.ndarray, words: str
+) -> list[Share]:
+    """Return the shares of queries (k, n) that count no gaps, of those who have a 1 in `known` (n,)."""
     k, names = len(places), tuple(estimate.naming.label(place) for place in places)
-    queries = np.vstack([rows, rows + who, who])
-    asked = estimate.ask(Explicit(queries, estimate.workload.domain, (*names, *names, "who answered")))
+    queries = np.vstack([rows, rows + known, known])
+    try:
+        asked = estimate.ask(Explicit(queries, estimate.workload.domain, (*names, *names, words)))
+    except UnsupportedWorkloadError:  # no report tells how many people these are
+        return []
     whole, each = asked.table()[-1], 1 / estimate.workload.queries if estimate.simultaneous else 1.0
     plain = replace(asked.raw(), simultaneous=False, confidence=estimate.confidence**each)
     parts, people = plain.answers[:k], float(plain.answers[-1])
@@ -83,16 +92,26 @@ def _shares(estimate: Estimate, places: np.ndarray, rows: np.ndarray, who: np.nd
         return []
     own, both, other = np.split(np.square(plain.standard_errors), [k, 2 * k])
     moments = np.stack([own, (both - own - other) / 2, np.repeat(other, k)])
-    least, most = rows[:, who > 0].min(axis=1), rows[:, who > 0].max(axis=1)
+    least, most = rows[:, known > 0].min(axis=1), rows[:, known > 0].max(axis=1)
     ratios = np.clip(asked.answers[:k] / whole.answer, least, most)
-    apart = rows - np.clip(parts / people, least, most)[:, None] * who
+    apart = rows - np.clip(parts / people, least, most)[:, None] * known
     low, high = of_ratios(
         parts, people, moments, _each_side(plain.ask(Explicit(apart, estimate.workload.domain)))
     )
+    beyond = parts / people - np.clip(
+        parts / people, least, most
+    )  # as far the interval moves, which only widens it
+    low, high = low - np.maximum(beyond, 0), high - np.minimum(beyond, 0)
     low, high = np.minimum(np.clip(low, least, most), ratios), np.maximum(np.clip(high, least, most), ratios)
     answered = at_most_all(whole, estimate.users)
     columns = zip(places.tolist(), names, ratios.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Share(query, label, ratio, left, right, answered) for query, label, ratio, left, right in columns]
+
+
+def _alike(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return which queries (k, n) count everybody in `known` (n,) alike, but not as one person: weighted totals."""
+    inner = rows[:, known > 0]
+    return (inner == inner[:, :1]).all(axis=1) & (inner[:, 0] != 1)
 
 
 def _each_side(estimate: Estimate) -> np.ndarray:
@@ -103,7 +122,7 @@ def _each_side(estimate: Estimate) -> np.ndarray:
 
 
 def _all_inside(estimate: Estimate, attributes: tuple[int, ...]) -> np.ndarray:
-    """Return 1 for every cell without "other" of these attributes (n,)."""
+    """Return 1 for every cell without gaps of these attributes (n,)."""
     parts = [
         inside(one) if place in attributes else np.ones(one.size)
         for place, one in enumerate(estimate.naming.attributes)

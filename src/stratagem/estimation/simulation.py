@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratagem.accuracy import evaluate, per_query_variance, supporting_inverse
-from stratagem.accuracy.accuracy import refuse_prior
-from stratagem.accuracy.junta import check_sizes
-from stratagem.collection.tally import counted
-from stratagem.estimation.translation.reconstruction import TranslationReconstruction
+from stratagem.estimators import Estimator, estimator, evaluate
+from stratagem.estimators.support import check_sizes
 from stratagem.io.screen import brief, show
+from stratagem.math.counts import Counts, counted
 from stratagem.math.number import entries, user_counts
 from stratagem.math.on_demand import WHOLE
-from stratagem.math.privacy import check_prior
 from stratagem.strategies import Strategy, TranslationStrategy
-from stratagem.strategies.strategy import reconstructed
 from stratagem.workloads import DomainLike, Workload
-from stratagem.workloads.centring import root
-from stratagem.workloads.domain import Attribute
 from stratagem.workloads.given import WorkloadLike, workload_of
 from stratagem.workloads.naming import Naming
 
@@ -60,8 +55,8 @@ class Simulation:
     """Exact total variance sum_u x_u t_u of the p answers, in squared counts."""
     observed: np.ndarray
     """Total squared error ||W (x_hat - x)||^2 of each repetition."""
-    errors: np.ndarray | None
-    """Root mean square error of every answer over the repetitions (p,); None with very many queries."""
+    errors: np.ndarray
+    """Root mean square error of every answer over the repetitions (p,)."""
 
     @property
     def exact(self) -> bool:
@@ -115,12 +110,11 @@ def simulate(
     repetitions: int = 100,
     seed: int = 0,
     prior: np.ndarray | None = None,
-    attributes: tuple[Attribute, ...] = (),
 ) -> Simulation:
     """Return the errors of the estimates from repeated reports of x[u] users of each type u.
 
-    All users report `repetitions` times. `workload`, `domain` and `prior` (n,), which chooses the reconstruction, are
-    those of `evaluate`; `attributes` hold the names of the values, as in `estimate`. Reports are drawn as counts, which
+    All users report `repetitions` times. `workload`, `domain` and `prior` (n,), which chooses the evidence, are
+    those of `evaluate`. Reports are drawn as counts, which
     have the same distribution as those of one report a user; those of translates are drawn one by one.
 
     Raises:
@@ -135,60 +129,42 @@ def simulate(
     workload = workload_of(workload, domain, lambda: strategy.domain_size)
     x = _check(repetitions, seed, x, workload.domain_size)
     if isinstance(strategy, TranslationStrategy):
-        refuse_prior(prior)
-        check_sizes(workload, strategy)
+        if prior is not None:
+            raise ValueError(
+                "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
+                "prior out, or simulate strategy.dense()"
+            )
+        check_sizes(workload, strategy.sizes)
         cells, runs = np.flatnonzero(x), {"repetitions": repetitions, "seed": seed}
-        return simulate_users(
-            workload,
-            strategy,
-            strategy.coordinates(cells),
-            x[cells].astype(np.int64),
-            **runs,
-            attributes=attributes,
-        )
-    prior = None if prior is None else check_prior(prior, workload.domain_size)
-    accuracy = evaluate(workload, strategy, prior)
-    counts = draw(strategy, x, repetitions, seed)
-    predicted, rounding = accuracy.total_variance(x), ROUNDING * float(np.diag(workload.gram()) @ x)
-    estimated = estimate_data(workload, strategy, counts, prior)
+        users = x[cells].astype(np.int64)
+        return simulate_users(workload, strategy, strategy.coordinates(cells), users, **runs)
+    scores = estimator(strategy, prior)
+    predicted = scores.accuracy(workload).total_variance(x)
     feasible = workload.queries * workload.domain_size <= PER_QUERY_LIMIT
-    return Simulation(
-        naming=Naming.of(workload, attributes),
+    return _repeated(
+        scores,
+        (strategy.histogram(x, np.random.default_rng([seed, r])) for r in range(repetitions)),
+        naming=Naming.of(workload),
         users=int(x.sum()),
         truth=workload.answer(x),
-        estimates=workload.answer(estimated[:, 0]),
-        standard_errors=np.sqrt(per_query_variance(workload, strategy, x, prior)) if feasible else None,
-        predicted=predicted if predicted > rounding else 0.0,
-        observed=squared_errors(workload, estimated, x),
-        errors=_query_errors(workload, estimated, x) if feasible else None,
+        standard_errors=np.sqrt(scores.variances(workload, x)) if feasible else None,
+        predicted=predicted if predicted > ROUNDING * float(np.diag(workload.gram()) @ x) else 0.0,
     )
 
 
-def draw(strategy: Strategy, x: np.ndarray, repetitions: int, seed: int) -> np.ndarray:
-    """Return independent counts of reports (m x repetitions); repetition r depends on (seed, r) alone."""
-    columns = [strategy.histogram(x, np.random.default_rng([seed, r])) for r in range(repetitions)]
-    return np.stack(columns, axis=1)
-
-
-def estimate_data(
-    workload: Workload, strategy: Strategy, counts: np.ndarray, prior: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the estimates M^+ Q^T D^-1 counts of the data vector (n x k), one factorisation for all k."""
-    inverse = supporting_inverse(workload, strategy, prior)
-    return reconstructed(strategy, inverse, counts, prior)
-
-
-def squared_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return ||W (x_hat - x)||^2 of every column x_hat (n x k), through V = F F^T."""
-    return np.square(root(workload).T @ (estimated - x[:, None])).sum(axis=0)
-
-
-def _query_errors(workload: Workload, estimated: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the root mean square of W (x_hat - x) over the columns x_hat (n x k), query by query (p,)."""
-    squares = np.zeros(workload.queries)
-    for column in estimated.T:
-        squares += np.square(workload.answer(column - x))
-    return np.sqrt(squares / estimated.shape[1])
+def _repeated(scores: Estimator, drawn: Iterator[Counts], **known: Any) -> Simulation:
+    """Return the errors of estimates from the counts of each repetition."""
+    workload, truth = known["naming"].workload, known["truth"]
+    first, observed, squares = np.empty(0), [], np.zeros(len(truth))
+    scores.check(workload)
+    for counts in drawn:
+        found = scores.evidence(counts).answers(workload)
+        first = first if observed else found
+        errors = np.square(found - truth)
+        observed.append(errors.sum())
+        squares += errors
+    errors = np.sqrt(squares / len(observed))
+    return Simulation(estimates=first, observed=np.array(observed), errors=errors, **known)
 
 
 def check_runs(repetitions: int, seed: int) -> None:
@@ -228,7 +204,6 @@ def simulate_users(
     *,
     repetitions: int = 100,
     seed: int = 0,
-    attributes: tuple[Attribute, ...] = (),
 ) -> Simulation:
     """Return the errors of estimates from `repetitions` simulated collections of reports, as `simulate`.
 
@@ -239,14 +214,13 @@ def simulate_users(
         users: Number of users of each of these types (k,), whole numbers.
         repetitions: Number of times that all users report; repetition r depends on (seed, r) alone.
         seed: Makes the run repeatable.
-        attributes: The attributes with the names of their values.
 
     Raises:
         ValueError: for fewer than 2 repetitions, no users or too many, a strategy that cannot answer the workload, or
             more than 2^24 queries.
     """
     check_runs(repetitions, seed)
-    check_sizes(workload, strategy)
+    check_sizes(workload, strategy.sizes)
     advice = "simulate fewer queries, for example the prefixes in place of all ranges"
     entries(workload.queries, WHOLE, "the errors of all answers", advice)
     if not len(users) or users.sum() <= 0:
@@ -257,27 +231,15 @@ def simulate_users(
             f"give at most {ONE_BY_ONE // len(strategy.sizes):,} users, for example a share of them"
         )
     values = np.repeat(strategy.coordinates(coordinates), users, axis=0)
-    truth = workload.answer_users(values)
-    predicted = _predicted(workload, strategy, values)
-    estimates, observed, squares = np.empty(0), np.empty(repetitions), np.zeros(workload.queries)
-    for r in range(repetitions):
-        outputs = strategy.randomise(values, np.random.default_rng([seed, r]))
-        reconstruction = TranslationReconstruction.of(strategy, counted(outputs, strategy.outputs))
-        reconstruction.check(workload)
-        found = reconstruction.answers(workload)
-        estimates = estimates if r else found
-        errors = np.square(found - truth)
-        observed[r] = errors.sum()
-        squares += errors
-    return Simulation(
-        naming=Naming.of(workload, attributes),
+    rngs = (np.random.default_rng([seed, r]) for r in range(repetitions))
+    return _repeated(
+        estimator(strategy),
+        (counted(strategy.randomise(values, rng), strategy.outputs) for rng in rngs),
+        naming=Naming.of(workload),
         users=len(values),
-        truth=truth,
-        estimates=estimates,
+        truth=workload.answer_users(values),
         standard_errors=None,
-        predicted=predicted,
-        observed=observed,
-        errors=np.sqrt(squares / repetitions),
+        predicted=_predicted(workload, strategy, values),
     )
 
 

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stratagem.estimation.consistency.table import MarginalTable, shared_sizes
 from stratagem.estimation.marginal_release import Release
+from stratagem.estimation.marginal_table import MarginalTable, shared_sizes
 from stratagem.io.npz import write_parquet
 from stratagem.io.screen import brief
 from stratagem.io.table import Table, write_csv
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.computing import working_in
 from stratagem.math.number import integer
-from stratagem.workloads.domain import Attribute
+from stratagem.workloads import Attribute
 
 SUFFIXES = (".csv", ".parquet")
 """Suffixes of files that hold synthetic people."""
@@ -286,6 +286,5 @@ def _seeded(seed: int) -> Iterator[None]:
 
 def _values(attribute: Attribute) -> np.ndarray:
     """Return what a file holds for every value (size,): the label, the number, or where the bin starts."""
-    values = [attribute.value(place) for place in range(attribute.size)]
-    found = np.array([getattr(value, "start", value) for value in values])
+    found = np.array([attribute.values.member(place) for place in range(attribute.size)])
     return found.astype(object) if found.dtype.kind == "U" else found

@@ -19,6 +19,8 @@ CLOSED: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_kno
 DISTRUSTING = CLOSED | {"disabled_optimizers": "statistics_propagation"}
 """Settings by which the least and largest values that a Parquet file states are not taken for true: DuckDB 2.0.1
 leaves out comparisons that they decide, and packs values into as few bits as they need."""
+PARQUET_SCAN = "read_parquet(?, hive_partitioning = false)"
+"""Table function for a Parquet file."""
 MAGIC = slice(8, 12), b"DUCK"
 """Place and content of the mark in the first bytes of a DuckDB file."""
 

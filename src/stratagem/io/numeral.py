@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,9})?|[+-]?inf(inity)?", re.IGNORECASE)
+"""A number: digits with a sign, a point or an exponent; inf."""
+GROUPED = {
+    ",": re.compile(r"[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+"),
+    ".": re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?"),
+}
+"""Numbers with commas, by what separates their decimals; the other mark separates thousands."""
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Arithmetic that rounds nothing."""
+
 
 def plain_digits(text: str) -> str:
     """Return a text that may be a number; Python reads 1_0 as 10, and the digits of other scripts.
@@ -24,3 +37,44 @@ def parse_number(text: str) -> float:
     1000.0
     """
     return float(plain_digits(text))
+
+
+def parse_decimal(text: str) -> Decimal | None:
+    """Return the very number that a text stands for, as `parse_number` but exactly; None for any other text and nan.
+
+    >>> parse_decimal("0.30"), parse_decimal("18_24"), parse_decimal("inf")
+    (Decimal('0.30'), None, Decimal('Infinity'))
+    """
+    plain = text.strip()
+    return Decimal(plain) if DECIMAL.fullmatch(plain) else None
+
+
+def grouped(text: str, decimal: str) -> str | None:
+    """Return a number with the decimal mark "," or "." as `parse_decimal` reads it, the other mark between thousands.
+
+    None for a text without either use of a comma.
+
+    >>> grouped("1.234,5", ","), grouped("1,234.5", "."), grouped("12.5", ","), grouped("3,5", ".")
+    ('1234.5', '1234.5', None, None)
+    """
+    plain, group = text.strip(), "." if decimal == "," else ","
+    if "," not in plain or not GROUPED[decimal].fullmatch(plain):
+        return None
+    return plain.replace(group, "").replace(decimal, ".")
+
+
+def decimal_text(number: Decimal) -> str:
+    """Return the shortest text of a finite number, as Python writes those that are its own.
+
+    >>> decimal_text(Decimal("0.30")), decimal_text(Decimal("1E3")), decimal_text(Decimal("1E-7"))
+    ('0.3', '1000', '1e-07')
+    """
+    sign, digits, power = number.normalize(EXACT).as_tuple()
+    assert isinstance(power, int)
+    if not number:
+        return "0"
+    if -4 <= number.adjusted() < 16:
+        return f"{number.normalize(EXACT):f}"
+    mantissa = "".join(map(str, digits))
+    point = f"{mantissa[0]}{'.' if mantissa[1:] else ''}{mantissa[1:]}"
+    return f"{'-' * sign}{point}e{number.adjusted():+03d}"

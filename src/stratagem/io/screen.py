@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass
 from importlib import import_module
+from textwrap import wrap
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _modules: dict[str, str] = {}
 """Module to import for the functions whose name begins with a given word, up to the first underscore."""
 _functions: dict[str, Callable[..., Any]] = {}
-WIDTH = 100
+WIDTH = 80
 """Largest number of columns (characters) in a line."""
+LABEL = re.compile(r"[a-z-]+: +")
+"""What a line begins with that names what it says; further lines are indented as far."""
 LONGEST = 32
 """Largest number of characters of one value."""
 ROWS = 16
 """Largest number of rows of a table."""
+
+
+def folded(line: str, width: int = WIDTH) -> list[str]:
+    """Return a line in parts of at most `width` characters, unless a word is longer, behind its label if it has one."""
+    if len(line) <= width:
+        return [line]
+    label = LABEL.match(line)
+    indent = " " * (label.end() if label else 0)
+    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def visible(text: str) -> str:

@@ -18,6 +18,7 @@ from stratagem.io.target import check_target, written_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from pandas import DataFrame
 
 
 def render(name: str, **values: object) -> str:
@@ -41,8 +42,6 @@ def _environment() -> Environment:
     return found
 
 
-USUAL = 80
-"""Characters of a screen for which headings are broken; only words that do not fit it use a wider one."""
 NAME, WORDS = 32, 16
 """Least numbers of characters to which the first column and other columns of words are narrowed: no name of a
 mechanism is longer than the first."""
@@ -66,6 +65,13 @@ class Table:
         head, *rows = (tuple(line[place] for place in kept) for line in (self.headings, *self.rows))
         return replace(self, headings=head, rows=rows, words=sum(place < self.words for place in kept))
 
+    def beside(self, columns: Mapping[str, Iterable[str]]) -> Table:
+        """Return the table with more columns on its right."""
+        rows = [
+            (*row, *more) for row, more in zip(self.rows, zip(*columns.values(), strict=True), strict=True)
+        ]
+        return replace(self, headings=(*self.headings, *columns), rows=rows)
+
     def best(self, most: int) -> Table:
         """Return the first `most` rows; where the bold one comes later, it takes the place of the last of them."""
         if self.bold is None or self.bold < most:
@@ -75,8 +81,8 @@ class Table:
     def lines(self, width: int = WIDTH, stress: Callable[[str], str] = str) -> list[str]:
         """Return the lines of the table, words aligned left and numbers right; `stress` is applied to the bold row.
 
-        Headings of numbers take several lines where they would be longer than 80 characters. Where they would still
-        be longer than `width`, words take several lines too, and then columns of numbers follow below the others.
+        Headings of numbers take several lines where they would be longer than `width`. Where that is not enough, words
+        take several lines too, and then columns of numbers follow below the others.
         """
         cells = [[visible(cell) for cell in line] for line in (self.headings, *self.rows)]
         widths = self._widths(cells, width)
@@ -100,7 +106,7 @@ class Table:
         """Return the width of every column, narrowed as far as it may be where the table is too wide."""
         widths = [max(map(columns, column)) for column in zip(*cells, strict=True)]
         gaps = 2 * (len(widths) - 1)
-        if sum(widths) + gaps > min(width, USUAL):
+        if sum(widths) + gaps > width:
             for place, (heading, *rest) in list(enumerate(zip(*cells, strict=True)))[self.words :]:
                 widths[place] = max(columns(part) for part in (*heading.split(), *rest, ""))
         for least, some in ((WORDS, range(1, self.words)), (NAME, range(min(1, self.words)))):
@@ -187,6 +193,21 @@ def write_csv(file: BinaryIO, names: Iterable[str], rows: Iterable[Iterable[obje
         writer = csv.writer(page, lineterminator="\n")
         writer.writerow(names)
         writer.writerows(rows)
+
+
+def to_frame(records: Iterable[Mapping[str, object]]) -> DataFrame:
+    """Return records of named values as a pandas data frame, with the columns that `save_records` writes.
+
+    Raises:
+        ValueError: if pandas is not installed.
+    """
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        raise ValueError(
+            "pandas is not installed, but holds data frames: install it, or use records()"
+        ) from None
+    return DataFrame([_flat(record) for record in records])
 
 
 def _flat(record: Mapping[str, object]) -> dict[str, object]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -86,6 +85,12 @@ class Deadline:
             while one is not None and one.caller is not None:  # the last one is everybody's
                 one.stopped, one = True, one.caller
 
+    def done(self, work: Callable[[], T]) -> T:
+        """Return what work returns; Ctrl-C ends it, and with no time left it is done once more, at its quickest."""
+        with self.ended_by_hand():
+            return work()
+        return work()
+
 
 _current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # noqa: B039  never stopped
 
@@ -109,11 +114,16 @@ def granted(seconds: Any, otherwise: float = math.inf, name: str = "seconds") ->
     Raises:
         ValueError: for what is no positive, finite number, by its `name`.
     """
+    from stratagem.math.number import real  # with NumPy, which commands start without
+
     if seconds is None:
         return otherwise
-    if isinstance(seconds, bool) or not (isinstance(seconds, Real) and 0 < float(seconds) < math.inf):
-        raise ValueError(f"{name} is {seconds!r}: give a number of seconds above 0")
-    return float(seconds)
+    if not 0 < (found := real(seconds)) < math.inf:
+        advice = (
+            "a finite number, or none for no limit" if found == math.inf else "a number of seconds above 0"
+        )
+        raise ValueError(f"{name} is {seconds!r}: give {advice}")
+    return found
 
 
 @contextmanager

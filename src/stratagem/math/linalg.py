@@ -32,7 +32,7 @@ PAIRS = 1 << 14
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return ||a_i - b_j||^2 (k x l) for the rows of A (k x r) and B (l x r); small ones lose no digits."""
     sizes = np.square(A).sum(axis=1)[:, None] + np.square(B).sum(axis=1)
-    squares = sizes - 2 * A @ B.T
+    squares = sizes - 2 * (A @ B.T)
     near = np.argwhere(squares <= CANCELLED * sizes)
     for first in range(0, len(near), PAIRS):
         i, j = near[first : first + PAIRS].T
@@ -153,6 +153,12 @@ class RegularInverse:
         """Return the empty basis (n x 0) of its null space."""
         return np.zeros((len(self.lower), 0))
 
+    def trace(self, V: np.ndarray) -> float:
+        """Return tr(A^-1 V) for a symmetric V (n x n), from half of A^-1: a third of the work of A^-1 V."""
+        (potri,) = get_lapack_funcs(("potri",), (self.lower,))
+        half = potri(self.lower, lower=True)[0].T
+        return float(2 * np.vdot(np.triu(half, 1), V) + np.diag(half) @ np.diag(V))
+
     @property
     def root(self) -> np.ndarray:
         """Return R (n x n) with R R^T = A^-1."""
@@ -171,6 +177,8 @@ def inverse(A: np.ndarray) -> RegularInverse | PseudoInverse:
 
 def inverse_trace(inverted: RegularInverse | PseudoInverse, V: np.ndarray) -> float:
     """Return tr(A^+ V) for positive semidefinite A and V (n x n), infinite unless A's range holds that of V."""
+    if isinstance(inverted, RegularInverse):
+        return inverted.trace(V)
     outside = float((inverted.null * (V @ inverted.null)).sum())
     return np.inf if outside > OUTSIDE * np.trace(V) else float(np.trace(inverted @ V))
 

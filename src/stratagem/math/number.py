@@ -156,6 +156,17 @@ def upper_percent(share: float) -> str:
     return f"{math.ceil(1e4 * share - 1e-6) / 100 + 0.0:.2f} %" if math.isfinite(share) else "infinitely far"
 
 
+def above_minimum(gap: float) -> str:
+    """Say how far a variance is above its proven minimum at most, rounded up; the one wording of a gap.
+
+    >>> above_minimum(0.00434), above_minimum(math.inf)
+    ('at most 0.44 % above the proven minimum', 'above a proven minimum of zero')
+    """
+    if not math.isfinite(gap):
+        return "above a proven minimum of zero"
+    return f"at most {upper_percent(gap)} above the proven minimum"
+
+
 def percent_apart(ratio: float) -> str:
     """Return by how many per cent a number lies below or above another that it is `ratio` times as large as.
 

@@ -15,7 +15,7 @@ MINIMUM, MAXIMUM = 1e-6, 300.0
 exp(2 epsilon) exceeds the range of double precision."""
 
 
-def check(epsilon: float) -> float:
+def check(epsilon: float | None) -> float:
     """Return epsilon as a float; a text is none.
 
     Raises:

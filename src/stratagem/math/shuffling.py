@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,14 @@ SAFE = 1e-12
 UNIT = 2.0**-53
 CELLS, MOST_CELLS = 1 << 17, 1 << 20
 """Points of the lattice on which sums are computed, and their largest number."""
+CLOSE = 1e-4
+"""Relative distance from the largest number that a target allows."""
 WIDTH = 9.0
 """Half-width of the lattice in standard deviations of the tilted sum."""
 
 
 @dataclass(frozen=True)
-class Shuffled:
+class CentralPrivacy:
     """What shuffled reports tell about one user: (epsilon, delta)-differential privacy in the central model."""
 
     epsilon: float
@@ -38,14 +41,13 @@ class Shuffled:
 
     def __str__(self) -> str:
         """Return what holds, and when, in three sentences."""
-        people = "1 user" if self.users == 1 else f"{users_text(self.users)} users"
+        people = "1 person" if self.users == 1 else f"{users_text(self.users)} people"
         central, generic, local = map(upper, (self.epsilon, self.generic, self.local))
         return (
-            f"The shuffled reports of {people} are ({central}, {self.delta:g})-differentially private: whoever sees "
-            "them all, without names, order or times, learns about one user at most what epsilon "
-            f"{central} allows, up to an extra probability of {self.delta:g}. For an unknown mechanism of epsilon "
-            f"{local} it would be {generic}. This holds if all these users run the mechanism and nobody can tell who "
-            f"sent which report; one report by itself keeps epsilon {local}."
+            f"All shuffled reports of {people} together tell about one of them at most what epsilon {central} allows, "
+            f"but for an extra probability of {self.delta:g} (delta). Shuffled means without names, order or times. "
+            f"For an unknown mechanism of epsilon {local} it would be {generic}. This holds if all of them run the "
+            f"mechanism and nobody can tell who sent which report; one report by itself keeps epsilon {local}."
         )
 
 
@@ -77,7 +79,7 @@ class PrivacyBlanket:
         E = math.exp(epsilon)
         return PrivacyBlanket(E, (E - 1) / (E + 1), 2 / (E + 1))
 
-    def shuffled(self, users: int, delta: float) -> Shuffled:
+    def shuffled(self, users: int, delta: float) -> CentralPrivacy:
         """Return the central privacy of so many shuffled reports at a delta.
 
         Raises:
@@ -85,7 +87,7 @@ class PrivacyBlanket:
         """
         local = math.log(self.ratio)
         generic = PrivacyBlanket.worst(local).epsilon(delta, users)
-        return Shuffled(min(self.epsilon(delta, users), generic), delta, users, local, generic)
+        return CentralPrivacy(min(self.epsilon(delta, users), generic), delta, users, local, generic)
 
     def delta(self, epsilon: float, users: int) -> float:
         """Return delta such that the shuffled reports of so many users are (epsilon, delta)-differentially private.
@@ -262,3 +264,46 @@ def _distribution(places: np.ndarray, p: np.ndarray, users: int, cells: int) -> 
     lost += users * rounding * np.exp((users - 1) * np.log(np.exp(modulus) + rounding))
     transform = 16 * UNIT * math.log2(cells) * math.sqrt(2 * float(np.square(np.abs(power)).sum()) / cells)
     return np.fft.irfft(power, cells), 2 * float(lost.sum()) / cells + transform
+
+
+@dataclass(frozen=True)
+class Target:
+    """Central privacy that shuffled reports of so many users are to have."""
+
+    epsilon: float
+    delta: float
+    users: int
+
+    def reached(self, blanket: PrivacyBlanket) -> bool:
+        """Return whether a strategy of this blanket has it."""
+        return blanket.delta(self.epsilon, self.users) <= self.delta
+
+    def apart(self, epsilon: float, mass: float = 1.0) -> float:
+        """Return a limit of a = sum_y theta_y [u in T_y, v not] above which no strategy reaches the target.
+
+        For strategies of exactly this epsilon; `mass` limits gamma too. The limit is at most 10^-4 above the largest a
+        with which one may reach it.
+        """
+        E = math.exp(epsilon)
+        if epsilon <= self.epsilon:
+            return 1 / (E + 1)
+
+        def allowed(a: float) -> bool:
+            return self.reached(PrivacyBlanket(E, (E - 1) * a, min(mass, 1 - (E - 1) * a)))
+
+        return min((1 + CLOSE) * largest_allowed(allowed, 1 / (E + 1)), 1 / (E + 1))
+
+
+def largest_allowed(allowed: Callable[[float], bool], high: float) -> float:
+    """Return a number up to `high` that is allowed, at most 10^-4 below the largest; 0 if none is."""
+    if allowed(high):
+        return high
+    low = high
+    while not allowed(low):
+        low, high = low / 2, low
+        if low < 1e-300:
+            return 0.0
+    while high > low * (1 + CLOSE):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low

@@ -6,7 +6,7 @@ This file needs nothing but Python's standard library and may be copied out on i
     report = client.randomise(17)
 
 Everything is done in whole numbers, with random bytes from the operating system. Every draw takes the same
-steps and table reads for every value, and repeats its random numbers with a chance of 1/2 at most, whatever the value.
+steps and table reads for every value, and repeats its random numbers with a chance of 1/16 at most, whatever the value.
 """
 
 from __future__ import annotations
@@ -25,52 +25,42 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, time
+from datetime import UTC, date, datetime, time, tzinfo
+from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate, pairwise, product
 from operator import mul
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 FORMAT, VERSION = "stratagem-mechanism", 1
-LIMIT = 1 << 28
-"""Bytes of the largest bundle that is read."""
-CEILING = 10
-"""Epsilon of the bundles that `load` takes when no ceiling is given, at most: odds change by 22,026 then."""
-DEPTH = 100
-"""Depth of nested lists and objects, at most."""
-PARTS = 1 << 22
-"""Commas, brackets and braces that a bundle may have, and values of an attribute: both bound the memory."""
-MOST = (1 << 53) - 1
-"""Most outputs: the largest whole number that every reader of JSON holds exactly."""
-SCALE = 64
-"""The lower bound on exp(epsilon) is a multiple of 2^-64."""
-WEIGHT_BITS = 32
-"""The weights of a table sum to 2^32."""
-MOST_BITS = 52
-"""Bits of the largest entry: doubles, all that browsers have, hold them exactly."""
-HIGH = 1 << MOST_BITS
-"""The higher of two levels; the lower one is given in its units."""
-SUMS = 24
-"""The sums by which rows of a user type are found are at most 2^24 numbers: that bounds memory and reads."""
-MOST_KEPT = 1 << 16
-"""Most values of a domain for which permanent reports are kept."""
+LIMIT = 1 << 28  # bytes of the largest bundle that is read
+CEILING = 10  # largest epsilon of the bundles that `load` takes without a ceiling: odds change by 22,026 then
+DEPTH = 100  # depth of nested lists and objects, at most
+PARTS = 1 << 22  # commas, brackets, braces of a bundle, and values of an attribute: both bound the memory
+MOST = (1 << 53) - 1  # most outputs: the largest whole number that every reader of JSON holds exactly
+SCALE = 64  # the lower bound on exp(epsilon) is a multiple of 2^-64
+WEIGHT_BITS = 32  # the weights of a table sum to 2^32
+MOST_BITS = 52  # bits of the largest entry: doubles, all that browsers have, hold them exactly
+HIGH = 1 << MOST_BITS  # the higher of two levels; the lower one is given in its units
+SUMS = 24  # the sums by which rows of a user type are found are at most 2^24: that bounds memory and reads
+MOST_KEPT = 1 << 16  # most values of a domain for which permanent reports are kept
 FileName = str | os.PathLike[str]
-END, DIGITS = "\n", 16
-"""What a memo ends with, as a last number may have been cut off, and the digits of the largest number in it."""
-PROMISED = (10, 100, 1000)
-"""Numbers of reports of one person for which a bundle with a memo states an epsilon, beside one and any number."""
-_BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]
-"""Translations of a byte to its k-th bit, the highest first."""
-_WIDE = [b"".join((byte >> 7 - k & 1).to_bytes(8, "little") for k in range(8)) for byte in range(256)]
-"""The bits of a byte, the highest first, as numbers of 64 bits."""
+END, DIGITS = "\n", 16  # what ends a memo, as a last number may be cut off; digits of its largest number
+PROMISED = (10, 100, 1000)  # reports of one person for which a memo states epsilon, beside one and any number
+_BITS = [bytes(byte >> 7 - k & 1 for byte in range(256)) for k in range(8)]  # of a byte its k-th bit
+_WIDE = [b"".join(bit[byte].to_bytes(8, "little") for bit in _BITS) for byte in range(256)]  # all, as words
+_SINGLE = {int, float, str}  # Python's own types of a value of one attribute
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
-CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?"
-MOMENTS = (re.compile(f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{CLOCK})?"), re.compile(CLOCK))
-"""Dates, with a time or without, and times of day: texts of ISO 8601 that sort as they follow one another."""
-OTHER = "other"
-"""What may follow the last edge: a value for everything that lies in no bin."""
+CLOCK = "[0-9]{2}:[0-9]{2}(?::[0-9]{2})?"  # dates and times of day of ISO 8601
+DATE = f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{CLOCK})?"
+MOMENT = re.compile(rf"({DATE}|{CLOCK})(?:\.([0-9]+))?(Z|[+-][0-9]{{2}}(?::?[0-5][0-9])?)?")
+ZONE = re.compile("[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")  # a name of the IANA database
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,9})?|[+-]?inf(inity)?", re.IGNORECASE)
+MISSING = ("", "na", "n/a", "nan", "null", "none")  # texts that stand for no number, date or time
+OTHER, NO_ANSWER = "other", "no answer"  # values for what lies in no bin, and for an empty or missing answer
 ADVICE = "use the file that stratagem wrote, unchanged"
 
 REPORT_SCHEMA = {
@@ -93,8 +83,7 @@ def load(
     A bundle for repeated reports needs `memo`, a folder of this person alone that lasts: see `Client`.
 
     Raises:
-        ValueError: for a file that is not a bundle or does not hold what it promises, for what is refused, and for a
-            missing folder, or one that the bundle has no use for.
+        ValueError: for what is no bundle or breaks its promise, what is refused, and a folder missing or of no use.
     """
     bundle = checked(path, lambda raw: accepted(parse(raw), at_most, sha256), "*.ldp.json")
     if ("memo" in bundle) == (memo is None):
@@ -112,8 +101,7 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
     text = str(at_most)
     if not NUMBER.fullmatch(text) or len(text) > 40 or len(text.partition("e")[2]) > 4:
         raise ValueError(f"at_most is {_short(at_most)}, but must be a number: give an epsilon")
-    ceiling = Fraction(text)
-    epsilon = Fraction(*map(int, bundle["epsilon"]))
+    ceiling, epsilon = Fraction(text), Fraction(*map(int, bundle["epsilon"]))
     if (epsilon := Fraction(bundle["memo"]["epsilon"]["any"]) if "memo" in bundle else epsilon) > ceiling:
         stated, most = f"{float(epsilon):.15g}", f"at most {float(ceiling):.15g} is accepted"
         raise ValueError(f"the bundle has epsilon {stated}, but {most}: use another, or say at_most={stated}")
@@ -121,11 +109,6 @@ def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | Non
         stated = f"{bundle['sha256']}, but {_short(sha256)}"
         raise ValueError(f"the bundle has the sha256 {stated} is asked for: use that one")
     return bundle
-
-
-def read(path: FileName) -> dict[str, Any]:
-    """Return the content of a bundle, checked as by `parse`."""
-    return checked(path, parse, "*.ldp.json")
 
 
 def checked(path: FileName, check: Callable[[bytes], Any], kind: str) -> Any:
@@ -179,10 +162,9 @@ def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "")
         ValueError: for anything else, a key written twice and a number that is not whole among them.
     """
     _require(len(raw) <= LIMIT and sum(map(raw.count, b",[{")) <= PARTS, "the bundle is too large")
+    strict = {"object_pairs_hook": _unique, "parse_float": _no_number, "parse_constant": _no_number}
     try:
-        bundle = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_unique, parse_float=_no_number, parse_constant=_no_number
-        )
+        bundle = json.loads(raw.decode("utf-8"), **strict)
     except RecursionError:
         raise ValueError(f"the bundle is nested too deeply: {ADVICE}") from None
     except ValueError as error:
@@ -202,9 +184,7 @@ def _check_depth(data: Any) -> None:
     """Refuse what is nested deeper than DEPTH."""
     level = [data]
     for _ in range(DEPTH + 1):
-        nested = [
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
-        ]
+        nested = [x.values() if isinstance(x, dict) else x for x in level if isinstance(x, dict | list)]
         level = [item for items in nested for item in items]
     _require(not level, "the bundle is nested too deeply")
 
@@ -221,8 +201,7 @@ def fingerprint(bundle: Mapping[str, Any]) -> str:
 
 def exp_below(numerator: int, denominator: int) -> int:
     """Return a whole number at most 2^64 exp(numerator/denominator): Taylor's series, every term cut off."""
-    term = total = 1 << (SCALE + 32)
-    k = 0
+    k, term, total = 0, 1 << (SCALE + 32), 1 << (SCALE + 32)
     while term:
         k += 1
         term = term * numerator // (denominator * k)
@@ -236,8 +215,7 @@ def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, A
     Raises:
         ValueError: if columns differ in their sums, or a row breaks epsilon.
     """
-    pair = isinstance(epsilon, list) and len(epsilon) == 2
-    _require(pair, "epsilon must be a numerator and a denominator")
+    _require(isinstance(epsilon, list) and len(epsilon) == 2, "epsilon must be a numerator and a denominator")
     numerator, denominator = (from_digits(part, "epsilon") for part in epsilon)
     _require(0 < numerator <= 300 * denominator, "epsilon must be above 0 and at most 300")
     bound = exp_below(numerator, denominator)
@@ -266,8 +244,7 @@ def repeated(once: Any, permanent: Any, reports: int) -> tuple[int, int]:
     """Return the largest ratio of the probabilities of so many reports of one memo, as whole numbers (high, low).
 
     (1 + E X)/(1 + X), X = gamma rho ((1 + a/rho)^k - 1), a = alpha/(1 - alpha), gamma the sum of the lower
-    probabilities of the permanent table and rho the smallest probability of a report that is drawn by the weights
-    (theory.md, section 12).
+    probabilities of the permanent table, rho the least one of a report drawn by the weights (theory.md, section 12).
     """
     alpha, rho, low = kept(once, permanent), permanent.rarest, permanent.low
     grown, scale = 1 + alpha / ((1 - alpha) * rho), rho * (low << WEIGHT_BITS) / permanent.column
@@ -293,9 +270,8 @@ def check_memo(table: Mapping[str, Any], memo: Any) -> None:
 def check_steps(table: Mapping[str, Any], steps: Any, attributes: int) -> None:
     """Refuse steps between neighbouring values of one attribute, one for each pair, that a row of the table breaks."""
     _require(attributes == 1, "steps need a domain of one attribute")
-    many = len(_list(steps, "the steps stand in no list")) == table.get("user_types", 0) - 1
-    known = many and table["kind"] == "columns"
-    _require(known, "the steps are not one for each pair of neighbouring columns")
+    fit = len(_list(steps, "the steps stand in no list")) == table.get("user_types", 0) - 1
+    _require(fit and _kind(table) == "columns", "the steps are not one for each pair of neighbouring columns")
     entries, n = _entries(table), table["user_types"]
     for u, text in enumerate(steps):
         bound = _exp_of(text, "a step")
@@ -333,15 +309,10 @@ class _Memo:
         """Return the permanent report with probability alpha, else one that is drawn by the weights."""
         if not self.reports:
             self.reports = self._read_or_draw(source)
-        permanent, other = self.reports[self._number(cell)], self.permanent.draw_any(source)
+        places = zip([cell] if isinstance(cell, int) else cell, self.sizes, strict=False)
+        number = reduce(lambda above, one: above * one[1] + one[0], places, 0)  # the last attribute fastest
+        permanent, other = self.reports[number], self.permanent.draw_any(source)
         return permanent if _uniform(self.kept.denominator, source) < self.kept.numerator else other
-
-    def _number(self, cell: Any) -> int:
-        """Return the number of a user type, the last attribute fastest."""
-        places, number = [cell] if isinstance(cell, int) else cell, 0
-        for place, size in zip(places, self.sizes, strict=False):
-            number = number * size + place
-        return number
 
     def _read_or_draw(self, source: Callable[[int], bytes]) -> array[int]:
         """Return what the file holds; of two processes that draw at once, both use what the first one keeps."""
@@ -416,12 +387,16 @@ class Client:
         self.identifier: str = bundle["sha256"]
         self.epsilon = Fraction(*map(int, bundle["epsilon"]))
         self.permanent = Fraction(bundle["memo"]["epsilon"]["any"]) if "memo" in bundle else None
-        self._short = self.identifier[:16]
         self.attributes: list[dict[str, Any]] = bundle["domain"]
-        self._source = source
         self._readers = {attribute["name"]: reader(attribute) for attribute in self.attributes}
         self.sampler = _KINDS[bundle["table"]["kind"]](bundle["table"])
+        self._lists, self._first = isinstance(self.sampler, _Translates), next(iter(self._readers.values()))
+        self._source, self._made_of = source, (bundle, source, memo)
         self._memo = None if memo is None else _Memo(memo, bundle, self.user_type)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made, in another process too: permanent reports stay in their folder."""
+        return type(self), self._made_of
 
     def randomise(self, value: Any) -> Any:
         """Return the report of a value: of one attribute as it is, of several as a mapping by name.
@@ -431,7 +406,7 @@ class Client:
         Raises:
             ValueError: for values outside the domain, before any random byte is drawn.
         """
-        values = _plain(value)
+        values = value if type(value) in _SINGLE else _plain(value)
         if not isinstance(values, list):
             return self.report(self.cell(values))
         return [self.report(cell) for cell in self._cells(values)]
@@ -452,14 +427,16 @@ class Client:
     def report(self, cell: Any) -> dict[str, Any]:
         """Return the report of a user type as `cell` returned it."""
         output = (self._memo or self.sampler).draw(cell, self._source)
-        return {"mechanism": self._short, "id": self._source(16).hex(), "output": output}
+        return {"mechanism": self.identifier[:16], "id": self._source(16).hex(), "output": output}
 
     def cell(self, value: Any) -> Any:
         """Return a value's user type: its number, the last attribute fastest, or the list of its coordinates."""
+        if type(value) in _SINGLE and len(self._readers) == 1:  # the same as below, at a fifth of the time
+            place = self._first(value)
+            return [place] if self._lists else place
         if not isinstance(value, Mapping):
             if len(self._readers) > 1:
-                stated = f"{_short(value)} was given, but the domain has several attributes"
-                raise ValueError(f"{stated}: give a mapping")
+                raise ValueError(f"{_short(value)} was given for several attributes: give a mapping")
             value = dict.fromkeys(self._readers, value)
         if value.keys() != self._readers.keys():
             stated = f"{_short(list(value))} was given, but {_short(list(self._readers))}"
@@ -468,13 +445,12 @@ class Client:
 
     def user_type(self, coordinates: Sequence[int]) -> Any:
         """Return the user type whose attributes have the values of these numbers, as `report` takes it."""
-        translates = isinstance(self.sampler, _Translates)
-        if translates and sum(map(len, self.sampler.groups)) == len(coordinates):
+        if self._lists and sum(map(len, self.sampler.groups)) == len(coordinates):
             return coordinates
         cell = 0
         for place, attribute in zip(coordinates, self.attributes, strict=True):
             cell = cell * attribute["size"] + place
-        return [cell] if translates else cell
+        return [cell] if self._lists else cell
 
 
 class _TwoLevel:
@@ -483,7 +459,7 @@ class _TwoLevel:
     def __init__(self, table: Mapping[str, Any]) -> None:
         exact_keys(table, "the table", "kind outputs user_types weights patterns low")
         (m, n), self.low = _shape(table), whole_number(table["low"], "low", 1, HIGH)
-        weights = _decode(table["weights"], "weights", m, 4)
+        weights = _array("I", exact_bytes(table["weights"], "weights", 4 * m))
         _require(sum(weights) == 1 << WEIGHT_BITS, f"the weights do not sum to 2^{WEIGHT_BITS}")
         steps = max(0, min((m // 8).bit_length() - 1, SUMS - (n - 1).bit_length()))
         self.width, self.stride, self.height = -(-n // 8), 1 << steps, -(-m >> steps)
@@ -540,9 +516,7 @@ class _Columns:
     """The column of the user type as whole numbers that sum to 2^bits."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        _, n = _shape(table)
-        entries = _entries(table)
-        self.bits = table["bits"]
+        n, entries, self.bits = _shape(table)[1], _entries(table), table["bits"]
         self.first = array("Q")
         for u in range(n):
             self.first.extend(_search_table(entries[u::n]))
@@ -570,7 +544,8 @@ class _Columns:
             if a * worst[1] > b * worst[0]:
                 worst = (a, b)
         levels = {"column_total": 1 << bits, "worst_high": worst[0], "worst_low": worst[1]}
-        return levels | {"largest": _encode(high), "smallest": _encode(low)}
+        texts = [base64.b64encode(struct.pack(f"<{m}Q", *row)).decode() for row in (high, low)]
+        return levels | {"largest": texts[0], "smallest": texts[1]}
 
 
 class _Translates:
@@ -617,10 +592,7 @@ class _Translates:
 
     @staticmethod
     def facts(table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what every column sums to, as a fraction, and the two levels.
-
-        Over all shifts a user type meets a set as often as it has cells, wherever it was placed.
-        """
+        """Return what every column sums to, as each meets a set as often as it has cells, and the two levels."""
         sampler = _Translates(table)
         total = Fraction(sampler.total, sampler.unit)
         column = {"column_total": total.numerator, "column_unit": total.denominator}
@@ -642,8 +614,8 @@ def _shape(table: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _entries(table: Mapping[str, Any]) -> array[int]:
-    m, n = _shape(table)
-    return _decode(table["entries"], "entries", m * n, 4 if table["bits"] == WEIGHT_BITS else 8)
+    code, width = ("I", 4) if table["bits"] == WEIGHT_BITS else ("Q", 8)
+    return _array(code, exact_bytes(table["entries"], "entries", math.prod(_shape(table)) * width))
 
 
 def _translates(table: Mapping[str, Any]) -> tuple[list[list[int]], list[tuple[Any, ...]]]:
@@ -695,10 +667,10 @@ def _masses(low: int, patterns: Sequence[tuple[Any, ...]]) -> tuple[list[int], i
 
 
 def _uniform(count: int, source: Callable[[int], bytes]) -> int:
-    """Return a whole number below `count`, all of them equally likely; each try is kept with 1/2 or more."""
-    bits = (count - 1).bit_length()
-    size, spare = -(-bits // 8), -bits % 8
-    while (drawn := int.from_bytes(source(size), "big") >> spare) >= count:
+    """Return a whole number below `count`, all of them equally likely; each try is kept with 15/16 or more."""
+    size = (count - 1).bit_length() + (4 if count & (count - 1) else 0) + 7 >> 3
+    share = (1 << 8 * size) // count
+    while (drawn := int.from_bytes(source(size), "big") // share) >= count:
         pass
     return drawn
 
@@ -706,8 +678,7 @@ def _uniform(count: int, source: Callable[[int], bytes]) -> int:
 def _search_table(weights: Iterable[int]) -> list[int]:
     """Return the sums of the first 1, 2, ... weights, filled up to 2^k - 1: a search takes k steps, always."""
     sums = list(accumulate(weights))
-    steps = (len(sums) - 1).bit_length()
-    return sums[:-1] + [sums[-1]] * ((1 << steps) - len(sums))
+    return sums[:-1] + [sums[-1]] * ((1 << (len(sums) - 1).bit_length()) - len(sums))
 
 
 def _coverage(patterns: bytes, weights: Sequence[int], n: int, height: int) -> Iterator[array[int]]:
@@ -725,14 +696,14 @@ def _check_domain(domain: Any, table: Any) -> None:
     """Refuse a domain whose attributes are not named, or do not fit the table."""
     names = set()
     for attribute in _list(domain, "the domain lists no attributes"):
-        exact_keys(attribute, "an attribute", "name size", "labels edges unit")
+        exact_keys(attribute, "an attribute", "name size", "labels edges unit no_answer zone other")
         known = isinstance(attribute["name"], str) and attribute["name"] not in names
         _require(known, "two attributes have one name, or one has none")
         names.add(attribute["name"])
         whole_number(attribute["size"], "the size of an attribute", 1, PARTS)
         reader(attribute)
-    fits = _fits(table, [attribute["size"] for attribute in domain])
-    _require(fits, "the domain has another number of values than the table")
+    sizes = [attribute["size"] for attribute in domain]
+    _require(_fits(table, sizes), "the domain has another number of values than the table")
 
 
 def _fits(table: Any, sizes: Sequence[int]) -> bool:
@@ -746,62 +717,94 @@ def _fits(table: Any, sizes: Sequence[int]) -> bool:
 
 
 def reader(attribute: Mapping[str, Any]) -> Callable[[Any], int]:
-    """Return the rule from a value of an attribute to its number 0..size-1."""
-    name, size, last = attribute["name"], attribute["size"], attribute["size"] - 1
+    """Return the rule from a value of an attribute, which may be a text, to its number 0..size-1."""
+    name, silent, rest = attribute["name"], "no_answer" in attribute, "other" in attribute
     labels, edges, unit = attribute.get("labels"), attribute.get("edges"), attribute.get("unit")
+    size, last = attribute["size"] - silent, attribute["size"] - silent - rest - 1
+    known = all(attribute.get(key, True) is True for key in ("no_answer", "other")) and last >= 0
+    _require(known, f"{name} needs no_answer and other to be true or left out, and a value beside them")
     known = unit is None or (isinstance(unit, str) and 0 < len(unit) <= 40 and labels is None)
     _require(known, f"{name} needs a unit of 1 to 40 letters, and numbers instead of labels")
-    if labels is None and edges is None:
-
-        def number(value: Any) -> int:
-            plain = value if type(value) is int else _plain(value)
-            if type(plain) is not int or not 0 <= plain < size:
-                raise ValueError(f"{name} is {_short(value)}, but must be a whole number from 0 to {last}")
-            return plain
-
-        return number
+    places: dict[str, int] = {}
     if labels is not None and edges is None:
         known = isinstance(labels, list) and len(labels) == size and all(isinstance(x, str) for x in labels)
         _require(known, f"{name} needs {size} labels")
-        place = {label: k for k, label in enumerate(labels)}
-        _require(len(place) == size, f"{name} has a label twice")
+        known = not silent or not {"", NO_ANSWER} & set(map(str.strip, labels))
+        _require(known and len(set(labels)) == size, f"{name} has a label twice")
+        places = {label.strip(): k for k, label in enumerate(labels)} | {x: k for k, x in enumerate(labels)}
+    _require([labels, edges, rest or None].count(None) > 1, f"{name} has two of labels, edges, other")
+    kind, other, texts = ("a number", rest, []) if edges is None else _edges(edges, name, size)
+    bounds, zone = [_key(text, kind) for text in texts] or [0, last + 1], _zone(attribute, kind)
+    low, high = (f"below {texts[0]}", f"{texts[-1]} or above") if texts else ("below 0", f"above {last}")
+    what = f"one of {_short(labels)}" if labels else f"a whole number from 0 to {last}"
+    if texts:
+        what = f"{kind if kind == 'a number' else 'a date or time'} from {texts[0]} to below {texts[-1]}"
+    what += "".join(f", or {word!r}" for word, known in ((OTHER, other), (NO_ANSWER, silent)) if known)
 
-        def labelled(value: Any) -> int:
-            if not isinstance(plain := _plain(value), str) or plain not in place:
-                raise ValueError(f"{name} is {_short(value)}, but must be one of {_short(labels)}")
-            return place[plain]
+    def read(value: Any) -> int:
+        if type(value) is int and not (labels or texts) and 0 <= value <= last:
+            return value  # the same as below, at a fifth of the time
+        text = _text(value)
+        found, bare = "missing" if text.strip().lower() in MISSING else f"not {kind}", text.strip()
+        if labels is not None:
+            found = places.get(text, places.get(bare, "unknown label" if bare else "missing"))
+        elif (key := _key(bare, kind, zone)) is None:
+            found = size - 1 if other and bare == OTHER else found
+        elif not bounds[0] <= key < bounds[-1]:
+            found = low if key < bounds[0] else high
+        elif texts:
+            found = bisect_right(bounds, key) - 1
+        else:
+            found = int(key) if key == int(key) else "not a whole number"
+        found = size if silent and (found == "missing" or bare == NO_ANSWER) else found
+        if isinstance(found, str):
+            raise ValueError(f"{name} is {_short(value)} ({found}), but must be {what}")
+        return found
 
-        return labelled
-    _require(labels is None or edges is None, f"{name} has labels and edges, but only one of them is allowed")
-    bounds, other, moment = _edges(edges, name, size)
-    low, high = (str(edge) if moment else f"{edge:g}" for edge in (bounds[0], bounds[-1]))
-    what = f"{'a date or time' if moment else 'a number'} from {low} to below {high}"
-    what, kind = f"{what}, or {OTHER!r}" if other else what, str if moment else (int, float)
-
-    def binned(value: Any) -> int:
-        if other and isinstance(value, str) and value == OTHER:
-            return size - 1
-        plain = one.isoformat() if isinstance(one := _plain(value), (date, time)) else one
-        known = isinstance(plain, kind) and not isinstance(plain, bool)
-        known = known and (not moment or moment.fullmatch(str(plain)))
-        if not known or not bounds[0] <= plain < bounds[-1]:
-            raise ValueError(f"{name} is {_short(value)}, but must be {what}")
-        return bisect_right(bounds, plain) - 1
-
-    return binned
+    return read
 
 
-def _edges(edges: Any, name: str, size: int) -> tuple[list[Any], bool, re.Pattern[str] | None]:
-    """Return increasing numbers, or dates or times, whether OTHER follows, and the form of dates or times."""
+def _edges(edges: Any, name: str, size: int) -> tuple[str, bool, list[str]]:
+    """Return what the edges are, whether OTHER follows, and their texts, which increase."""
     known = isinstance(edges, list) and all(isinstance(edge, str) and len(edge) < 40 for edge in edges)
     other = known and edges[-1:] == [OTHER]
     texts = edges[:-1] if other else edges if known else []
-    moment = next((form for form in MOMENTS if texts and all(map(form.fullmatch, texts))), None)
-    bounds = texts if moment else [float(edge) for edge in texts if NUMBER.fullmatch(edge)]
-    rising = all(a < b for a, b in pairwise(bounds)) and (moment or all(map(math.isfinite, bounds)))
+    kind = next((one for one in ("a date", "a time of day") if all(_key(x, one) for x in texts)), "a number")
+    strict = NUMBER.fullmatch if kind == "a number" else lambda text: not set(text[10:]) & set(" Z+-")
+    bounds = [_key(x, kind) for x in filter(strict, texts) if kind != "a number" or math.isfinite(float(x))]
     many = known and len(bounds) == len(texts) > 1 and len(edges) == size + 1
-    _require(bool(many and rising), f"{name} needs {size + 1} edges that increase")
-    return bounds, other, moment
+    _require(many and all(a < b for a, b in pairwise(bounds)), f"{name} needs {size + 1} edges that increase")
+    return kind, other, texts
+
+
+def _zone(attribute: Mapping[str, Any], kind: str) -> tzinfo:
+    """Return the zone to whose local time dates are moved that name one: that of the attribute, or UTC."""
+    name, zone = attribute["name"], attribute.get("zone")
+    known = zone is None or (kind == "a date" and isinstance(zone, str) and ZONE.fullmatch(zone))
+    _require(bool(known), f"{name} needs dates as edges and a zone such as Europe/Berlin, or none")
+    try:
+        return UTC if zone is None else ZoneInfo(zone)
+    except (LookupError, OSError, ValueError):
+        raise ValueError(f"{name} has the zone {zone}, unknown here: install the package tzdata") from None
+
+
+def _key(text: str, kind: str, local: tzinfo = UTC) -> Any:
+    """Return the very number of a text, or a date in local time or a time of day in full; None for none."""
+    if kind == "a number":
+        return Decimal(text) if DECIMAL.fullmatch(text) else None
+    plain, fraction, zone = found.groups("") if (found := MOMENT.fullmatch(text)) else ("", "", "")
+    dated = "-" in plain
+    if dated != (kind == "a date") or (fraction and plain.count(":") < 2) or (zone and len(plain) < 16):
+        return None
+    try:
+        if dated:
+            at = datetime.fromisoformat(plain + zone)
+            plain = (at.astimezone(local) if zone else at).isoformat()[:19]
+        elif plain not in ("24:00", "24:00:00"):
+            plain = time.fromisoformat(plain).isoformat()
+    except (ValueError, OverflowError):
+        return None
+    return f"{plain}.{fraction}".rstrip("0").rstrip(".") if fraction else plain
 
 
 def _require(fulfilled: bool, what: str) -> None:
@@ -825,9 +828,8 @@ def exact_keys(data: Any, where: str, required: str, optional: str = "") -> None
 def whole_number(value: Any, where: str, low: int, high: int) -> int:
     """Return a value that is a whole number from low to high."""
     if type(value) is not int or not low <= value <= high:
-        raise ValueError(
-            f"{where} is {_short(value)}, but must be a whole number from {low} to {high}: {ADVICE}"
-        )
+        stated = f"{where} is {_short(value)}, but must be a whole number from {low} to {high}"
+        raise ValueError(f"{stated}: {ADVICE}")
     return value
 
 
@@ -860,25 +862,16 @@ def exact_bytes(text: Any, where: str, count: int) -> bytes:
     return raw
 
 
-def _decode(text: Any, where: str, count: int, width: int) -> array[int]:
-    """Return whole numbers from base64 of little-endian unsigned integers of 4 or 8 bytes."""
-    return _array("I" if width == 4 else "Q", exact_bytes(text, where, count * width))
-
-
 def _array(code: str, raw: bytes, order: str = "little") -> array[int]:
+    """Return the unsigned whole numbers of 4 ("I") or 8 bytes ("Q") each that some bytes hold."""
     numbers = array(code, raw)
     if sys.byteorder != order:
         numbers.byteswap()
     return numbers
 
 
-def _encode(numbers: Sequence[int]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(numbers)}Q", *numbers)).decode()
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
+    if len(data := dict(pairs)) != len(pairs):
         raise ValueError("a key is written twice")
     return data
 
@@ -889,12 +882,19 @@ def _no_number(text: str) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return what NumPy, pandas or Arrow hold as Python's own, exactly: the value of a scalar, the list of a column."""
-    for name in () if type(value) in (int, float, str) else ("to_pylist", "as_py", "to_list", "tolist"):
+    for name in () if type(value) in _SINGLE else ("to_pylist", "as_py", "to_list", "tolist"):
         if callable(convert := getattr(value, name, None)):
             return convert()
     return value
 
 
+def _text(value: Any) -> str:
+    """Return a value as a file or a form holds it: numbers in the shortest way, dates and times in ISO 8601."""
+    plain = _plain(value)
+    if isinstance(plain, date | time):
+        return plain.isoformat()
+    return plain if isinstance(plain, str) else "" if plain is None else repr(plain)
+
+
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text := repr(value)) <= 80 else text[:77] + "..."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.accuracy import evaluate, objective
+from stratagem.estimators import estimator, evaluate
 from stratagem.io.screen import brief
 from stratagem.math.number import count_text, dense
 from stratagem.math.privacy import check, ratio
@@ -132,9 +131,6 @@ def import_matrix(
     transposed: bool = False,
     repair: bool = False,
     name: str = "workload",
-    labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-    edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
-    units: Mapping[str, str] | str | None = None,
     prior: np.ndarray | None = None,
 ) -> MatrixImport:
     """Return the mechanism of a matrix Q (m x n), Q[y, u] = Pr(report y | user type u), made elsewhere.
@@ -166,8 +162,7 @@ def import_matrix(
     if fault and not repair:
         raise ValueError(f"{fault}: correct it, or ask for a repair, which moves it to the private side")
     strategy = MatrixStrategy(repaired(Q, epsilon) if fault else Q)
-    options = {"labels": labels, "edges": edges, "units": units, "prior": prior}
-    mechanism = Mechanism.of(strategy, workload, epsilon, name=name, **options)
+    mechanism = Mechanism.of(strategy, workload, epsilon, name=name, prior=prior)
     if not fault:
         return MatrixImport(mechanism, 0.0, 0.0)
     moved = float(np.abs(strategy.matrix - Q).sum(axis=0).max()) / 2
@@ -230,7 +225,7 @@ def _loss(Q: np.ndarray, strategy: MatrixStrategy, workload: Workload, prior: np
     if (sums == 0).any():
         return math.nan
     try:
-        value = objective(workload, MatrixStrategy(before / sums), prior=prior)
+        value = estimator(MatrixStrategy(before / sums), prior).objective(workload)
     except ValueError:  # the matrix could not answer the workload
         return math.nan
-    return objective(workload, strategy, prior=prior) / value - 1 if value > 0 else math.nan
+    return estimator(strategy, prior).objective(workload) / value - 1 if value > 0 else math.nan

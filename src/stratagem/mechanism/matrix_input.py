@@ -98,6 +98,8 @@ ENTRIES = 1 << 27
 """Numbers of the largest matrix that is read (1 GiB)."""
 USUAL = "strategy"
 """The name under which stratagem itself writes a matrix."""
+SPARSE = {"format", "shape", "data"}
+"""Names of arrays in an .npz file of `scipy.sparse.save_npz`."""
 OUTPUT = "output"
 """The column of a table that says the order of the rows."""
 
@@ -122,11 +124,16 @@ def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndar
         raise ValueError(f"a variable {variable!r} was named, but {path} holds a single matrix: leave it out")
     try:
         check_regular(path)
-        return read(path, variable)
+        found = read(path, variable)
     except OSError as error:
         raise ValueError(
             f"{path} cannot be read ({error.strerror or error}): give the path of a readable file"
         ) from None
+    if found.ndim != 2:
+        raise ValueError(
+            f"{path} holds an array of shape {found.shape}, but a strategy is a matrix, reports x user types: give one"
+        )
+    return found
 
 
 def _read_plain(path: Path, variable: str | None) -> np.ndarray:
@@ -143,10 +150,17 @@ def _read_csv(path: Path, variable: str | None) -> np.ndarray:
 
 def _read_npz(path: Path, variable: str | None) -> np.ndarray:
     try:
-        name = _chosen(array_names(path), variable)
+        names = array_names(path)
+        if variable is None and SPARSE <= set(names):
+            raise ValueError("it holds a sparse matrix of SciPy")
+        name = _chosen(names, variable)
         return read_arrays(path, [name])[name]
+    except UnnamedError as error:
+        raise ValueError(f"{path} {error}") from None
     except ValueError as error:
-        raise _refused(path, error, "write it with numpy.savez(path, strategy=matrix)") from None
+        raise _refused(
+            path, error, "write it with numpy.savez(path, strategy=matrix), of a sparse one matrix.toarray()"
+        ) from None
 
 
 def _read_mat(path: Path, variable: str | None) -> np.ndarray:
@@ -157,6 +171,8 @@ def _read_mat(path: Path, variable: str | None) -> np.ndarray:
     try:
         variables, order = read_mat(path.read_bytes(), 9 * ENTRIES)
         return variables[_chosen(list(variables), variable)].numbers(order)
+    except UnnamedError as error:
+        raise ValueError(f"{path} {error}") from None
     except ValueError as error:
         raise _refused(path, error, "save a matrix of numbers in MATLAB's version 5 to 7") from None
 
@@ -191,11 +207,17 @@ READERS: dict[str, Callable[[Path, str | None], np.ndarray]] = {
 }
 
 
+class UnnamedError(ValueError):
+    """A file holds several arrays, and none of them was named."""
+
+
 def _chosen(names: list[str], variable: str | None) -> str:
     """Return the name of the array to read."""
     wanted = variable or (USUAL if USUAL in names else names[0] if len(names) == 1 else None)
     if wanted not in names:
         listed = ", ".join(names[:20]) or "nothing"
+        if wanted is None and names:
+            raise UnnamedError(f"holds the variables {listed}: name the one to read, variable={names[0]!r}")
         asked = "no variable was named" if wanted is None else f"the variable {wanted!r} was asked for"
         raise ValueError(f"{asked}, and it holds {listed}")
     return wanted

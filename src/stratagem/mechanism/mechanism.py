@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -16,17 +16,17 @@ from stratagem.collection.aggregator import Aggregator
 from stratagem.collection.collection import Collection
 from stratagem.collection.report_table import REFUSE
 from stratagem.collection.reports import ReportFormat
-from stratagem.collection.tally import Counts
-from stratagem.estimation.averaged import Rounds
+from stratagem.domain.attribute import Attribute, value_of
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import estimate
+from stratagem.estimators.averaged import Rounds
 from stratagem.io.literal import refuse_bare
 from stratagem.io.screen import brief, show
 from stratagem.io.target import check_target, written_atomically
+from stratagem.math.counts import Counts
 from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check, check_prior
-from stratagem.math.shuffling import Shuffled
-from stratagem.mechanism.attribute import described
+from stratagem.math.shuffling import CentralPrivacy
 from stratagem.mechanism.client import (
     FORMAT,
     REPORT_SCHEMA,
@@ -35,9 +35,10 @@ from stratagem.mechanism.client import (
     certificate,
     check_memo,
     check_steps,
+    checked,
     exp_below,
     fingerprint,
-    read,
+    parse,
 )
 from stratagem.mechanism.memo import Memo
 from stratagem.mechanism.rounding import budget, decimal_text, nearest_table, risen, stated_utility, stepped
@@ -55,8 +56,7 @@ from stratagem.mechanism.table import (
 from stratagem.mechanism.translation_table import TranslationTable
 from stratagem.strategies import MatrixStrategy, TranslationStrategy
 from stratagem.workloads import Domain, DomainLike, Workload, given
-from stratagem.workloads.domain import Attribute
-from stratagem.workloads.serial import to_data
+from stratagem.workloads.serial import over, to_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,8 +91,6 @@ class Mechanism:
     utility: Mapping[str, str]
     """Decimal texts: L(Q) of the table, L(Q) before rounding, and the relative loss, or the largest share that rounding
     added to the variance of an answer where that is above 1e-4; the entry `SEARCH` if the search was interrupted."""
-    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """For some attributes "labels" (texts) or "edges" (numbers as text), and "unit" (a text)."""
     prior: np.ndarray | None = None
     """Prior of the reconstruction, of shape (n,); None for 1/n."""
     memo: Memo | None = None
@@ -116,9 +114,6 @@ class Mechanism:
         *,
         domain: DomainLike | None = None,
         name: str = "workload",
-        labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-        edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
-        units: Mapping[str, str] | str | None = None,
         prior: np.ndarray | None = None,
         interrupted: bool = False,
     ) -> Mechanism:
@@ -126,22 +121,19 @@ class Mechanism:
 
         A matrix gets 32 bits, 52 where 32 would add more than 1e-6 to the variance of an answer, or becomes two-level
         where its rows are and even those would. A small two-level strategy becomes a matrix where 32 bits add 1e-4.
-        Workload and domain are as in `evaluate`. `labels` and `edges` say what the values of an attribute are: by
-        name, or at once for a domain of one attribute. Edge k up to below edge k + 1 is value k. `units` say what
-        numbers are measured in. `prior` (n,) chooses the reconstruction; it and `interrupted` are kept in the bundle.
+        Workload and domain are as in `evaluate`; the bundle states what the values of the attributes are. `prior` (n,)
+        chooses the reconstruction; it and `interrupted` are kept in the bundle.
 
         Raises:
-            ValueError: if the strategy breaks epsilon or cannot be rounded, or for labels, edges and units that
-                do not fit the domain.
+            ValueError: if the strategy breaks epsilon or cannot be rounded.
         """
         workload = given.workload_of(workload, domain, lambda: strategy.domain_size)
         promised = budget(check(epsilon))
-        values = described(workload.domain, labels, edges, units)
-        _check_domain(strategy, workload.domain)
+        _check_domain(strategy, workload.domain, prior)
         prior = None if prior is None else check_prior(prior, workload.domain_size)
         table, rise = nearest_table(strategy, promised, workload, prior)
         stated = stated_utility(workload, strategy, table, prior, rise) | (SEARCH if interrupted else {})
-        return Mechanism(table, promised, workload, name, stated, values, prior)
+        return Mechanism(table, promised, workload, name, stated, prior)
 
     @staticmethod
     def on_line(
@@ -150,16 +142,13 @@ class Mechanism:
         steps: Sequence[float],
         *,
         name: str = "workload",
-        labels: Sequence[str] | None = None,
-        edges: Sequence[float | str] | None = None,
-        units: str | None = None,
     ) -> Mechanism:
         """Return the mechanism of a strategy that protects neighbours on a line by their step, rounded to 2^52 units.
 
         Its epsilon is the sum of the steps (n - 1,). The other arguments are those of `of`.
 
         Raises:
-            ValueError: if the strategy breaks a step or cannot be rounded, or as `of` for labels, edges and units.
+            ValueError: if the strategy breaks a step or cannot be rounded.
         """
         _check_domain(strategy, workload.domain)
         texts = tuple(map(decimal_text, steps))
@@ -167,9 +156,8 @@ class Mechanism:
         stated = stated_utility(
             workload, strategy, table, None, risen(workload, strategy, table.strategy, None)
         )
-        values = described(workload.domain, labels, edges, units)
         epsilon = sum(map(Fraction, texts), Fraction(0))
-        return Mechanism(table, epsilon, workload, name, stated, values, steps=texts)
+        return Mechanism(table, epsilon, workload, name, stated, steps=texts)
 
     @property
     def interrupted(self) -> bool:
@@ -183,12 +171,7 @@ class Mechanism:
         bundle = {
             "format": FORMAT,
             "version": VERSION,
-            "domain": [
-                {"name": name, "size": size} | dict(self.values.get(name, {}))
-                for name, size in zip(
-                    self.workload.domain.attributes, self.workload.domain.sizes, strict=True
-                )
-            ],
+            "domain": [attribute.entry() for attribute in self.attributes],
             "workload": {"name": self.name, "specification": json.dumps(to_data(self.workload))},
             "prior": None if self.prior is None else encode(self.prior, "<f8"),
             "epsilon": epsilon,
@@ -215,10 +198,14 @@ class Mechanism:
         """The domain: the attributes and their sizes."""
         return self.workload.domain
 
-    @cached_property
+    @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """Descriptions of the values of every attribute: labels, or edges and a unit."""
-        return tuple(map(Attribute.of, self.bundle["domain"]))
+        """The attributes of the domain, which know their values."""
+        return self.domain.attributes
+
+    def value(self, cell: int) -> Any:
+        """Return a value of a user type as a client takes it: the lower edge of a bin, the text of a label."""
+        return value_of(self.attributes, cell)
 
     @property
     def outputs(self) -> int:
@@ -230,7 +217,7 @@ class Mechanism:
         """The table in double precision; its measured epsilon is at most the budget."""
         return self.table.strategy
 
-    def shuffled(self, users: int, delta: float = 1e-6) -> Shuffled:
+    def shuffled(self, users: int, delta: float = 1e-6) -> CentralPrivacy:
         """Return the central privacy of its reports if those of so many users are shuffled together.
 
         Raises:
@@ -287,7 +274,7 @@ class Mechanism:
         Raises:
             ValueError: as `estimate`, and for several rounds without a memo.
         """
-        options |= {"prior": self.prior, "attributes": self.attributes, "rounds": self._rounds(rounds)}
+        options |= {"prior": self.prior, "rounds": self._rounds(rounds)}
         asked = self.workload if workload is None else workload
         return estimate(self.strategy, counts, asked, base=self.workload, **options)
 
@@ -308,8 +295,7 @@ class Mechanism:
         Raises:
             ValueError: without matplotlib, or for a path or width that cannot be used.
         """
-        options = {"prior": self.prior, "attributes": self.attributes}
-        return show("plot_strategy", self.workload, self.strategy, path, width, **options)
+        return show("plot_strategy", self.workload, self.strategy, path, width, prior=self.prior)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the bundle, *.ldp.json; the file appears complete or not at all.
@@ -345,16 +331,23 @@ class Mechanism:
         return show("report_saved", path, self, objective=objective, seconds=seconds, **about)
 
 
-def _check_domain(strategy: Exact, domain: Domain) -> None:
+def _check_domain(strategy: Exact, domain: Domain, prior: np.ndarray | None = None) -> None:
     if strategy.domain_size != domain.size:
         given, wanted = count_text(strategy.domain_size), count_text(domain.size)
         raise ValueError(
             f"the strategy has {given} user types, but its workload has {wanted}: give a strategy made for the workload"
         )
-    if isinstance(strategy, TranslationStrategy) and strategy.sizes != domain.sizes:
+    if not isinstance(strategy, TranslationStrategy):
+        return
+    if strategy.sizes != domain.sizes:
         raise ValueError(
             "the attributes of the strategy have other sizes than those of its workload: give a strategy made for "
             "the workload"
+        )
+    if prior is not None:
+        raise ValueError(
+            "a prior was given for a strategy of translates, whose estimates treat all user types alike: leave the "
+            "prior out, or give strategy.dense()"
         )
 
 
@@ -366,7 +359,7 @@ def load_mechanism(path: str | Path) -> Mechanism:
         ValueError: for a file that is not a bundle or does not hold what it promises.
     """
     refuse_bare(path, f"a bundle, *{SUFFIX},")
-    bundle = read(path)
+    bundle = checked(path, parse, "*.ldp.json")
     try:
         return _mechanism(bundle)
     except ValueError as error:
@@ -375,24 +368,18 @@ def load_mechanism(path: str | Path) -> Mechanism:
 
 def _mechanism(bundle: Mapping[str, Any]) -> Mechanism:
     workload, name = workload_of(bundle["workload"])
-    attributes = bundle["domain"]
-    stated = tuple(entry["name"] for entry in attributes), tuple(entry["size"] for entry in attributes)
-    if stated != (workload.domain.attributes, workload.domain.sizes):
+    attributes = tuple(map(Attribute.of, bundle["domain"]))
+    stated = Domain(*attributes)
+    if (stated.names, stated.sizes) != (workload.domain.names, workload.domain.sizes):
         raise ValueError("the workload has another domain than the bundle: use the file that stratagem wrote")
-    values = {
-        entry["name"]: {key: entry[key] for key in ("labels", "edges", "unit") if key in entry}
-        for entry in attributes
-        if len(entry) > 2
-    }
+    workload = over(workload, attributes)
     table = KINDS[bundle["table"]["kind"]].of(bundle["table"], workload.domain.sizes)
     numerator, denominator = map(int, bundle["epsilon"])
     prior = prior_of(bundle["prior"], workload.domain_size)
     utility, memo = utility_of(bundle["utility"]), bundle.get("memo")
     memo = None if memo is None else Memo.read(table, memo)
     steps = tuple(bundle.get("steps", ()))
-    found = Mechanism(
-        table, Fraction(numerator, denominator), workload, name, utility, values, prior, memo, steps
-    )
+    found = Mechanism(table, Fraction(numerator, denominator), workload, name, utility, prior, memo, steps)
     if found.identifier != bundle["sha256"]:
         raise ValueError("the bundle is not written as stratagem writes it: use the file unchanged")
     return found

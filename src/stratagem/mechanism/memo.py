@@ -114,13 +114,12 @@ class Memo:
 
     def __str__(self) -> str:
         """Return what is promised about one person, and what is not."""
-        ten, any_number = self.epsilon(10), float(self.permanent)
         return (
-            f"One report of a person has epsilon {upper(self.epsilon(1))}. Ten reports about one value have "
-            f"{upper(ten)} together, and any number of them has {upper(any_number)}. Each report repeats the permanent "
-            f"one, which the device must keep, with probability {100 * self.kept:.3g} %. Another value has a permanent "
-            "report of its own: whoever has m values over time gives away at most m times the last epsilon about them. "
-            "When a value changed, and whether it came back, may be seen."
+            f"One report reveals at most epsilon {upper(self.epsilon(1))}.\n"
+            f"All reports about one unchanged value together reveal at most {upper(float(self.permanent))}.\n"
+            f"Each repeats a permanent report (kept on the device) with probability {100 * self.kept:.3g} %.\n"
+            "Another value has a permanent report of its own: m values over time reveal at most m times as much. When "
+            "a value changed, and whether it came back, may be seen."
         )
 
 

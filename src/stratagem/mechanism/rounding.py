@@ -10,8 +10,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from stratagem.accuracy import evaluate, objective, per_query_variance
-from stratagem.math.privacy import uniform
+from stratagem.estimators import estimator
 from stratagem.mechanism.client import HIGH, LIMIT, MOST, MOST_BITS, PARTS, SCALE, WEIGHT_BITS, exp_below
 from stratagem.mechanism.table import ColumnTable, Exact, Table, TwoLevelTable, coverage
 from stratagem.mechanism.translation_table import TranslationTable
@@ -92,7 +91,7 @@ def stated_utility(
 
     The loss is `rise`, the largest share that rounding added to an answer's variance, where that is above 1e-4.
     """
-    after, before = (objective(workload, one, prior=prior) for one in (table.strategy, strategy))
+    after, before = (estimator(one, prior).objective(workload) for one in (table.strategy, strategy))
     loss = rise if rise > DEARER else after / before - 1 if before else 0.0
     return {"objective": repr(after), "unrounded": repr(before), "loss": f"{loss:.3e}"}
 
@@ -112,12 +111,13 @@ def risen(workload: Workload, before: Exact, after: Exact, prior: np.ndarray | N
     """
     n = workload.domain_size
     if isinstance(before, Strategy) and workload.queries * n <= EACH:
-        users = uniform(n) if prior is None else prior
-        old, new = (per_query_variance(workload, one, users, prior) for one in (before, after))
+        old, new = (estimator(one, prior).variances(workload) for one in (before, after))
         spans = np.ptp(workload.matrix(), axis=1)
         old = np.maximum(old, NEGLIGIBLE * np.square(spans)) * (spans > 0)  # multiples of the total are known
     else:
-        old, new = (np.array([evaluate(workload, one, prior).average_variance]) for one in (before, after))
+        old, new = (
+            np.array([estimator(one, prior).accuracy(workload).average_variance]) for one in (before, after)
+        )
     known = old > 0
     return float((new[known] / old[known] - 1).max()) if known.any() else 0.0
 

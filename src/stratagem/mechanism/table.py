@@ -142,7 +142,6 @@ class TwoLevelTable(Table):
 
     @staticmethod
     def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> TwoLevelTable:
-        """Return the table of checked data, over attributes of these sizes."""
         patterns = decode(data["patterns"], "u1").reshape(data["outputs"], -1)
         weights = decode(data["weights"], "<u4").astype(np.int64)
         return TwoLevelTable(patterns, weights, math.prod(sizes), data["low"])
@@ -195,7 +194,6 @@ class ColumnTable(Table):
 
     @property
     def strategy(self) -> Strategy:
-        """Return Q, exact in double precision."""
         return self._strategy
 
     @cached_property
@@ -214,7 +212,6 @@ class ColumnTable(Table):
 
     @staticmethod
     def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> ColumnTable:
-        """Return the table of checked data, over attributes of these sizes."""
         flat = decode(data["entries"], ColumnTable._type(data["bits"])).astype(np.int64)
         return ColumnTable(flat.reshape(-1, math.prod(sizes)), data["bits"])
 

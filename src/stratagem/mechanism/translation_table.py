@@ -81,7 +81,6 @@ class TranslationTable(Table):
 
     @staticmethod
     def of(data: Mapping[str, Any], sizes: tuple[int, ...]) -> TranslationTable:
-        """Return the table of checked data over attributes of these sizes."""
         members: list[list[int]] = [[] for _ in range(max(data["groups"]) + 1)]
         for i, group in enumerate(data["groups"]):
             members[group].append(i)
@@ -101,5 +100,4 @@ class TranslationTable(Table):
         )
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw outputs for cells (k,) or coordinates (k, d): a pattern as it is kept, then its translate."""
         return self.strategy.randomise(values, rng)

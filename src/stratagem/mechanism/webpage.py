@@ -1,4 +1,4 @@
-"""A folder for a web server: the web client, a page that asks one answer, and the bundle."""
+"""A folder for a web server: the web client, a form that asks and sends, or a demo, and the bundle."""
 
 from __future__ import annotations
 
@@ -26,32 +26,66 @@ MODULES = (
 )
 """The ES module client.js and what it imports; package.json tells Node that they are modules."""
 FRONT = "index.html"
-PAGE = {FRONT: "demo.html", "demo.js": "demo.js", "page.css": "page.css", "demo.css": "demo.css"}
-"""The page, by the names that it is served under."""
+FORM = ("form.html", "form.js", "record.js", "words.js", "answer.js", "page.css", "form.css")
+DEMO = ("demo.html", "demo.js", "answer.js", "page.css", "form.css", "demo.css")
+"""The files of a page, the first of which is served as `FRONT`."""
 BUNDLE = "bundle.ldp.json"
-QUESTION = re.compile(rb'(?<=<h2 id="question-title">)[^<]*')
-"""Place of the question on the page: pages that differ in it alone replace each other."""
+OWN = re.compile(
+    rb'(?<=id="question-title" lang="" dir="auto">)[^<]*|(?<=connect-src \'self\')[^;]*|(?<=data-submit=")[^"]*'
+)
+"""Places of the question and the address on the page: pages that differ in them alone replace each other."""
+UNNAMED = ("", "value")
+"""Names of an attribute that tell people nothing."""
+ADDRESS = re.compile(
+    r"((?:https://[\w.-]+|http://(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?)/[\w./~%-]*", re.ASCII
+)
+"""An address of a report's destination, its origin first."""
 
 LONGEST = 100_000
 """Bytes by which a page with another question may be longer."""
 
 
-def write_web_client(folder: str | Path, mechanism: Mechanism, question: str = "") -> Path:
-    """Write the web client, its page and the bundle into a folder, which is made if need be.
+def page_files(
+    mechanism: Mechanism, question: str = "", submit: str = "", *, demo: bool = False
+) -> dict[str, bytes]:
+    """Return the files of the page by the names that they are served under, in the order in which they are written.
 
-    The page asks the `question` in these words; it is in no bundle.
+    They are the web client, the bundle and a form, which asks the `question` in these words; it is in no bundle.
+    Without a question it asks for the attribute, if there is one alone. `submit` is the address to which the form sends
+    the report, absolute or relative to the page; without one it sends nothing and says so. A `demo` shows the mechanism
+    instead: any number of reports and the chances of each; none is sent.
+    """
+    names = [attribute.name for attribute in mechanism.attributes]
+    asked = question or (names[0] if len(names) == 1 and names[0] not in UNNAMED else "")
+    first, *others = DEMO if demo else FORM
+    contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in (*MODULES, *reversed(others))}
+    contents[FRONT] = _front(first, asked, submit)
+    return contents
+
+
+def _front(name: str, question: str = "", submit: str = "") -> bytes:
+    """Return the first file of a page with its question and address."""
+    return render(f"mechanism/web/{name}", question=question, submit=submit, origin=_origin(submit)).encode()
+
+
+def write_web_client(
+    folder: str | Path, mechanism: Mechanism, question: str = "", submit: str = "", *, demo: bool = False
+) -> Path:
+    """Write the files of `page_files` into a folder, which is made if need be.
+
     Serve the folder over https or from localhost: browsers give WebCrypto and modules to no other page.
-    Every file appears complete or not at all, the page last.
+    Every file appears complete or not at all, the page last. A form and a demo replace each other.
 
     Raises:
-        ValueError: if the folder cannot be written, or holds another file of one of these names.
+        ValueError: if the folder cannot be written, holds another file of one of these names, or reports would be
+            sent to anything but https or this machine, or from a demo.
     """
+    if demo and submit:
+        raise ValueError("a demo sends nothing: leave out the address, or write the form")
     folder = Path(folder)
+    contents = page_files(mechanism, question, check_submit(submit), demo=demo)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        contents = {BUNDLE: mechanism.text} | {name: shipped(name) for name in MODULES}
-        contents |= {name: shipped(source) for name, source in reversed(PAGE.items())}
-        contents[FRONT] = render("mechanism/web/demo.html", question=question).encode()
         for name, content in contents.items():
             _check_free(folder / name, content)
         for name, content in contents.items():
@@ -62,17 +96,38 @@ def write_web_client(folder: str | Path, mechanism: Mechanism, question: str = "
     return folder
 
 
+def check_submit(submit: str) -> str:
+    """Return the address to which a page on another host sends reports, after checking it; empty for none.
+
+    Raises:
+        ValueError: unless it is empty, an https address, or an http address of this machine.
+    """
+    if submit and not ADDRESS.fullmatch(submit):
+        raise ValueError(
+            f"{submit!r} is no address to send reports to: give one like https://example.org/reports, or "
+            "http://localhost:8000/reports to try it out"
+        )
+    return submit
+
+
+def _origin(submit: str) -> str:
+    """Return the origin of an absolute address, empty for a relative one."""
+    found = ADDRESS.fullmatch(submit)
+    return found[1] if found else ""
+
+
 def shipped(name: str) -> bytes:
     """Return a file of the web client or its page."""
     return files("stratagem.mechanism").joinpath("web", name).read_bytes()
 
 
 def _check_free(path: Path, content: bytes) -> None:
-    """Refuse to overwrite a file that is neither the same, nor the page with another question, nor another bundle."""
+    """Refuse to overwrite a file that is neither the same nor another bundle, nor the page with other `OWN` places."""
     if not path.exists():
         return
     with path.open("rb") as file:
         held = file.read(len(content) + LONGEST)
-    same = QUESTION.sub(b"", held) == QUESTION.sub(b"", content)
+    pages = [_front(name) for name in (FORM[0], DEMO[0])] if path.name == FRONT else []
+    same = OWN.sub(b"", held) in [OWN.sub(b"", page) for page in (content, *pages)]
     if not same and not (path.name == BUNDLE and FORMAT.encode() in held[:200]):
         raise ValueError(f"{path} holds something else and is not overwritten: name another folder")

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from numpy.typing import ArrayLike
 
 from stratagem.math.privacy import check, check_prior
+from stratagem.problem.constraint import Constraint, GuessCap, Permanent, Shuffled, Steps
 from stratagem.problem.minimax import Minimax, WorstCase, WorstQuery
-from stratagem.problem.problem import Average, Problem, WarmStart, relative_gap
+from stratagem.problem.problem import AVERAGE, Average, Problem, WarmStart, relative_gap
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 __all__ = [
+    "AVERAGE",
     "KINDS",
     "Average",
+    "Constraint",
+    "GuessCap",
     "Minimax",
+    "Permanent",
     "Problem",
+    "Shuffled",
+    "Steps",
     "WarmStart",
     "WorstCase",
     "WorstQuery",
@@ -27,18 +36,25 @@ KINDS: dict[str, type[Problem]] = {leaf.kind: leaf for leaf in (Average, WorstCa
 
 def problem_of(
     workload: WorkloadLike,
-    epsilon: float,
+    epsilon: float | None,
     objective: str = Average.kind,
     prior: ArrayLike | None = None,
     domain: DomainLike | None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Problem:
     """Return the problem with the objective of this name and a prior (n,); workload and domain as in `workload_of`.
 
+    A constraint may decide the epsilon, where none is given.
+
     Raises:
         ValueError: for an epsilon out of range, an unknown name, an invalid prior, or a prior together with
-            "worst-case".
+            "worst-case"; for a constraint that no strategy keeps to.
     """
-    workload, epsilon = workload_of(workload, domain), check(epsilon)
+    workload, settled = workload_of(workload, domain), list[Constraint]()
+    for constraint in _constraints(constraints):
+        one, epsilon = constraint.settled(workload, epsilon)
+        settled.append(one)
+    epsilon = check(epsilon)
     if objective not in KINDS:
         raise ValueError(f"the objective is {objective!r}, but must be one of {', '.join(KINDS)}: choose one")
     if prior is not None and objective == WorstCase.kind:
@@ -46,4 +62,14 @@ def problem_of(
             "a prior was given for the objective worst-case, whose value holds for every prior: leave the prior out"
         )
     checked = None if prior is None else check_prior(prior, workload.domain_size)
-    return KINDS[objective](workload=workload, epsilon=epsilon, prior=checked)
+    return KINDS[objective](workload=workload, epsilon=epsilon, prior=checked, constraints=tuple(settled))
+
+
+def _constraints(given: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    found = (given,) if isinstance(given, Constraint) else tuple(given)
+    for one in found:
+        if not isinstance(one, Constraint):
+            raise ValueError(
+                f"{type(one).__name__} was given as a constraint: give for example [st.GuessCap(0.1)]"
+            )
+    return found

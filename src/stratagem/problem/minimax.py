@@ -12,45 +12,17 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 from scipy.optimize import minimize
 
-from stratagem.accuracy import Accuracy, evaluate, per_query_variance
-from stratagem.bounds import Bounds
-from stratagem.bounds.formulas import attempted, safe, ulps
+from stratagem.bounds import Bound, Bounds
+from stratagem.bounds.formulas import attempted, ulps
+from stratagem.bounds.pairwise import PAIRWISE, pairwise_queries, pairwise_types
+from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.deadline import deadline, fits, within
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import uniform
 from stratagem.problem.problem import Average, Problem, WarmStart
-from stratagem.strategies import Runnable
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import differences
 from stratagem.workloads.explicit import Explicit
-
-
-def pairwise_types(V: np.ndarray, epsilon: float, ulps: float = 0.0) -> float:
-    """Return max_uv ||W (e_u - e_v)||^2/(4 sinh^2(eps/2)) <= max_u t_u, in squared counts per user.
-
-    Proof sketch: t_u is the total variance under Q e_u of an estimate whose mean is W e_u, and W e_v under
-    Q e_v. The Hammersley-Chapman-Robbins inequality gives ||W (e_u - e_v)||^2 <= t_u chi^2(Q e_v, Q e_u), and
-    a ratio of mean one between 1/E and E has variance at most (E - 1)(1 - 1/E) = 4 sinh^2(eps/2). The bound
-    subtracts no term, so it stays positive where the other bounds are lost in rounding. The entries of V
-    (n x n) have errors of at most `ulps` times its diagonal.
-    """
-    size = np.diag(V)[:, None] + np.diag(V)
-    return safe(float((size * (1 - ulps) - 2 * V).max()) / divergence(epsilon), epsilon)
-
-
-def pairwise_queries(W: np.ndarray, epsilon: float, p: np.ndarray) -> float:
-    """Return max_i sum_u p_u max_v (W_iu - W_iv)^2/(4 sinh^2(eps/2)) <= max_i Var_i, W (k x n), a prior p (n,).
-
-    The inequality of `pairwise_types` for one query at a time; attained for one 0/1 query.
-    """
-    low, high = W.min(axis=1, keepdims=True), W.max(axis=1, keepdims=True)
-    return safe(float((np.square(np.maximum(W - low, high - W)) @ p).max()) / divergence(epsilon), epsilon)
-
-
-def divergence(epsilon: float) -> float:
-    """Return the largest chi-squared divergence of two columns of an epsilon-LDP strategy."""
-    return 4 * math.sinh(epsilon / 2) ** 2
-
 
 MAX_STEPS = 200
 ASCENT, SHARE = 30, 0.25
@@ -173,7 +145,7 @@ QUERIES = 1 << 22
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Minimax(Problem):
-    """The largest of several variances, each linear in the strategy for a fixed reconstruction.
+    """The largest of several variances, each linear in the strategy for a fixed estimator.
 
     A mixture is a probability vector (k,) over the k variances. The mean variance under a mixture is at most
     the largest variance, and it is the average case of another workload or prior. So a lower bound on that
@@ -200,8 +172,8 @@ class Minimax(Problem):
         """Number k of variances."""
 
     @abstractmethod
-    def variances(self, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
-        """Return the k variances per user (k,), with the reconstruction that is optimal for `prior`."""
+    def variances(self, estimator: Estimator) -> np.ndarray:
+        """Return the k variances per user (k,)."""
 
     @abstractmethod
     def mixed(self, mixture: np.ndarray) -> Average:
@@ -222,9 +194,8 @@ class Minimax(Problem):
         return self.mixed(uniform(self.size))
 
     @final
-    def value(self, strategy: Runnable, prior: np.ndarray | None) -> float:
-        """Return the largest variance."""
-        return self.largest(self.variances(strategy, prior))
+    def value(self, estimator: Estimator) -> float:
+        return self.largest(self.variances(estimator))
 
     @final
     def largest(self, variances: np.ndarray) -> float:
@@ -233,12 +204,10 @@ class Minimax(Problem):
 
     @final
     def added(self, value: float) -> float:
-        """Return the largest variance itself."""
         return value
 
     @final
     def _bounds(self) -> Bounds:
-        """Return the bounds of the uniform mixture or of the least favourable one, whichever are larger."""
         with within(SHARE * deadline().left):
             mixture = self._least_favourable()
         cases = [self.even, *([] if mixture is None else [self.mixed(mixture)])]
@@ -273,8 +242,7 @@ class Minimax(Problem):
     def moved(self, case: Average, bounds: Bounds) -> Bounds:
         """Return the bounds on L(Q) of a mixture's average case, converted to bounds on the largest variance."""
         added = (lambda value: 0.0) if self.free else (case.levelled if bounds.offset else case).added
-        moved = {name: added(value) for name, value in bounds.without_offset().items()}
-        return replace(bounds, **moved, offset=0.0, pairwise=0.0 if self.free else self.pairwise())
+        return bounds.mapped(added).having(*Bound.of(PAIRWISE, 0.0 if self.free else self.pairwise()))
 
 
 @final
@@ -286,28 +254,22 @@ class WorstCase(Minimax):
 
     @property
     def size(self) -> int:
-        """Number n of user types."""
         return self.workload.domain_size
 
-    def variances(self, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
-        """Return t_u (n,), the total variance per user if all users are of type u."""
-        return evaluate(self.rest, strategy, prior).per_type
+    def variances(self, estimator: Estimator) -> np.ndarray:
+        return estimator.accuracy(self.rest).per_type
 
-    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
-        """Return max_u t_u."""
+    def measure(self, accuracy: Accuracy, estimator: Estimator) -> float:
         known = self.rest is self.workload
-        return self.largest(accuracy.per_type) if known else self.value(strategy, prior)
+        return self.largest(accuracy.per_type) if known else self.value(estimator)
 
     def mixed(self, mixture: np.ndarray) -> Average:
-        """Return the average objective of the same workload with the mixture (n,) as its prior."""
         return Average(workload=self.rest, epsilon=self.epsilon, prior=None if _even(mixture) else mixture)
 
     def pairwise(self) -> float:
-        """Return the lower bound on max_u t_u from pairs of user types (see `pairwise_types`)."""
         return pairwise_types(self.rest.gram(), self.epsilon, ulps(self.rest))
 
     def least_favourable(self) -> np.ndarray:
-        """Return the least favourable prior (n,)."""
         return least_favourable_prior(self.rest.gram(), self.epsilon)
 
 
@@ -335,16 +297,13 @@ class WorstQuery(Minimax):
 
     @property
     def size(self) -> int:
-        """Number p of queries."""
         return len(self.rows)
 
-    def variances(self, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
-        """Return Var_i (p,), the variance of each query per user, whose type is drawn from the prior."""
-        return per_query_variance(self.rest, strategy, self.shares, prior)
+    def variances(self, estimator: Estimator) -> np.ndarray:
+        return estimator.variances(self.rest, self.shares)
 
-    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
-        """Return max_i Var_i."""
-        return self.value(strategy, prior)
+    def measure(self, accuracy: Accuracy, estimator: Estimator) -> float:
+        return self.value(estimator)
 
     def mixed(self, mixture: np.ndarray) -> Average:
         """Return the average objective of the workload diag(omega)^(1/2) W, omega the mixture (p,)."""
@@ -352,11 +311,9 @@ class WorstQuery(Minimax):
         return Average(workload=workload, epsilon=self.epsilon, prior=self.prior)
 
     def pairwise(self) -> float:
-        """Return the lower bound on max_i Var_i from pairs of user types (see `pairwise_queries`)."""
         return pairwise_queries(self.rows, self.epsilon, self.shares)
 
     def least_favourable(self) -> np.ndarray:
-        """Return the least favourable query weights (p,)."""
         return least_favourable_queries(self.rows, self.epsilon, self.shares)
 
 

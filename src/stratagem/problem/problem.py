@@ -6,15 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from stratagem.accuracy import Accuracy, objective
 from stratagem.bounds import Bounds, Duals, lower_bounds, noiseless, tighten
 from stratagem.bounds.duals import LinearDual, WeightedDual, weighted_dual
+from stratagem.estimators import Accuracy, Estimator
 from stratagem.math.privacy import uniform
-from stratagem.strategies import Runnable, Strategy
+from stratagem.problem.constraint import Constraint
 from stratagem.workloads import Workload
 from stratagem.workloads.centring import Outweighed, outweighed, root
 
@@ -55,18 +55,20 @@ class Problem(ABC):
     """The privacy budget of every strategy that is a candidate."""
     prior: np.ndarray | None = None
     """Probabilities of the user types (n,); None for 1/n."""
+    constraints: tuple[Constraint, ...] = ()
+    """What a strategy must keep to besides; `bounds` are those without."""
 
     @abstractmethod
-    def value(self, strategy: Runnable, prior: np.ndarray | None) -> float:
-        """Return the objective of `strategy` with the reconstruction of `prior`.
+    def value(self, estimator: Estimator) -> float:
+        """Return the objective of a strategy with an estimator.
 
         Raises:
             UnsupportedWorkloadError: if the strategy cannot answer the workload.
         """
 
     @abstractmethod
-    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
-        """Return the objective of `strategy` as `value` does, making use of its known `accuracy`."""
+    def measure(self, accuracy: Accuracy, estimator: Estimator) -> float:
+        """Return the objective as `value` does, making use of the known `accuracy`."""
 
     @abstractmethod
     def added(self, value: float) -> float:
@@ -136,9 +138,16 @@ class Problem(ABC):
 
     @final
     @property
+    def constraint(self) -> Any:
+        """The one constraint."""
+        (found,) = self.constraints
+        return found
+
+    @final
+    @property
     def plain(self) -> bool:
-        """Whether this is the average objective without a prior, in which every user type has the weight 1/n."""
-        return self.kind == AVERAGE and self.prior is None
+        """Whether this is the average without a prior, where every user type has the weight 1/n, or a constraint."""
+        return self.kind == AVERAGE and self.prior is None and not self.constraints
 
     @final
     @property
@@ -196,20 +205,16 @@ class Average(Problem):
         """Return (L - offset)/n for L = `value`, at least zero."""
         return max(0.0, value - self.offset) / self.workload.scale
 
-    def value(self, strategy: Runnable, prior: np.ndarray | None) -> float:
-        """Return L(Q)."""
-        F = self.factor if isinstance(strategy, Strategy) else None
-        return objective(self.workload, strategy, F, prior)
+    def value(self, estimator: Estimator) -> float:
+        return estimator.objective(self.workload, lambda: self.factor)
 
-    def measure(self, accuracy: Accuracy, strategy: Runnable, prior: np.ndarray | None) -> float:
-        """Return L(Q), as `accuracy` already holds it."""
+    def measure(self, accuracy: Accuracy, estimator: Estimator) -> float:
         return accuracy.objective
 
     def _bounds(self) -> Bounds:
         return lower_bounds(self.workload, self.epsilon, self.prior, self.duals)
 
     def tightened(self, bounds: Bounds, near: WarmStart, gap: float, seconds: float) -> Bounds:
-        """Return `bounds` with tighter lower bounds on L(Q) added (see `tighten`)."""
         return tighten(
             bounds, self.workload, self.epsilon, near.objective, gap, seconds, near.patterns, self.prior
         )

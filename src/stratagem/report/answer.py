@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from stratagem.accuracy import ERROR, comparable, goal, largest_variances, users_needed
-from stratagem.catalogue.bibliography import SCOPE
+from stratagem.estimators import ERROR, comparable, goal, users_needed
 from stratagem.io.table import Table
 from stratagem.math.number import spread, users_text
 from stratagem.math.on_demand import WHOLE
@@ -16,7 +15,8 @@ from stratagem.report.drawing import WIDTH, Picture
 from stratagem.report.plots.figure import page
 from stratagem.report.plots.query_error import NAMES, draw_errors, exact, upright
 from stratagem.report.verdict import standard_error
-from stratagem.report.wording import count, counted
+from stratagem.report.wording import count
+from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 
 HEIGHT = 3.0
@@ -38,26 +38,43 @@ def _picture(subject: ReportContent) -> Picture:
     solution = subject.solution
     workload, strategy, prior = solution.workload, solution.strategy, solution.prior
     least = math.sqrt(solution.least_variance / workload.queries)
+    people, counts = _people(subject), counts_users(comparable(workload))
+    scale = (100 if counts else 1) / math.sqrt(people)
+    label = "standard error, % of the people" if counts else "standard error a person"
     with page(None, HEIGHT + NAMES * upright(subject.naming), WIDTH) as drawn:
-        left_out = draw_errors(drawn, subject.naming, strategy, prior, least)
+        left_out = draw_errors(
+            drawn, subject.naming, strategy, prior, least or None, scale=scale, label=label
+        )
     mean = math.sqrt(solution.accuracy.average_variance / workload.queries)
-    words = (
-        f"One user of random type adds {mean:.3g} to the standard deviation of an answer (root mean square over "
-        "the queries), N users √N times as much."
-    )
+    some = "under the prior" if prior is not None else "if all values are equally frequent"
+    typical = _text(mean, scale, counts)
+    words = f"With {_who(people)} the root mean square of these standard errors is {typical}, {some}."
     if least > 0:
-        words += f" No ε-LDP mechanism with {SCOPE} gets below {least:.3g}."
+        words += f" No ε-LDP mechanism with {SCOPE} gets below {_text(least, scale, counts)}."
     if left_out:
-        words += " Answers without any error, such as the number of all users, are not drawn."
-    return Picture.of(drawn, f"Standard deviation of every answer. {words}", words)
+        words += " Answers without any error, such as the number of all people, are not drawn."
+    return Picture.of(drawn, f"Standard error of every answer. {words}", words)
+
+
+def _people(subject: ReportContent) -> int:
+    """Return how many people will answer; where that is not known, how many are to be asked."""
+    return subject.cover.users or subject.solution.users_for().root_mean_square
+
+
+def _who(people: int) -> str:
+    return "1 person" if people == 1 else f"{users_text(people)} people"
+
+
+def _text(error: float, scale: float, counts: bool) -> str:
+    return f"{scale * error:.3g}{chr(160)}% of the people" if counts else f"{scale * error:.3g} a person"
 
 
 def _table(subject: ReportContent) -> Table:
-    solution, users = subject.solution, subject.cover.users
+    solution, users = subject.solution, _people(subject)
     workload = solution.workload
     counts = comparable(workload) is workload and counts_users(workload)
     shown = places = spread(workload.queries, LISTED)
-    variances = largest_variances(workload, solution.strategy, solution.prior)
+    variances = solution.estimator.largest(workload)
     if len(variances) > WHOLE:
         variances, places = variances[shown], list(range(len(shown)))
     variances = np.where(exact(variances), 0.0, variances)
@@ -65,28 +82,28 @@ def _table(subject: ReportContent) -> Table:
     def error(variance: float) -> str:
         if variance == 0:
             return "0 (exact)"
-        return f"{math.sqrt(variance):.4g}" if users is None else standard_error(subject, variance, counts)
+        return standard_error(variance, users, counts)
 
     rows = [
         (subject.naming.label(query), error(variance), users_text(users_needed(variance)))
         for query, variance in zip(shown, variances[places].tolist(), strict=True)
     ]
     caption = (
-        f"{len(rows)} of {count(workload.queries)} queries, evenly spread, for users of the type that is worst for "
-        f"each; the least accurate, {_least_accurate(subject, variances)}"
+        f"{len(rows)} of {count(workload.queries)} queries, evenly spread, if everybody had the hardest value "
+        f"of each; the least accurate, {_least_accurate(subject, variances)}"
     )
-    second = "largest deviation per user" if users is None else f"error with {users_text(users)} users"
-    error_text = f"{100 * ERROR:g}\u00a0%" if counts else f"{ERROR:g} a user"
-    return Table(("query", second, f"users for {error_text}"), rows, caption=caption)
+    error_text = f"{100 * ERROR:g}\u00a0%" if counts else f"{ERROR:g} a person"
+    headings = ("query", f"error with {_who(users)}", f"people for {error_text}")
+    return Table(headings, rows, caption=caption)
 
 
 def _least_accurate(subject: ReportContent, variances: np.ndarray) -> str:
-    """Return which of the comparable queries is the least accurate, by name where it is one of all, and its users."""
+    """Return which of the comparable queries is the least accurate, by name where it is one of all, and its people."""
     workload = subject.solution.workload
     if comparable(workload) is workload and len(variances) == workload.queries:
         worst = int(np.argmax(variances))
-        return f"{subject.naming.label(worst)}, needs {counted(users_needed(variances[worst]), 'user')}"
+        return f"{subject.naming.label(worst)}, needs {_who(users_needed(variances[worst]))}"
     single = subject.solution.largest_comparable
     above = "at most " if comparable(workload) is workload else ""  # as `largest_by_length`
-    users = "not known" if single is None else f"{above}{counted(users_needed(single), 'user')}"
+    users = "not known" if single is None else f"{above}{_who(users_needed(single))}"
     return f"for {goal(workload)}, needs {users}"

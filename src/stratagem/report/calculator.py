@@ -1,19 +1,28 @@
-"""The calculator of a report: from two of budget, users and error it computes the third."""
+"""The calculator of a report, which computes the third of budget, people and error, and the comparison below it."""
 
 from __future__ import annotations
 
-from stratagem.accuracy import ERROR, comparable, goal
+from dataclasses import replace
+
+from stratagem.estimators import ERROR, comparable, goal
 from stratagem.io.table import Table
+from stratagem.math.number import number_text, users_text
 from stratagem.report.content import ReportContent
-from stratagem.study.comparison import OPTIMISED
-from stratagem.study.comparison_sweep import BOUND, SILENCE, SILENT, needed_texts
+from stratagem.report.drawing import WIDTH, Picture
+from stratagem.report.verdict import nearness
+from stratagem.report.wording import percent, unbroken
+from stratagem.study.comparison import OPTIMISED, Comparison
+from stratagem.study.comparison_sweep import BOUND, needed_texts
+from stratagem.study.row import Row
+from stratagem.study.summary import MINIMUM, OURS, fewer_sentence
+from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 
-OURS = "this mechanism"
-MODES = {"users": "the users needed", "error": "the error reached", "budget": "the ε needed"}
+HERE = "this mechanism"
+MODES = {"users": "the people needed", "error": "the error reached", "budget": "the ε needed"}
 READING = (
     "Markers are computed, lines between them only guide the eye. The error drawn is the root mean square over \
-%s for the least favourable user type; errors half as large need four times the users. "
+%s if everybody had the hardest value; errors half as large need four times the people. "
 )
 
 
@@ -45,14 +54,14 @@ def calculator(subject: ReportContent) -> dict[str, object]:
     epsilon, users = subject.solution.epsilon, subject.cover.users
     stops = _stops(subject)
     return {
-        "modes": MODES,
+        "modes": {mode: words for mode, words in MODES.items() if mode != "budget" or len(stops) > 1},
         "mode": "users" if users is None else "error",
         "epsilon": f"{epsilon:g}",
         "place": stops.index(subject.line.sweep.places.index(epsilon)),
         "last": len(stops) - 1,
         "users": 100_000 if users is None else users,
         "error": f"{_scale(subject) * ERROR:g}",
-        "unit": "% of all users" if _scale(subject) > 1 else "a user, in the units of the queries",
+        "unit": "% of all people" if _scale(subject) > 1 else "a person, in the units of the queries",
         "range": ("0.0001", "1000") if _scale(subject) > 1 else ("1e-9", "1e15"),
         "caption": "".join(_caption(subject)),
         "tables": [_table(subject), _table(subject, least_accurate=True)],
@@ -70,7 +79,7 @@ def _over(subject: ReportContent) -> str:
     chosen = comparable(asked)
     if chosen.queries == asked.queries:
         return "the queries"
-    return f"the {chosen.queries:,} of {asked.queries:,} queries that count users"
+    return f"the {chosen.queries:,} of {asked.queries:,} queries that count people"
 
 
 def _stops(subject: ReportContent) -> list[int]:
@@ -86,7 +95,7 @@ def _names(subject: ReportContent) -> dict[str, tuple[str, str]]:
         key: (f"{key} (δ = {deltas[key].delta:g})" if key in deltas else key, "published")
         for key in subject.line.sweep.variances()
     }
-    return names | {OPTIMISED: (OURS, "ours"), BOUND: (BOUND, "bound")}
+    return names | {OPTIMISED: (HERE, "ours"), BOUND: (MINIMUM, "bound")}
 
 
 def _caption(subject: ReportContent) -> list[str]:
@@ -109,6 +118,73 @@ def _table(subject: ReportContent, *, least_accurate: bool = False) -> Table:
     rows = [(name, *needed_texts(key, needed[key])) for key, (name, _) in _names(subject).items()]
     headings = ("ε =", *(f"{place:g}" for place in line.places))
     which = "on every single answer" if least_accurate else "root mean square over the queries"
-    note = f" ({SILENCE})" if not least_accurate and SILENT in rows[-1] else ""
-    caption = f"Users needed for {goal(subject.solution.workload)}, {which}{note}"
+    caption = f"People needed for {goal(subject.solution.workload)}, {which}"
     return Table(headings, rows, caption=caption)
+
+
+HEADINGS = (
+    "mechanism",
+    "parameters",
+    "a report",
+    "objective",
+    "above the proven minimum",
+    "people for 1\u00a0%",
+    "for every answer",
+)
+
+CAPTION = f"Lower bounds: no ε-LDP mechanism with {SCOPE} has a smaller objective"
+SHOWN = 8
+"""Largest number of mechanisms in the picture."""
+
+
+def comparison_section(subject: ReportContent) -> dict[str, object]:
+    """Return the comparison as a sentence, a picture and a table, and all bounds."""
+    comparison = subject.comparison
+    rows = [_cells(row, comparison) for row in comparison.rows]
+    ours = next((place for place, row in enumerate(comparison.rows) if row.optimised), None)
+    ladder = [
+        (one.name, number_text(one.value + comparison.bounds.offset), one.meaning)
+        for one in sorted(comparison.bounds, key=lambda one: one.name)
+    ]
+    return {
+        "words": " ".join(filter(None, (_sentence(subject), subject.line.sweep.late_sentence))),
+        "figure": _picture(comparison) if comparison.bounds.best > 0 else None,
+        "bounds": Table(("bound", "value", "what it is"), ladder, 3, caption=CAPTION),
+        "mechanisms": Table(HEADINGS, rows, 3, ours, "Every mechanism at its best for these queries"),
+    }
+
+
+def _picture(comparison: Comparison) -> Picture:
+    """Draw the best mechanisms, this one among them, under short names; the table states their parameters."""
+    rows = comparison.rows[:SHOWN]
+    rows += tuple(row for row in comparison.rows[SHOWN:] if row.optimised)
+    drawn = replace(comparison, rows=tuple(replace(row, parameters="") for row in rows))
+    label = "; ".join(f"{row.mechanism} {users_text(comparison.users_for(row.mechanism)[0])}" for row in rows)
+    some = f" The {len(rows)} best of {len(comparison.rows)} are drawn." * (len(rows) < len(comparison.rows))
+    return Picture.of(
+        drawn.plot(width=WIDTH),
+        f"People needed: {label}",
+        f"People needed at the same ε; no ε-LDP mechanism with {SCOPE} lies left of the dashed line. "
+        f"“{OURS}” is this one.{some}",
+    )
+
+
+def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
+    return (
+        row.mechanism,
+        row.parameters,
+        row.report,
+        number_text(comparison.stated(row)),
+        percent(comparison.over(row)),
+        *map(users_text, comparison.users_for(row.mechanism)),
+    )
+
+
+def _sentence(subject: ReportContent) -> str:
+    """Return the sentences on the gain over the best published mechanism and on the gap, and which bound it is."""
+    solution = subject.solution
+    gain = fewer_sentence(solution, solution.baselines, None, named=True)
+    name = solution.bounds.name
+    near = nearness(solution)
+    which = f"That minimum is the lower bound “{name}” ({solution.bounds[name].meaning})." if near else ""
+    return unbroken(" ".join(filter(None, (gain, near, which))))

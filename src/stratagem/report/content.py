@@ -1,36 +1,32 @@
-"""The content of a report: a strategy with its certificate, its origin, and results at other budgets."""
+"""The content of a report: a strategy with its certificate, and results at other budgets."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date as calendar
 from functools import cached_property
 
-from stratagem.accuracy import evaluate
+from stratagem.estimators import estimator
 from stratagem.math.deadline import deadline, within
 from stratagem.math.number import integer
 from stratagem.math.privacy import MAXIMUM, MINIMUM, check
-from stratagem.mechanism.export.strategy_file import StoredStrategy
+from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.problem import Average, WarmStart, WorstCase, problem_of
 from stratagem.solvers import Status
-from stratagem.solvers.certified.patterns import high_sets
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.comparison import Comparison
 from stratagem.study.comparison_sweep import Sweep
 from stratagem.study.optimisation import CERTIFIED, ENDED_BY_HAND, certify
 from stratagem.study.ranking import rank_affordable
 from stratagem.study.solution import Solution
-from stratagem.workloads.domain import Attribute
+from stratagem.workloads import Attribute
 from stratagem.workloads.naming import Naming
 
 FACTORS = (0.25, 0.5, 0.75, 1.5, 2.0, 4.0)
 """Other budgets of a report, as multiples of the one asked for."""
-DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-"""A day as ISO 8601 writes it; other texts are printed as they are."""
 
 Solve = Callable[[float], Solution]
 
@@ -94,18 +90,6 @@ SECONDS = 20.0
 """Longest search for a tighter bound on a saved strategy, in seconds."""
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Instructions for making a report again, as the caller states them; empty texts where the caller states none."""
-
-    command: str = ""
-    """Command line that makes the report."""
-    python: str = ""
-    """Python code that makes the report."""
-    file: str = ""
-    """Name of the file that holds the strategy."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cover:
     """What whoever asks for a report says about the survey; what is empty or None is left out.
@@ -127,7 +111,8 @@ class Cover:
         if self.users is not None:
             advice = "give how many people will answer, for example 5000"
             integer(self.users, "the number of users", 1, 10**15, advice)
-        if DAY.fullmatch(self.date):
+        parts = self.date.split("-")
+        if "".join(parts).isdecimal() and [*map(len, parts)] == [4, 2, 2]:
             try:
                 calendar.fromisoformat(self.date)
             except ValueError:
@@ -145,13 +130,11 @@ class ReportContent:
     """Name of the workload."""
     line: BudgetSweep
     """Comparisons at this budget and at others."""
-    origin: Provenance
     mechanism: Mechanism | None = None
     """The strategy in whole numbers; None if it was not saved as a mechanism."""
-    stated: tuple[Attribute, ...] = ()
-    """Descriptions of the values of the attributes; they are used only without a mechanism, which has its own."""
-
     cover: Cover = Cover()
+    file: str = ""
+    """Name of the file that holds the strategy; empty where there is none."""
 
     @property
     def comparison(self) -> Comparison:
@@ -167,8 +150,7 @@ class ReportContent:
     @cached_property
     def naming(self) -> Naming:
         """The names of the queries."""
-        stated = self.stated if self.mechanism is None else self.mechanism.attributes
-        return Naming.of(self.solution.workload, stated)
+        return Naming.of(self.solution.workload)
 
 
 def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> Solution:
@@ -183,13 +165,14 @@ def rated(saved: Mechanism | StoredStrategy, objective: str = Average.kind) -> S
     strategy = saved.strategy
     belief = None if objective == WorstCase.kind else saved.prior
     problem = problem_of(saved.workload, float(saved.epsilon), objective, belief)
-    accuracy = evaluate(saved.workload, strategy, saved.prior)
-    value = problem.measure(accuracy, strategy, saved.prior)
+    through = estimator(strategy, saved.prior)
+    accuracy = through.accuracy(saved.workload)
+    value = problem.measure(accuracy, through)
     baselines = rank_affordable(problem, invariant=isinstance(strategy, TranslationStrategy))
     bounds = problem.bounds
     if isinstance(strategy, Strategy):
         allowed = min(SECONDS, deadline().left / 2)
-        bounds = problem.tightened(bounds, WarmStart(value, high_sets(strategy)), CERTIFIED, allowed)
+        bounds = problem.tightened(bounds, WarmStart(value, strategy.high_sets()), CERTIFIED, allowed)
     solution = Solution(
         problem=problem,
         strategy=strategy,

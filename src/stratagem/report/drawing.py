@@ -30,7 +30,7 @@ INK = {
     "#ffffff": "card",
 }
 """Custom properties of the page that replace the colours of the figures, by colour."""
-WIDTH = 3.0
+WIDTH = 2.6
 """Width in inches that a telephone shows at full letter size."""
 
 
@@ -114,15 +114,15 @@ def drawing(subject: ReportContent) -> dict[str, object]:
     if isinstance(strategy, TranslationStrategy):
         reading = (
             "Every pattern stands for many reports: it can be moved to any place, and to any attributes of its kind. "
-            f"A report is {times} times as likely for a user whose values lie in its dark cells as for another."
+            f"A report is {times} times as likely for a person whose values lie in its dark cells as for another."
         )
         label = f"{len(strategy.patterns):,} patterns, which make {count(strategy.outputs)} reports"
     else:
         reading = (
-            "A line is a report, as high as it is likely; it is most likely for the user types that are dark, and at "
+            "A line is a report, as high as it is likely; it is most likely for the values that are dark, and at "
             f"most {times} times as likely as for those that are white. One report says no more than that."
         )
-        label = f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} user types across"
+        label = f"{count(strategy.outputs)} reports down, {count(strategy.domain_size)} values across"
     shown = Picture.of(drawn, f"The strategy: {label}. The likeliest of them are in a table.", reading)
     return {"figure": shown, "attributes": _attributes(subject), "parts": _parts(strategy)}
 
@@ -133,7 +133,7 @@ def _attributes(subject: ReportContent) -> Table:
     if more:
         rows.append((f"and {more:,} more", "", ""))
     headings = ("attribute", "values", "what they are")
-    return Table(headings, rows, 3, caption="What is known about a user: the attributes and their values")
+    return Table(headings, rows, 3, caption="What is known about a person: the attributes and their values")
 
 
 def _parts(strategy: Strategy | TranslationStrategy) -> Table:
@@ -152,9 +152,9 @@ def _parts(strategy: Strategy | TranslationStrategy) -> Table:
     headings = (
         "report",
         "probability",
-        "for the likeliest type",
+        "for the likeliest value",
         "for the least likely",
-        "types above the middle",
+        "values above the middle",
     )
     rows = [
         (

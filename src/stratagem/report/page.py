@@ -13,14 +13,13 @@ from stratagem.io.screen import presents
 from stratagem.io.table import render
 from stratagem.io.target import check_target, written_atomically
 from stratagem.math.deadline import granted, within
-from stratagem.mechanism.export.strategy_file import StoredStrategy
+from stratagem.mechanism.export.saved import StoredStrategy
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.webpage import shipped
 from stratagem.problem import Average
 from stratagem.report.answer import answers
-from stratagem.report.calculator import calculator, numbers
-from stratagem.report.comparison_section import comparison_section
-from stratagem.report.content import Cover, Provenance, ReportContent, along, rated
+from stratagem.report.calculator import calculator, comparison_section, numbers
+from stratagem.report.content import Cover, ReportContent, along, rated
 from stratagem.report.drawing import drawing
 from stratagem.report.plots import check_matplotlib
 from stratagem.report.reproduction import privacy_section, reproduction, threats
@@ -59,12 +58,9 @@ def write_page(path: str | Path, subject: ReportContent) -> Path:
 
 def page(subject: ReportContent) -> str:
     """Return the page; its policy names style and script by their hashes and forbids the network."""
-    style, script = shipped("page.css").decode() + _shipped("report.css"), _shipped("report.js")
     return render(
         "report/report.html",
-        style=style,
-        script=script,
-        hashes={"style": _hash(style), "script": _hash(script)},
+        **dressed(_shipped("report.js")),
         verdict=verdict(subject),
         calculator=calculator(subject),
         numbers=numbers(subject),
@@ -76,6 +72,12 @@ def page(subject: ReportContent) -> str:
         facts=facts(subject),
         reproduction=reproduction(subject),
     )
+
+
+def dressed(script: str = "") -> dict[str, object]:
+    """Return the style of a page and its script, and the hashes by which the page's policy names them."""
+    style = shipped("page.css").decode() + _shipped("report.css")
+    return {"style": style, "script": script, "hashes": {"style": _hash(style), "script": _hash(script)}}
 
 
 def _shipped(name: str) -> str:
@@ -110,7 +112,7 @@ def report_solution(
         _check_alike(solution, one)
     with within(granted(seconds)):
         line = along(solution, list(found), found.__getitem__) if found else along(solution)
-    return write_page(target, ReportContent(solution, name, line, Provenance(), cover=cover))
+    return write_page(target, ReportContent(solution, name, line, cover=cover))
 
 
 @presents
@@ -119,14 +121,14 @@ def report_saved(
     saved: Mechanism | StoredStrategy,
     *,
     objective: str = Average.kind,
-    origin: Provenance | None = None,
+    file: str = "",
     budgets: Iterable[float] | None = None,
     seconds: float | None = None,
     **about: Any,
 ) -> Path:
     """Write the report of a saved strategy, with the published mechanisms and bounds at its budget and at others.
 
-    `about` are the fields of `Cover`.
+    `file` is the name of the file that holds it, `about` are the fields of `Cover`.
 
     Raises:
         ValueError: as `check_page`, `Cover` and `rated`, or for a budget out of range.
@@ -137,7 +139,7 @@ def report_saved(
         with within(time.until(RATED)):
             solution = rated(saved, objective)
         line = along(solution, budgets)
-    content = ReportContent(solution, saved.name, line, origin or Provenance(), mechanism, cover=cover)
+    content = ReportContent(solution, saved.name, line, mechanism, cover, file)
     return write_page(target, content)
 
 

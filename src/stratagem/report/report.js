@@ -5,7 +5,7 @@
   const $ = (id) => document.getElementById(id);
   const { budgets, asked, stops, lines, scale: per, over } = JSON.parse($("numbers").textContent);
   const SVG = "http://www.w3.org/2000/svg", HEIGHT = 320, LETTER = 12, SHOWN = 8;
-  const MEAN = `root mean square over ${over}`, SILENT = "The lower bound says nothing here";
+  const MEAN = `root mean square over ${over}`;
   const inputs = { budget: $("budget"), users: $("users"), error: $("error") };
   const many = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -22,9 +22,8 @@
     budgets.findIndex((_, place) => added(line, place, which) !== null && needed(line, place, share, which) <= users);
 
   const asUsers = (x) => (x < 1e15 ? many.format(Math.ceil(x * (1 - 1e-12))) : x.toExponential(3));
-  const asShare = (x) => `${Number((per * x).toPrecision(3))}${per > 1 ? "\u00a0%" : "\u00a0a user"}`;
-  const ofAll = per > 1 ? "of all users" : "in the units of the queries";
-  const asTimes = (x) => `${Number(x.toPrecision(3))}\u00a0×`;
+  const asShare = (x) => `${Number((per * x).toPrecision(3))}${per > 1 ? "\u00a0%" : "\u00a0a person"}`;
+  const ofAll = per > 1 ? "of all people" : "in the units of the queries";
 
   /** Lines of the kinds of a choice: the published mechanism that needs the fewest users at its budget is the best. */
   function kinds(place) {
@@ -46,23 +45,20 @@
     return { find, wrong, ...read };
   }
 
-  /** Per line, what was asked for as a number and as text, and how it compares with the bound. */
+  /** Per line, what was asked for as a number and as text. */
   function answers({ find, place, users, error }, shown) {
     const value = {
       users: (line, which) => needed(line, place, error, which),
       error: (line, which) => reached(line, place, users, which),
       budget: (line, which) => { const at = enough(line, error, users, which); return at < 0 ? null : budgets[at]; },
     }[find];
-    const bound = value(lines.find(({ kind }) => kind === "bound"));
     const none = find === "budget" ? `none up to ${budgets[budgets.length - 1]}` : "not computed here";
     const text = { users: asUsers, error: asShare, budget: String }[find];
     const silent = (x) => x <= (find === "users" ? 1 : 0);
     const words = ({ kind }, x) => (x === null ? none : kind === "bound" && silent(x) ? "–" : text(x));
     return shown.map((line) => {
       const x = value(line), every = value(line, "single");
-      return {
-        ...line, x, text: words(line, x), every: words(line, every), times: x === null || silent(bound) ? "" : asTimes(x / bound),
-      };
+      return { ...line, x, text: words(line, x), every: words(line, every) };
     });
   }
 
@@ -71,23 +67,23 @@
     const ours = found.find(({ kind }) => kind === "ours"), bound = found.find(({ kind }) => kind === "bound");
     const best = found.find(({ kind }) => kind === "best");
     const at = `at ε = ${budgets[place]}`, goal = () => `a standard error of ${asShare(error)}`;
-    const other = best && best.x !== null ? `; the best published one, ${best.name}, ` : "";
+    const other = (verb) => (best && best.x !== null ? ` The best published, ${best.name}, ${verb} ${best.text}.` : "");
     if (find === "users") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
-        : `${ours.text} users are needed for ${goal()} ${at}, ${MEAN}; ${ours.every} for every single answer.`;
-      const limit = bound.x > 1 ? `No mechanism with unbiased answers manages with fewer than ${bound.text}` : SILENT;
-      return `${first} ${limit}${other && `${other}needs ${best.text}`}.`;
+        : `Ask ${ours.text} people for ${goal()} ${at}, ${MEAN}; ${ours.every} for every single answer.`;
+      const limit = bound.x > 1 ? ` The proven minimum is ${bound.text}.` : "";
+      return `${first}${other("needs")}${limit}`;
     }
     if (find === "error") {
       const first = ours.x === null ? `This mechanism was not computed ${at}.`
-        : `With ${asUsers(users)} users the standard error of an answer is ${ours.text} ${ofAll} ${at}, ${MEAN}; `
+        : `With ${asUsers(users)} people the standard error of an answer is ${ours.text} ${ofAll} ${at}, ${MEAN}; `
           + `${ours.every} for the least accurate answer.`;
-      const limit = bound.x > 0 ? `No mechanism with unbiased answers gets below ${bound.text}` : SILENT;
-      return `${first} ${limit}${other && `${other}reaches ${best.text}`}.`;
+      const limit = bound.x > 0 ? ` The proven minimum is ${bound.text}.` : "";
+      return `${first}${other("reaches")}${limit}`;
     }
     const first = ours.x === null
-      ? `No computed ε up to ${budgets[budgets.length - 1]} is enough for ${goal()} with ${asUsers(users)} users.`
-      : `${goal().replace("a", "A")} with ${asUsers(users)} users needs ε = ${ours.text}, the least that was computed, `
+      ? `No computed ε up to ${budgets[budgets.length - 1]} is enough for ${goal()} with ${asUsers(users)} people.`
+      : `${goal().replace("a", "A")} with ${asUsers(users)} people needs ε = ${ours.text}, the least that was computed, `
         + `${MEAN}; for every single answer: ${ours.every}.`;
     return first + (bound.x === null || bound.x === budgets[0] ? "" : ` Below ε = ${bound.text} no mechanism computed here can do it with unbiased answers.`);
   }
@@ -142,10 +138,10 @@
           svg.append(marker(kind, x(a), y(b), a === chosen ? 1.7 : 1));
         }
       });
-    const what = `${find === "error" ? `Standard error with ${asUsers(users)} users`
-      : `Users needed for a standard error of ${asShare(error)}`}, ${MEAN}`;
+    const what = `${find === "error" ? `Standard error with ${asUsers(users)} people`
+      : `People needed for a standard error of ${asShare(error)}`}, ${MEAN}`;
     $("chart").setAttribute("aria-label", `${what}, over ε from ${budgets[0]} to `
-      + `${budgets[budgets.length - 1]}: this mechanism, ${lines.length - 2} published mechanisms and the lower bound. `
+      + `${budgets[budgets.length - 1]}: this mechanism, ${lines.length - 2} published mechanisms and the proven minimum. `
       + "The numbers are in the tables below.");
     $("chart").replaceChildren(make("p", { class: "axis" }, what), svg, legend(found));
   }
@@ -182,7 +178,7 @@
   }
 
   function legend(found) {
-    const names = { ours: "this mechanism", published: "other published mechanisms", bound: "lower bound" };
+    const names = { ours: "this mechanism", published: "other published mechanisms", bound: "proven minimum" };
     const best = found.find(({ kind }) => kind === "best");
     const present = ["ours", "best", "published", "bound"].filter((kind) => found.some((line) => line.kind === kind));
     return make("ul", { class: "legend" }, ...present.map((kind) => {
@@ -195,13 +191,12 @@
 
   /** Lay all lines out as a table, what was asked for rising. */
   function table(found, { find }) {
-    const headings = ["mechanism", { users: "users needed", error: "standard error", budget: "ε needed" }[find], "over the bound",
-      "for every answer"];
+    const headings = ["mechanism", { users: "people needed", error: "standard error", budget: "ε needed" }[find], "for every answer"];
     const rows = [...found].sort((a, b) => (a.x ?? Infinity) - (b.x ?? Infinity) || (a.kind === "bound" ? -1 : 0))
       .filter(({ kind }, k) => k < SHOWN || kind === "ours" || kind === "bound");
-    const body = rows.map(({ name, kind, text, times, every }) => make("tr", { class: kind },
+    const body = rows.map(({ name, kind, text, every }) => make("tr", { class: kind },
       make("th", { scope: "row" }, name), make("td", { class: "number" }, text),
-      make("td", { class: "number" }, kind === "bound" ? "" : times), make("td", { class: "number" }, every)));
+      make("td", { class: "number" }, every)));
     const caption = rows.length < found.length ? "The best mechanisms for this choice" : "Every mechanism for this choice";
     $("found").replaceChildren(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       make("table", {}, make("caption", {}, caption),
@@ -221,7 +216,7 @@
     $("answer").classList.toggle("wrong", chosen.wrong !== undefined);
     if (chosen.wrong !== undefined) {
       $("answer").textContent = chosen.wrong === "users"
-        ? "Users must be a number from 1 to 10^15."
+        ? "People must be a number from 1 to 10^15."
         : `The standard error must be a number from ${inputs.error.min} to ${inputs.error.max}${per > 1 ? " %" : ""}.`;
       return;
     }

@@ -10,13 +10,13 @@ from importlib.resources import files
 
 from stratagem.auditor.independent_check import recheck
 from stratagem.baselines import BASELINES
-from stratagem.catalogue.bibliography import publications, readable
 from stratagem.io.table import Table
 from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import above, below, odds, percent, unbroken
 from stratagem.strategies import Strategy
+from stratagem.workloads.bibliography import publications, readable
 from stratagem.workloads.serial import to_data
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
@@ -137,16 +137,12 @@ solution.mechanism().save("checked.ldp.json", overwrite=True)  # refused unless 
 
 
 def reproduction(subject: ReportContent) -> dict[str, object]:
-    """Return the commands, versions, the check of the certificate, and references."""
-    origin, paper = subject.origin, publications()[PUBLISHED]
-    programs = {
-        "On the command line:": origin.command,
-        "In Python:": origin.python,
-        _words(subject): check(subject),
-    }
+    """Return the check of the certificate, the queries as data, versions, and references."""
+    paper = publications()[PUBLISHED]
     queries = json.dumps(to_data(subject.solution.workload), ensure_ascii=False)
     return {
-        "programs": {words: program for words, program in programs.items() if program},
+        "words": _words(subject),
+        "program": check(subject),
         "identifier": "" if subject.mechanism is None else subject.mechanism.identifier,
         "queries": queries if len(queries) <= LONGEST else "",
         "versions": ", ".join([*_versions(), f"Python {platform.python_version()}"]),
@@ -163,7 +159,7 @@ def check(subject: ReportContent) -> str:
     """Return the text of a program that checks the privacy of the strategy and raises an error if it fails."""
     solution, mechanism = subject.solution, subject.mechanism
     if mechanism is not None:
-        file = ascii(subject.origin.file or "mechanism.ldp.json")
+        file = ascii(subject.file or "mechanism.ldp.json")
         if mechanism.table.kind in KINDS:
             return (WHOLE + KINDS[mechanism.table.kind]).format(file=file)
         return STRANGER.format(file=file)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import math
 
-from stratagem.accuracy import comparable, users_needed
-from stratagem.catalogue.bibliography import MEANINGS, SCOPE
-from stratagem.math.number import number_text, percent_apart, ratio, upper, users_text
+from stratagem.estimators import ask, comparable, errors
+from stratagem.math.number import number_text, upper
 from stratagem.math.privacy import surest
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.usable import usability
 from stratagem.report.content import ReportContent
-from stratagem.report.wording import BEST, above, at_most, count, counted, unbroken
+from stratagem.report.wording import at_most, count, counted, unbroken
 from stratagem.solvers import Status
 from stratagem.study.attack import attack
-from stratagem.study.comparison import OPTIMISED
-from stratagem.study.comparison_sweep import BOUND
-from stratagem.workloads.domain import Attribute
+from stratagem.study.solution import Solution
+from stratagem.study.summary import (
+    HARDEST,
+    error_text,
+    expect,
+    fewer_sentence,
+    minimum_sentence,
+    minimum_text,
+    variance_gap,
+)
+from stratagem.workloads import Attribute, Codes
+from stratagem.workloads.bibliography import SCOPE
 from stratagem.workloads.explicit import counts_users
 
 DELTA = 1e-6
@@ -38,12 +47,15 @@ def verdict(subject: ReportContent) -> dict[str, object]:
 
 
 def _title(subject: ReportContent) -> str:
-    """Return what is asked and how close to the best possible unbiased mechanism it is."""
-    gap = subject.solution.gap
-    if not math.isfinite(gap):
-        return f"{subject.name} at ε = {subject.solution.epsilon:g}"
-    close = "" if gap < BEST else f"within {above(gap)} of "
-    return f"{subject.name} at ε = {subject.solution.epsilon:g}: {close}the best possible unbiased mechanism"
+    """Return what is asked, and the people to ask or the error to expect."""
+    solution, users = subject.solution, subject.cover.users
+    if users is None:
+        lead = f"ask {counted(solution.users_for().root_mean_square, 'person')}"
+    else:
+        counts = counts_users(comparable(solution.workload))
+        error = errors(solution.mean_variance, None, users).root_mean_square
+        lead = f"typically off by {unbroken(error_text(error, counts))}"
+    return f"{subject.name} at ε = {solution.epsilon:g}: {lead}"
 
 
 def _about(subject: ReportContent) -> dict[str, str]:
@@ -53,8 +65,8 @@ def _about(subject: ReportContent) -> dict[str, str]:
         "Question": cover.question,
         "Possible answers": _possible(subject.attributes),
         "What is estimated": f"{counted(workload.queries, 'query')} over "
-        f"{counted(workload.domain_size, 'user type')}: {', …, '.join(names)}",
-        "Users": f"{count(cover.users)}, one randomised report each" if cover.users else "",
+        f"{counted(workload.domain_size, 'value')}: {', …, '.join(names)}",
+        "People": f"{count(cover.users)}, one randomised report each" if cover.users else "",
         "Date": cover.date,
     }
     return {term: words for term, words in found.items() if words}
@@ -70,8 +82,9 @@ def _possible(attributes: tuple[Attribute, ...]) -> str:
 def values_text(attribute: Attribute) -> str:
     """Return the values of an attribute as its owner calls them, some of them where there are many."""
     unit = f" {attribute.unit}" if attribute.unit else ""
-    if not (attribute.labels or attribute.edges):
-        return f"0 to {count(attribute.size - 1)}{unit}"
+    if isinstance(values := attribute.values, Codes):
+        rest = (str(values.value(cell)) for cell in values.outside)
+        return ", ".join([f"0 to {count(values.numbers - 1)}{unit}", *rest])
     last = attribute.size - 1
     shown = range(last) if attribute.size <= LISTED else range(LISTED - 2)
     some = [attribute.words(k, k) for k in shown] + ["…"] * (attribute.size > LISTED)
@@ -93,64 +106,35 @@ def _privacy(subject: ReportContent) -> str:
 def _accuracy(subject: ReportContent) -> str:
     solution, users = subject.solution, subject.cover.users
     if users is None:
-        return f"{solution.users_sentence()}."
-    mean, single, chosen = solution.mean_variance, solution.largest_comparable, comparable(solution.workload)
-    every = "" if single is None else f", and {_error(subject, single)} for the least accurate one"
-    unit = "of all users" if counts_users(chosen) else "in the units of the queries"
-    if chosen.queries < solution.workload.queries:
-        unit += f" in the {chosen.queries:,} of {solution.workload.queries:,} queries that count users"
-    return (
-        f"With {users_text(users)} users, an answer has a standard error of {_error(subject, mean)} {unit}, "
-        f"root mean square over the queries{every}, even if everybody had the least favourable type."
-    )
+        return unbroken(" ".join(ask(solution.users_for(), solution.workload)))
+    other = max(len(one.values.outside) for one in subject.attributes)
+    judged = usability(solution.workload, solution.epsilon, users, solution.mean_variance, other=other)
+    useless = [] if judged.usable else [str(judged)]
+    return unbroken(" ".join([*useless, *expect(solution, users), HARDEST]))
 
 
-def _error(subject: ReportContent, variance: float) -> str:
-    return standard_error(subject, variance, counts_users(comparable(subject.solution.workload)))
+def standard_error(variance: float, users: int, counts: bool) -> str:
+    """Return (variance/N)^(1/2) for N users as a text: the standard error if each adds so much variance.
 
-
-def standard_error(subject: ReportContent, variance: float, counts: bool) -> str:
-    """Return (variance/N)^(1/2) for the N users of the cover: the standard error if each adds so much variance.
-
-    In per cent of all users for counts of users; for other queries a user, in their own units.
+    In per cent of all people for counts of people; for other queries a person, in their own units.
     """
-    share = math.sqrt(variance / (subject.cover.users or 1))
-    return f"{100 * share:.3g}\u00a0%" if counts else f"{share:.3g} a user"
+    share = math.sqrt(variance / users)
+    return f"{100 * share:.3g}\u00a0%" if counts else f"{share:.3g} a person"
 
 
 def _distance(subject: ReportContent) -> str:
-    """Return how far the best published mechanism and the bound are, in the terms of the sentence on accuracy."""
-    place = subject.line.sweep.places.index(subject.solution.epsilon)
-    found = {name: line[place] for name, line in subject.line.sweep.variances().items()}
-    ours, least = found.pop(OPTIMISED) or 0.0, found.pop(BOUND) or 0.0
-    published = {name: variance for name, variance in found.items() if variance is not None}
-
-    nobody, asked = f"no ε-LDP mechanism with {SCOPE}", subject.cover.users is not None
-    words = _error if asked else _needed
-    limit = f"{nobody} {'gets below' if asked else 'manages with fewer than'} {words(subject, least)}"
-    if least <= 0 if asked else users_needed(least) <= 1:
-        limit = f"the lower bound says nothing at ε = {subject.solution.epsilon:g}"
-    if not published:
-        return f"Published mechanisms were not set up on a domain of this size; {limit}."
-    name = min(published, key=published.__getitem__)
-    theirs = f"{'with as many it reaches ' if asked else ''}{words(subject, published[name])}"
-    return (
-        f"For the same error the best published mechanism, {name}, needs {_more(published[name], ours)} ({theirs}), "
-        f"and {limit}."
-    )
+    """Return how far the best published mechanism and the proven minimum are, as commands say it."""
+    solution, users = subject.solution, subject.cover.users
+    near = nearness(solution)
+    if least := minimum_text(solution.problem, solution.bounds, users):
+        near += f" The proven minimum is {least}{' people' if users is None else ''}."
+    return unbroken(f"{fewer_sentence(solution, solution.baselines, users, named=True)} {near}")
 
 
-def _needed(_: ReportContent, variance: float) -> str:
-    return counted(users_needed(variance), "user")
-
-
-def _more(theirs: float, ours: float) -> str:
-    times = ratio(theirs, ours)
-    if times is None:
-        return "infinitely many users"
-    if abs(times - 1) <= BEST:
-        return "as many users"
-    return f"{unbroken(percent_apart(times))} {'more' if times > 1 else 'fewer'} users"
+def nearness(solution: Solution) -> str:
+    """Return how far the variance is above its proven minimum, as commands say it; nothing where that is zero."""
+    gap = variance_gap(solution.problem, solution.bounds, solution.objective, solution.accuracy)
+    return minimum_sentence(solution, solution.bounds) if math.isfinite(gap) else ""
 
 
 def _guess(subject: ReportContent) -> str:
@@ -198,12 +182,12 @@ def facts(subject: ReportContent) -> dict[str, object]:
         "reports": count(solution.strategy.outputs),
         "objective": number_text(solution.objective) + unit,
         "bound": number_text(solution.lower_bound) + unit,
-        "limit": f"no ε-LDP mechanism with {SCOPE} has less ({name}: {MEANINGS[name].title})",
+        "limit": f"no ε-LDP mechanism with {SCOPE} has less ({name}: {solution.bounds[name].meaning})",
         "gap": at_most(solution.gap),
         "guess": _guess(subject),
         "shuffled": _shuffled(subject),
         "repeated": _repeated(subject.mechanism),
         "steps": _steps(subject.mechanism),
         "saved": solution.status in (Status.SAVED, Status.SAVED_INTERRUPTED),
-        "file": subject.origin.file or "a bundle",
+        "file": subject.file or "a bundle",
     }

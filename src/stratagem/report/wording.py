@@ -17,7 +17,9 @@ def count(number: int) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Write a number with its noun in the singular or plural: 1 query, 2 queries."""
+    """Write a number with its noun in the singular or plural: 1 query, 2 queries, 3 people."""
+    if thing == "person" and number != 1:
+        return f"{count(number)} people"
     things = thing if number == 1 else f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
     return f"{count(number)} {things}"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from stratagem.math.deadline import granted
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
-from stratagem.problem import Problem
+from stratagem.problem import Constraint, GuessCap, Minimax, Permanent, Problem, Shuffled, Steps
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.few_queries import FewQueries
@@ -18,7 +18,7 @@ from stratagem.solvers.junta.signature_choice import ORDERED as TOGETHER
 from stratagem.solvers.junta.signature_choice import searchable
 from stratagem.solvers.orbit.flat import is_exact
 from stratagem.solvers.orbit.orbit import LARGEST, Orbit
-from stratagem.solvers.solver import Solver, check_limits, check_whole
+from stratagem.solvers.solver import Choice, Limits, Solver, check_limits, check_whole
 from stratagem.workloads.combined import unweighted
 from stratagem.workloads.merged import is_table_of_all
 from stratagem.workloads.ranges import AllRange, Prefix
@@ -55,15 +55,8 @@ FEWEST = 4
 """Least number of rows per user type, the number of the published solver."""
 
 
-class Choice(NamedTuple):
-    """A solver and why it fits the problem."""
-
-    solver: Solver
-    reason: str
-
-
 @dataclass(frozen=True)
-class Auto:
+class Auto(Solver):
     """The choice of a solver and its size by the workload, the domain, the outputs and the time.
 
     `FewQueries` solves one to five queries as a linear programme. On larger domains the symmetry of the
@@ -80,6 +73,8 @@ class Auto:
     reference: ClassVar[str] = (
         "@stratagem, the solver that fits the workload and its domain, within the limits given"
     )
+    general: ClassVar[bool] = True
+    constraints: ClassVar[tuple[type[Constraint], ...]] = (GuessCap, Permanent, Shuffled, Steps)
 
     outputs: int | None = None
     """Largest number m of rows, if at least n; by default it follows from the domain size and the time."""
@@ -96,12 +91,26 @@ class Auto:
         granted(self.max_seconds, name="max_seconds")
         check_limits(None, gap=self.gap)
 
+    @property
+    def limits(self) -> Limits:
+        """The time and the gap; the algorithm that is chosen has limits of its own besides."""
+        return Limits(
+            max_steps=0,
+            restarts=1,
+            tolerance=0,
+            patience=1,
+            max_seconds=self.max_seconds or LONGEST,
+            gap=self.gap,
+        )
+
     def select(self, problem: Problem) -> Choice:
         """Return the solver that fits the problem and the reason in a few words.
 
         Raises:
             ValueError: for a domain too large for a search without symmetry, if no known symmetry applies.
         """
+        if isinstance(problem, Minimax):
+            return self.dense(problem)
         single = problem.linear
         if single is not None and len(single.answers) <= (self.outputs or math.inf):
             gap = {"gap": self.gap} if self.gap else {}
@@ -197,11 +206,6 @@ class Auto:
         if len(sizes) == 1 and n >= ORDERED and ordered:
             return Choice(Orbit(**limits), f"all translates of patterns on a cycle serve {n} ordered values")
         return None
-
-
-def time_limit(solver: Solver | Auto) -> float:
-    """Return the seconds that a search with this solver may take, infinity without a limit."""
-    return (solver.max_seconds or LONGEST) if isinstance(solver, Auto) else solver.limits.max_seconds
 
 
 def _affordable(solver: Certified, n: int, seconds: float) -> int:

@@ -17,6 +17,7 @@ from stratagem.solvers.gradient.loss import reweigh
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.strategies.two_level import pack
 
+ROUNDS = 3
 FIELDS = 3000
 """Random patterns that a round adds."""
 PARENTS = 60

@@ -12,7 +12,7 @@ from stratagem.bounds.duals import LINEAR_LIMIT, LISTED, RANK, SIMPLE, LinearDua
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.floor import answering
-from stratagem.solvers.solver import Limits, Solver, check_limits
+from stratagem.solvers.solver import Algorithm, Limits, check_limits
 from stratagem.strategies import MatrixStrategy, Strategy
 
 
@@ -199,7 +199,7 @@ class Randomised:
 
 
 @dataclass(frozen=True)
-class FewQueries(Solver):
+class FewQueries(Algorithm):
     """The optimal unbiased randomiser of one to five numbers: a mean, a mean with a variance, a predicate, scores.
 
     Every output carries an answer, a vector of estimates of these numbers. Each user type raises the
@@ -217,6 +217,7 @@ class FewQueries(Solver):
     """
 
     reference: ClassVar[str] = "@stratagem, linear programme over outputs; @badanidiyuru2023optimal"
+    general: ClassVar[bool] = True
 
     gap: float = 1e-3
     """Gap above which more work is spent on a tighter lower bound."""
@@ -227,7 +228,6 @@ class FewQueries(Solver):
 
     @property
     def limits(self) -> Limits:
-        """The limits of a search that ends after its first state."""
         return Limits(1, 1, 0.0, 1, math.inf, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Randomised:
@@ -248,11 +248,9 @@ class FewQueries(Solver):
         return Randomised(strategy, found.cost(answers, strategy.forward(problem.shares)))
 
     def advance(self, problem: Problem, state: Randomised) -> Randomised:
-        """Return the state unchanged, because it is final."""
         return state
 
     def finish(self, problem: Problem, state: Randomised) -> Strategy:
-        """Return the strategy of the state, with a share for queries that the few outweigh."""
         return answering(problem, [state.strategy])
 
 

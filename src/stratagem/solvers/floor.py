@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratagem.accuracy import UnsupportedWorkloadError, objective
+from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.strategies import MatrixStrategy, Strategy, TwoLevelStrategy
@@ -55,6 +55,6 @@ def mixed(strategy: Strategy, E: float, share: float) -> Strategy:
 def _value(problem: Problem, strategy: Strategy) -> float:
     """Return L(Q), infinite where a query is not answered."""
     try:
-        return objective(problem.workload, strategy, problem.factor, problem.prior)
+        return estimator(strategy, problem.prior).objective(problem.workload, lambda: problem.factor)
     except UnsupportedWorkloadError:
         return math.inf

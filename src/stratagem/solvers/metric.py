@@ -17,6 +17,8 @@ from stratagem.solvers.certified.patterns import field_factor
 from stratagem.solvers.gradient.loss import merged
 from stratagem.strategies import MatrixStrategy
 
+ROUNDS = 20
+"""Rounds of new rows at most."""
 LISTED = 16
 """Largest number of values for which the prices are compared with all rows."""
 FIRST, ADDED, KEPT = 20, 10, 1200

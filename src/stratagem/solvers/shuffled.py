@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,7 @@ from scipy.optimize import minimize
 from stratagem.math.computing import working_in
 from stratagem.math.deadline import deadline
 from stratagem.math.linalg import centre
-from stratagem.math.shuffling import PrivacyBlanket
+from stratagem.math.shuffling import PrivacyBlanket, Target, largest_allowed
 from stratagem.solvers.certified.patterns import distinct, root_fields
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.strategies.two_level import pack
@@ -28,53 +27,8 @@ PARENTS = 120
 ITERATIONS = 1000
 ROUGH, FINE = 20.0, 300.0
 """Exponents of the power mean that stands for the largest of all limits."""
-CLOSE = 1e-4
-"""Relative distance from the largest number that a target allows."""
 NEW = -30.0
 """Logarithm of the weight, relative to all, with which a pattern is tried."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """Central privacy that shuffled reports of so many users are to have."""
-
-    epsilon: float
-    delta: float
-    users: int
-
-    def reached(self, blanket: PrivacyBlanket) -> bool:
-        """Return whether a strategy of this blanket has it."""
-        return blanket.delta(self.epsilon, self.users) <= self.delta
-
-    def apart(self, epsilon: float, mass: float = 1.0) -> float:
-        """Return a limit of a = sum_y theta_y [u in T_y, v not] above which no strategy reaches the target.
-
-        For strategies of exactly this epsilon; `mass` limits gamma too. The limit is at most 10^-4 above the largest a
-        with which one may reach it.
-        """
-        E = math.exp(epsilon)
-        if epsilon <= self.epsilon:
-            return 1 / (E + 1)
-
-        def allowed(a: float) -> bool:
-            return self.reached(PrivacyBlanket(E, (E - 1) * a, min(mass, 1 - (E - 1) * a)))
-
-        return min((1 + CLOSE) * _largest(allowed, 1 / (E + 1)), 1 / (E + 1))
-
-
-def _largest(allowed: Callable[[float], bool], high: float) -> float:
-    """Return a number up to `high` that is allowed, at most 10^-4 below the largest; 0 if none is."""
-    if allowed(high):
-        return high
-    low = high
-    while not allowed(low):
-        low, high = low / 2, low
-        if low < 1e-300:
-            return 0.0
-    while high > low * (1 + CLOSE):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if allowed(middle) else (low, middle)
-    return low
 
 
 def _loss(z: jax.Array, B: jax.Array, V: jax.Array, c: float, apart: float, p: float) -> jax.Array:
@@ -205,7 +159,7 @@ def _scaled(theta: np.ndarray, B: np.ndarray, E: float, target: Target) -> TwoLe
     def allowed(scale: float) -> bool:
         return target.reached(PrivacyBlanket(E, c * scale * apart, 1 - c * scale * most))
 
-    theta *= _largest(allowed, full) * (1 - 1e-12)
+    theta *= largest_allowed(allowed, full) * (1 - 1e-12)
     even = 1 - theta.sum() - c * float((B.T @ theta).max())
     B, theta = np.concatenate([B, np.zeros((1, n), dtype=bool)]), np.append(theta, max(even, 0.0))
     return TwoLevelStrategy(pack(B), theta, n, E)

@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
-
-import jax
+from typing import Any, ClassVar, NamedTuple, Protocol, final
 
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import upper_percent
-from stratagem.problem import Problem, relative_gap
+from stratagem.problem import AVERAGE, Constraint, Problem, relative_gap
 from stratagem.strategies import Strategy, TranslationStrategy
 
 MAPS = Path("/proc/self/maps")
@@ -34,6 +32,8 @@ def release_compiled_code() -> bool:
     """
     if not MAPS.exists() or MAPS.read_bytes().count(b"\n") <= CROWDED:
         return False
+    import jax
+
     jax.clear_caches()
     gc.collect()
     return True
@@ -134,16 +134,66 @@ class State(Protocol):
         ...
 
 
+class Choice(NamedTuple):
+    """An algorithm and why it fits the problem."""
+
+    solver: Algorithm
+    reason: str
+
+
 @dataclass(frozen=True)
 class Solver(ABC):
-    """An algorithm, given by its first state, its step and the strategy of a state; `search` runs the loop."""
+    """What finds a strategy for a problem: an algorithm, or the choice of one."""
 
     reference: ClassVar[str]
+    general: ClassVar[bool] = False
+    """Whether it handles priors and worst cases, beside the average over user types."""
+    constraints: ClassVar[tuple[type[Constraint], ...]] = ()
+    """The constraints of which it handles one, on the average over user types."""
 
     @property
     @abstractmethod
     def limits(self) -> Limits:
         """The conditions under which a search with this solver stops."""
+
+    @abstractmethod
+    def select(self, problem: Problem) -> Choice:
+        """Return the algorithm that solves the problem, and the reason for it in a few words."""
+
+    @final
+    def handles(self, problem: Problem) -> str:
+        """Return why this solver cannot solve the problem, in a sentence; empty where it can."""
+        given, name = [type(one).__name__ for one in problem.constraints], type(self).__name__
+        asked = "a prior" if problem.kind == AVERAGE else f"the objective {problem.kind}"
+        average = problem.kind == AVERAGE and problem.prior is None
+        if len(given) > 1:
+            return (
+                f"{' and '.join(given)} were given together, but one constraint at a time is designed for: give one "
+                "of them"
+            )
+        if not all(isinstance(one, self.constraints) for one in problem.constraints):
+            return f"{given[0]} was given with the solver {name}, which knows no such constraint: leave the solver out"
+        if given and not average:
+            return (
+                f"{asked} was given with {given[0]}, which is designed for with the average over user types: leave "
+                "one of the two out"
+            )
+        if not (average or self.general):
+            return (
+                f"{asked} was given with the solver {name}, which knows only the average over user types: use the "
+                "certified solver, st.Certified()"
+            )
+        return ""
+
+
+@dataclass(frozen=True)
+class Algorithm(Solver):
+    """A solver given by its first state, its step and the strategy of a state; `search` runs the loop."""
+
+    @final
+    def select(self, problem: Problem) -> Choice:
+        """Return itself."""
+        return Choice(self, "asked for")
 
     @abstractmethod
     def begin(self, problem: Problem, start: int, best: Any) -> Any:
@@ -177,15 +227,22 @@ class Search:
 
 
 def search(
-    solver: Solver, problem: Problem, on_step: Callback | None = None, lower_bound: float | None = None
+    solver: Algorithm,
+    problem: Problem,
+    on_step: Callback | None = None,
+    lower_bound: float | Callable[[Any], float] | None = None,
+    *,
+    needed: bool = True,
 ) -> Search:
-    """Run a solver from each of its starts and keep the best state; Ctrl-C ends only the search.
+    """Run an algorithm from each of its starts and keep the best state; Ctrl-C ends only the search.
 
-    Gaps are measured against `lower_bound`, by default that of the problem.
+    Gaps are measured against `lower_bound`, a number or a function of the best state, by default that of the problem.
+    A state that is `needed` is there even if
+    Ctrl-C comes before the first.
     """
     release_compiled_code()
-    bound = problem.lower_bound if lower_bound is None else lower_bound
-    found = Search()
+    known = problem.lower_bound if lower_bound is None else lower_bound
+    bound, found = known if callable(known) else (lambda _: known), Search()
     with within(solver.limits.max_seconds) as time:
         with time.ended_by_hand(), on_one_core(problem.workload.domain_size):
             for start in range(solver.limits.restarts):
@@ -194,15 +251,15 @@ def search(
                     break
         if time.stopped:
             found.status = Status.INTERRUPTED
-            if found.best is None:  # no time is left now, so that the first state is a quick one
+            if needed and found.best is None:  # no time is left now, so that the first state is a quick one
                 found.keep(solver.begin(problem, 0, None))
     return found
 
 
 def _descend(
-    solver: Solver,
+    solver: Algorithm,
     problem: Problem,
-    bound: float,
+    bound: Callable[[Any], float],
     start: int,
     found: Search,
     time: Deadline,
@@ -214,7 +271,7 @@ def _descend(
     for step in range(limits.max_steps + 1):
         best = found.keep(state)
         trace.append(state.objective)
-        gap = relative_gap(best, bound)
+        gap = relative_gap(best, bound(found.best))
         found.history.append(Step(start, step, trace[-1], best, gap, time.elapsed))
         if on_step is not None and on_step(found.history[-1]):
             return Status.STOPPED

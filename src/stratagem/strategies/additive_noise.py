@@ -11,7 +11,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from stratagem.io.screen import brief
-from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, diameter, inverse
+from stratagem.math.linalg import PseudoInverse, RegularInverse, centre, diameter, inverse, inverse_trace
 from stratagem.math.number import numbers
 from stratagem.math.privacy import check_delta, gaussian_epsilon
 from stratagem.strategies.linear_protocol import LinearProtocol
@@ -69,7 +69,6 @@ class Laplace(Noise):
 
     @property
     def delta(self) -> float:
-        """Zero: the noise gives pure epsilon."""
         return 0.0
 
     def epsilon(self, points: np.ndarray) -> float:
@@ -81,11 +80,9 @@ class Laplace(Noise):
         return 2 * self.scale**2
 
     def draw(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw Laplace noise."""
         return rng.laplace(0.0, self.scale, (users, k))
 
     def draw_sum(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw the difference of two gamma variables of shape `users`."""
         return self.scale * (rng.standard_gamma(users, k) - rng.standard_gamma(users, k))
 
 
@@ -114,7 +111,6 @@ class Spherical(Noise):
 
     @property
     def delta(self) -> float:
-        """Zero: the noise gives pure epsilon."""
         return 0.0
 
     def epsilon(self, points: np.ndarray) -> float:
@@ -126,13 +122,11 @@ class Spherical(Noise):
         return (k + 1) * self.scale**2
 
     def draw(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw random directions of gamma length."""
         direction = rng.standard_normal((users, k))
         length = self.scale * rng.standard_gamma(k, users) / np.linalg.norm(direction, axis=1)
         return direction * length[:, None]
 
     def draw_sum(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw and add up every user's noise."""
         step = max(1, BLOCK // k)
         blocks = (min(step, users - first) for first in range(0, users, step))
         return sum((self.draw(block, k, rng).sum(axis=0) for block in blocks), np.zeros(k))
@@ -165,11 +159,9 @@ class Normal(Noise):
 
     @property
     def delta(self) -> float:
-        """The delta that was given."""
         return self.tail
 
     def epsilon(self, points: np.ndarray) -> float:
-        """Return the least epsilon that holds together with delta between all columns of points (k x n)."""
         distance = diameter(points, "euclidean")
         return gaussian_epsilon(self.sigma / distance, self.tail) if distance > 0 else 0.0
 
@@ -178,11 +170,9 @@ class Normal(Noise):
         return self.sigma**2
 
     def draw(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw normal noise."""
         return rng.normal(0.0, self.sigma, (users, k))
 
     def draw_sum(self, users: int, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw normal noise sqrt(users) times as large."""
         return rng.normal(0.0, self.sigma * math.sqrt(users), k)
 
 
@@ -231,7 +221,6 @@ class AdditiveNoise(LinearProtocol):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return self.queries.shape[1]
 
     @cached_property
@@ -241,12 +230,10 @@ class AdditiveNoise(LinearProtocol):
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss of the noise between the columns of A."""
         return self._loss
 
     @property
     def delta(self) -> float:
-        """Delta of the noise: 0 for epsilon-LDP, else (epsilon, delta)-LDP holds."""
         return self.noise.delta
 
     @property
@@ -256,12 +243,10 @@ class AdditiveNoise(LinearProtocol):
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         return "1 real number" if len(self.queries) == 1 else f"{len(self.queries)} real numbers"
 
     @property
     def null_space(self) -> np.ndarray:
-        """Orthonormal directions that neither A nor a known total determines, shape (n, r)."""
         return self._inverse.null
 
     @cached_property
@@ -288,7 +273,14 @@ class AdditiveNoise(LinearProtocol):
         return offset[:, None] + R @ self.queries
 
     def second_moments(self, B: np.ndarray) -> np.ndarray:
-        """Return E[s^T B s | u] = E[s | u]^T B E[s | u] + v tr(R^T B R) for every type u, (n,)."""
+        """Return E[s^T B s | u] = E[s | u]^T B E[s | u] + v tr(R^T B R) for every type u, (n,).
+
+        Where A determines every direction, E[s | u] = e_u and tr(R^T B R) = tr((A^T A)^-1 B), of the centred matrices
+        with a known total.
+        """
+        if isinstance(self._inverse, RegularInverse):
+            seen = centre(B) if self.total_known else B
+            return np.diag(B) + self.variance * inverse_trace(self._inverse, seen)
         _, R = self._score
         mean = self._means
         return np.einsum("ju,ju->u", mean, B @ mean) + self.variance * float(np.sum(R * (B @ R)))
@@ -299,7 +291,6 @@ class AdditiveNoise(LinearProtocol):
         return (self._means * x) @ self._means.T + float(np.sum(x)) * self.variance * (R @ R.T)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw a report of k real numbers for every user, shape (N, k)."""
         values = check_values(values, self.domain_size)
         return self.queries.T[values] + self.noise.draw(len(values), len(self.queries), rng)
 
@@ -316,14 +307,12 @@ class AdditiveNoise(LinearProtocol):
         return np.concatenate([[float(len(reports))], reports.sum(axis=0)])
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the number of reports and their sum, (1 + k,)."""
         x = check_counts(x, self.domain_size)
         total = int(x.sum())
         noise = self.noise.draw_sum(total, len(self.queries), rng)
         return np.concatenate([[float(total)], self.queries @ x + noise])
 
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:
-        """Return N o + R (sum of reports), (n,)."""
         offset, R = self._score
         return totals[0] * offset + R @ totals[1:]
 

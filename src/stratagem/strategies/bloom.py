@@ -66,7 +66,6 @@ class BloomFilters(LinearProtocol):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return self.filters.shape[1]
 
     @property
@@ -81,7 +80,6 @@ class BloomFilters(LinearProtocol):
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss of the worst two filters of a cohort."""
         return self._loss
 
     @cached_property
@@ -90,17 +88,14 @@ class BloomFilters(LinearProtocol):
 
     @property
     def delta(self) -> float:
-        """Zero: epsilon holds for every report."""
         return 0.0
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         return f"1 of {self.cohorts} cohorts and {self.bits} bits"
 
     @property
     def null_space(self) -> np.ndarray:
-        """Orthonormal directions of the data vector that the filters do not determine, shape (n, r)."""
         return self._inverse.null
 
     @cached_property
@@ -182,7 +177,6 @@ class BloomFilters(LinearProtocol):
         return np.concatenate(totals)
 
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:
-        """Return the least-squares estimate of the data vector, (n,)."""
         return np.einsum("cub,cb->u", self._scores, self._sums(totals))
 
     def nonnegative(self, totals: np.ndarray, candidates: Sequence[int] | None = None) -> np.ndarray:

@@ -64,22 +64,18 @@ class LocalHashing(SupportOracle):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return self.n
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss log(p (g - 1)/(1 - p))."""
         return 0.0 if self.n == 1 else math.log(self.p / (1 - self.p)) + math.log(self.g - 1)
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         return f"a hash function and 1 of {self.g}"
 
     @property
     def own(self) -> float:
-        """Probability p that a report supports the user's own value."""
         return self.p
 
     @property
@@ -89,12 +85,10 @@ class LocalHashing(SupportOracle):
 
     @property
     def mass(self) -> float:
-        """g (1 - p)/(g - 1): a report is least likely for a type that hashes to another value."""
         return self.g * (1 - self.p) / (self.g - 1)
 
     @property
     def pairs(self) -> Pairs:
-        """Joint support of two values, which is independent because the hashes of three values are."""
         return independent(self.n, self.p, self.other)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:

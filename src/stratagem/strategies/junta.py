@@ -59,12 +59,10 @@ class JuntaStrategy(TranslationStrategy):
         return total
 
     def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at characters that touch just these attributes, of shape (a - 1, ...), rising."""
         by_group = [i for group in self.groups for i in sorted(set(group) & set(touched))]
         return self.eigenvalues(type_of(self.groups, touched)).transpose(np.argsort(by_group))
 
     def table_eigenvalues(self, attributes: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at all characters of a table of attributes, of shape (a, ...) in the order given."""
         m = np.ones([self.sizes[i] for i in attributes])
         for picked in product((False, True), repeat=len(attributes)):
             if touched := [i for i, one in zip(attributes, picked, strict=True) if one]:

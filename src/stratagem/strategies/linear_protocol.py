@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import final
+from typing import NoReturn, final
 
 import numpy as np
 
@@ -23,6 +23,18 @@ class LinearProtocol(Randomiser):
     def outputs(self) -> None:
         """None: the possible reports are not counted, because they are too many or real numbers."""
         return None
+
+    @final
+    def listed(self) -> NoReturn:
+        """Refuse, as totals keep nothing of single reports.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            "the counts of every report are needed, of which the totals of this protocol keep nothing: use wnnls in "
+            "place of ibu, and estimate from every round by itself"
+        )
 
     @property
     @abstractmethod

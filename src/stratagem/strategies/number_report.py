@@ -59,7 +59,6 @@ class TwoEnds(NumberLaw):
 
     @property
     def epsilon(self) -> float:
-        """Privacy loss log((C + 1)/(C - 1))."""
         return math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
@@ -67,7 +66,6 @@ class TwoEnds(NumberLaw):
         return self.reach**2 - np.square(t)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw C or -C for each number."""
         return np.where(rng.random(t.shape) < (1 + t / self.reach) / 2, self.reach, -self.reach)
 
 
@@ -98,7 +96,6 @@ class Piecewise(NumberLaw):
 
     @property
     def epsilon(self) -> float:
-        """Privacy loss 2 log((C + 1)/(C - 1))."""
         return 2 * math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
@@ -142,15 +139,12 @@ class Hybrid(NumberLaw):
 
     @property
     def epsilon(self) -> float:
-        """Privacy loss: the larger epsilon of the two laws."""
         return max(self.piecewise.epsilon, self.ends.epsilon)
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return the mean of the two variances: both laws have the mean t."""
         return self.share * self.piecewise.variance(t) + (1 - self.share) * self.ends.variance(t)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw from one of the two for each number."""
         chosen = rng.random(t.shape) < self.share
         return np.where(chosen, self.piecewise.draw(t, rng), self.ends.draw(t, rng))
 
@@ -199,22 +193,18 @@ class NumberReport(LinearProtocol):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return len(self.numbers)
 
     @property
     def epsilon(self) -> float:
-        """Privacy loss of the law."""
         return self.law.epsilon
 
     @property
     def delta(self) -> float:
-        """Zero: epsilon holds for every report."""
         return 0.0
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         return "1 real number"
 
     @property
@@ -225,7 +215,6 @@ class NumberReport(LinearProtocol):
 
     @property
     def null_space(self) -> np.ndarray:
-        """Orthonormal directions that are orthogonal to 1 and f, shape (n, n - 2)."""
         seen = np.column_stack([np.ones(self.domain_size), self.numbers])
         return np.linalg.qr(seen, mode="complete")[0][:, 2:]
 
@@ -245,7 +234,6 @@ class NumberReport(LinearProtocol):
         return (mean * x) @ mean.T + float(self.law.variance(self.numbers) @ x) * np.outer(g, g)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw a report of one real number for every user, shape (N, 1)."""
         t = self.numbers[check_values(values, self.domain_size)]
         return self.law.draw(t, rng)[:, None]
 
@@ -269,7 +257,6 @@ class NumberReport(LinearProtocol):
         return np.array([float(x.sum()), total])
 
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:
-        """Return N/n + (sum of reports - N mean t) g, (n,)."""
         return totals[0] / self.domain_size + (totals[1] - totals[0] * self.numbers.mean()) * self.direction
 
     def dense(self) -> NoReturn:

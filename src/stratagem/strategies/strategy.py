@@ -14,7 +14,7 @@ import numpy as np
 from stratagem.io.screen import brief
 from stratagem.math.linalg import CentredInverse, PseudoInverse, Rows, centred_inverse, diameter
 from stratagem.math.number import numbers
-from stratagem.math.privacy import uniform
+from stratagem.math.privacy import best_guess, uniform
 from stratagem.math.shuffling import PrivacyBlanket
 
 
@@ -23,7 +23,7 @@ class Randomiser(ABC):
 
     Three kinds are known by how their estimates are computed: a `Strategy` answers by linear maps of a matrix
     Q (m x n), a `TranslationStrategy` by characters on domains of any size, a `LinearProtocol` by its published
-    scores. Functions that depend on the kind are registered for it, such as `stratagem.accuracy.evaluate`.
+    scores.
     """
 
     @property
@@ -69,6 +69,16 @@ class Randomiser(ABC):
         return PrivacyBlanket.worst(self.epsilon)
 
     @property
+    def guess(self) -> float:
+        """(1/n) sum_y max_u Q[y, u], the probability that the best guess of a user's type from one report is right.
+
+        All n types are equally likely before (theory.md, section 11). At most E/(n + E - 1), that of randomised
+        response, where the kind of strategy does not allow it to be computed.
+        """
+        E = math.exp(self.epsilon)
+        return E / (self.domain_size + E - 1)
+
+    @property
     def report(self) -> str:
         """What one user sends, in a few words."""
         return f"1 of {self.outputs}"
@@ -80,6 +90,10 @@ class Randomiser(ABC):
         Raises:
             ValueError: if it has too many reports for one.
         """
+
+    def listed(self) -> Strategy:
+        """Return the same randomiser by linear maps over all its reports, `dense` where it has no other."""
+        return self.dense()
 
 
 def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -120,6 +134,8 @@ def check_counts(x: np.ndarray, domain_size: int) -> np.ndarray:
 
 BLOCK = 1 << 22
 """Entries of a temporary array in simulation."""
+PATTERNS = 1200
+"""Most rows that the computation of a bound starts from; an interior-point step costs their cube."""
 PAIRS = 1 << 35
 """Largest number of reports times pairs of user types, a minute or so, for which all distances are computed."""
 
@@ -141,6 +157,10 @@ class Strategy(Randomiser):
     @abstractmethod
     def row_sums(self) -> np.ndarray:
         """Row sums d = Q 1 (m,)."""
+
+    @final
+    def listed(self) -> Strategy:
+        return self
 
     @abstractmethod
     def forward(self, X: np.ndarray) -> np.ndarray:
@@ -165,6 +185,17 @@ class Strategy(Randomiser):
     def inverse_information(self, prior: np.ndarray | None = None) -> CentredInverse | PseudoInverse:
         """Return C^+ (n x n) for C as in `centred_information`."""
         return centred_inverse(self.centred_information(prior), prior, lambda: self.centred_rows(prior))
+
+    @abstractmethod
+    def high_sets(self, count: int = PATTERNS) -> np.ndarray:
+        """Return the patterns T_y (m, n) bool of the `count` most probable rows, most probable first.
+
+        For a row with more than two levels, the pattern holds the entries above the mean of its extremes.
+        """
+
+    @abstractmethod
+    def two_valued(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the rows of a two-valued strategy are high (m x n), boolean, and the lower values (m,)."""
 
     @abstractmethod
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -261,12 +292,10 @@ class MatrixStrategy(Strategy):
 
     @property
     def domain_size(self) -> int:
-        """Number n of columns."""
         return self.matrix.shape[1]
 
     @property
     def outputs(self) -> int:
-        """Number m of rows."""
         return self.matrix.shape[0]
 
     @property
@@ -289,16 +318,26 @@ class MatrixStrategy(Strategy):
         return PrivacyBlanket(worst.ratio, distance, max(0.0, float(self.matrix.min(axis=1).sum()) - error))
 
     @property
+    def guess(self) -> float:
+        """As `Randomiser.guess`, exactly."""
+        return best_guess(self.matrix)
+
+    @property
     def row_sums(self) -> np.ndarray:
-        """Row sums d (m,)."""
         return self.matrix.sum(axis=1)
 
     def dense(self) -> MatrixStrategy:
-        """Return itself."""
         return self
 
+    def high_sets(self, count: int = PATTERNS) -> np.ndarray:
+        Q = self.matrix[np.argsort(-self.row_sums, kind="stable")[:count]]
+        return Q > (Q.min(axis=1, keepdims=True) + Q.max(axis=1, keepdims=True)) / 2
+
+    def two_valued(self) -> tuple[np.ndarray, np.ndarray]:
+        low, high = self.matrix.min(axis=1), self.matrix.max(axis=1)
+        return self.matrix > np.sqrt(low * high)[:, None], low
+
     def forward(self, X: np.ndarray) -> np.ndarray:
-        """Return Q X (m, k)."""
         return self.matrix @ X
 
     def backward(self, Y: np.ndarray) -> np.ndarray:

@@ -88,7 +88,6 @@ class StratifiedProtocol(LinearProtocol):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return len(self.partitions[0].groups)
 
     @property
@@ -101,12 +100,10 @@ class StratifiedProtocol(LinearProtocol):
 
     @property
     def delta(self) -> float:
-        """The largest delta of an oracle."""
         return max(partition.oracle.delta for partition in self.partitions)
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         largest = max(self.partitions, key=lambda partition: partition.oracle.domain_size)
         if len(self.partitions) == 1:
             return largest.oracle.report
@@ -114,7 +111,6 @@ class StratifiedProtocol(LinearProtocol):
 
     @property
     def null_space(self) -> np.ndarray:
-        """Orthonormal directions of the data vector that the partitions do not determine, (n x r)."""
         return self._inverse.null
 
     @cached_property

@@ -78,22 +78,18 @@ class SubsetSelection(SupportOracle):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return self.n
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss log(p (n - k)/((1 - p) k))."""
         return math.log(self.p / (1 - self.p)) + math.log((self.n - self.k) / self.k)
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         return f"{self.k} of {self.n} values"
 
     @property
     def own(self) -> float:
-        """Probability p that a report supports the user's own value."""
         return self.p
 
     @property
@@ -103,7 +99,6 @@ class SubsetSelection(SupportOracle):
 
     @property
     def mass(self) -> float:
-        """n (1 - p)/(n - k): a set is least likely for a type outside."""
         return self.n * (1 - self.p) / (self.n - self.k)
 
     @property
@@ -129,7 +124,6 @@ class SubsetSelection(SupportOracle):
         return np.concatenate(drawn) if drawn else np.zeros((0, -(-self.n // 8)), dtype=np.uint8)
 
     def supports(self, reports: np.ndarray) -> np.ndarray:
-        """Return how many reports hold each value."""
         packed = check_packed(reports, self.n)
         if (np.bitwise_count(packed).sum(axis=1, dtype=np.int64) != self.k).any():
             raise ValueError(f"a report does not hold {self.k} values, as all reports do")

@@ -65,10 +65,16 @@ class SupportOracle(LinearProtocol):
     @property
     @final
     def blanket(self) -> PrivacyBlanket:
-        """As `Randomiser.blanket`: p - q is the distance of two types, as both are in S together equally often."""
         if self.domain_size == 1:
             return PrivacyBlanket.worst(0.0)
         return PrivacyBlanket(math.exp(self.epsilon), self.own - self.other, self.mass)
+
+    @property
+    @final
+    def guess(self) -> float:
+        """E gamma/n at most, as no report is more likely than E times its least probability."""
+        blanket = self.blanket
+        return blanket.ratio * blanket.mass / self.domain_size
 
     @property
     @abstractmethod
@@ -86,18 +92,15 @@ class SupportOracle(LinearProtocol):
     @property
     @final
     def delta(self) -> float:
-        """Zero: epsilon holds for every report."""
         return 0.0
 
     @property
     @final
     def null_space(self) -> np.ndarray:
-        """Empty basis (n x 0): every direction of the data vector is estimated."""
         return np.zeros((self.domain_size, 0))
 
     @final
     def second_moments(self, B: np.ndarray) -> np.ndarray:
-        """Return E[s^T B s | u] (n,)."""
         sums, between, mixed, own = self._coefficients()
         n, rows = self.domain_size, B.sum(axis=1) / self.domain_size
         mean = rows.sum() / n
@@ -113,7 +116,6 @@ class SupportOracle(LinearProtocol):
 
     @final
     def spread(self, x: np.ndarray) -> np.ndarray:
-        """Return sum_u x_u E[s s^T | u] (n x n)."""
         sums, between, mixed, own = self._coefficients()
         n, total = self.domain_size, float(np.sum(x))
         everywhere = ((sums - 2 * mixed + own) / n - between) / n
@@ -122,13 +124,11 @@ class SupportOracle(LinearProtocol):
 
     @final
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports and how many support each value, (1 + n,)."""
         counts = self.supports(reports)
         return np.concatenate([[len(reports)], counts]).astype(np.int64)
 
     @final
     def reconstruct(self, totals: np.ndarray) -> np.ndarray:
-        """Return (C - q N)/(p - q) for N reports of which C_j support value j."""
         return (totals[1:] - self.other * totals[0]) / (self.own - self.other)
 
     def _coefficients(self) -> tuple[float, float, float, float]:

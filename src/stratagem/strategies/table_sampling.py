@@ -38,22 +38,18 @@ class TableSampling(Randomiser):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types, exact at any size."""
         return prod(self.sizes)
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss: the largest epsilon of an oracle; the table does not depend on the value."""
         return max(oracle.epsilon for oracle in self.oracles)
 
     @property
     def outputs(self) -> None:
-        """None: the possible reports are not counted, because there are too many sets of cells."""
         return None
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         largest = max(self.oracles, key=lambda oracle: oracle.n)
         many = sum(prod(map(comb, map(len, self.groups), table)) for table in self.tables)
         return f"1 of {many} tables, at most {largest.report}"

@@ -55,32 +55,30 @@ class TranslationStrategy(Randomiser):
     @final
     @property
     def domain_size(self) -> int:
-        """Number n of user types, exact at any size."""
         return math.prod(self.sizes)
 
     @final
     @property
     def outputs(self) -> int:
-        """Number m of possible reports."""
         return int(self.offsets[-1])
 
     @final
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss: log E if a pattern occurs, for each has cells inside and outside.
-
-        Guarantee:
-            A report has two probabilities, of ratio E, whatever the patterns and weights.
-        """
+        """Measured privacy loss: log E if a pattern occurs, as each has cells inside and outside."""
         return math.log(self.ratio) if (self.weights > 0).any() else 0.0
 
     @property
     def blanket(self) -> PrivacyBlanket:
-        """As `Randomiser.blanket`: the translates of T that hold u and not v are |T| less those that hold both."""
         levels = self.ratio - 1
         theta = [w / (b.cells + levels * b.size) for b, w in zip(self.patterns, self.weights, strict=True)]
         mass = math.fsum(share * b.cells for b, share in zip(self.patterns, theta, strict=True))
         return PrivacyBlanket(self.ratio, levels * self._apart(theta), min(1.0, mass))
+
+    @property
+    def guess(self) -> float:
+        """E gamma/n at most."""
+        return self.ratio * self.blanket.mass / self.domain_size
 
     def _apart(self, theta: Sequence[float]) -> float:
         """Return an upper limit of sum_b theta_b (translates of T_b that hold u and not v) over pairs u, v.
@@ -366,11 +364,9 @@ class OrbitStrategy(TranslationStrategy):
 
     @property
     def window(self) -> bool:
-        """Whether the domain is only a part of the cycles, because a cycle has more points than values."""
         return self.cycles != self.lengths
 
     def _apart(self, theta: Sequence[float]) -> float:
-        """Return the largest sum_b theta_b (translates of T_b that hold u and not v) over pairs of points in use."""
         pairs = list(zip(self.patterns, theta, strict=True))
         together = overlaps(np.sum([share * b.spectrum for b, share in pairs], axis=0))
         for axis, (cycle, length) in enumerate(zip(self.cycles, self.lengths, strict=True)):
@@ -387,14 +383,11 @@ class OrbitStrategy(TranslationStrategy):
         return total
 
     def eigenvalues_at(self, touched: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at characters that touch just these cycles, of shape (a - 1, ...), rising."""
         return self.table_eigenvalues(sorted(touched))[(slice(1, None),) * len(touched)]
 
     def table_eigenvalues(self, attributes: Sequence[int]) -> np.ndarray:
-        """Return M's eigenvalues at all characters of a table of cycles, of shape (a, ...) in the order given."""
         kept = tuple(slice(None) if i in attributes else 0 for i in range(len(self.cycles)))
         return self.eigenvalues[kept].transpose(np.argsort(np.argsort(attributes)))
 
     def on_cycles(self) -> OrbitStrategy:
-        """Return the same outputs over one attribute where all attributes share one cycle, else the strategy itself."""
         return self if self.lengths == self.sizes else replace(self, sizes=self.lengths)

@@ -12,7 +12,14 @@ from stratagem.io.screen import brief
 from stratagem.math.linalg import Rows
 from stratagem.math.privacy import uniform
 from stratagem.math.shuffling import PrivacyBlanket
-from stratagem.strategies.strategy import MatrixStrategy, Strategy, check_counts, check_values, users_by_type
+from stratagem.strategies.strategy import (
+    PATTERNS,
+    MatrixStrategy,
+    Strategy,
+    check_counts,
+    check_values,
+    users_by_type,
+)
 
 BLOCK = 1 << 22
 """Entries of a temporary array."""
@@ -71,17 +78,14 @@ class TwoLevelStrategy(Strategy):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return self.size
 
     @property
     def outputs(self) -> int:
-        """Number m of rows."""
         return len(self.theta)
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss: log E, or zero if no row that occurs holds both levels."""
         sizes = self.sizes[self.theta > 0]
         return math.log(self.ratio) if ((sizes > 0) & (sizes < self.size)).any() else 0.0
 
@@ -101,14 +105,24 @@ class TwoLevelStrategy(Strategy):
         return PrivacyBlanket(self.ratio, (self.ratio - 1) * float(apart.max()), mass)
 
     @property
+    def guess(self) -> float:
+        """As `Randomiser.guess`, exactly: rows of no type are even."""
+        return float(self.theta @ np.where(self.sizes > 0, self.ratio, 1.0)) / self.size
+
+    @property
     def sizes(self) -> np.ndarray:
         """Sizes |T_y| (m,)."""
         return np.bitwise_count(self.patterns).sum(axis=1, dtype=np.int64)
 
     @property
     def row_sums(self) -> np.ndarray:
-        """Row sums d = theta (n + (E - 1) |T|), (m,)."""
         return self.theta * (self.size + (self.ratio - 1) * self.sizes)
+
+    def high_sets(self, count: int = PATTERNS) -> np.ndarray:
+        return unpack(self.patterns[np.argsort(-self.row_sums, kind="stable")[:count]], self.size)
+
+    def two_valued(self) -> tuple[np.ndarray, np.ndarray]:
+        return unpack(self.patterns, self.size), self.theta
 
     def forward(self, X: np.ndarray) -> np.ndarray:
         """Return Q X = diag(theta) (1 1^T X + (E - 1) B X), B the 0/1 matrix of the patterns."""

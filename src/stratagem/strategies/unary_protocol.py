@@ -59,39 +59,32 @@ class UnaryEncoding(SupportOracle):
 
     @property
     def domain_size(self) -> int:
-        """Number n of user types."""
         return self.n
 
     @property
     def epsilon(self) -> float:
-        """Measured privacy loss log(p (1 - q)/(q (1 - p)))."""
         if self.n == 1:
             return 0.0
         return math.log(self.p / (1 - self.p)) - math.log(self.q / (1 - self.q))
 
     @property
     def report(self) -> str:
-        """Description of what one user sends, in a few words."""
         return f"{self.n} bits"
 
     @property
     def own(self) -> float:
-        """Probability p that the bit of the user's own value is one."""
         return self.p
 
     @property
     def other(self) -> float:
-        """Probability q that the bit of a given other value is one."""
         return self.q
 
     @property
     def mass(self) -> float:
-        """(1 - p)/(1 - q): a report is least likely for a type whose bit is zero; that of ones counts too little."""
         return (1 - self.p) / (1 - self.q)
 
     @property
     def pairs(self) -> Pairs:
-        """Joint support of two values, whose bits are independent."""
         return independent(self.n, self.p, self.q)
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -105,11 +98,9 @@ class UnaryEncoding(SupportOracle):
         return packed
 
     def supports(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports in which each bit is one, shape (n,)."""
         return column_sums(check_packed(reports, self.n), self.n)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the totals (n + 1,): for every bit a binomial of the users of that type and one of all others."""
         x = check_counts(x, self.n)
         total = x.sum()
         ones = rng.binomial(x, self.p) + rng.binomial(total - x, self.q)

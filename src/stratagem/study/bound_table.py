@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from stratagem.bounds import Bounds
+from stratagem.bounds import Bound, Bounds
+from stratagem.bounds.proof import NONNEGATIVE
 from stratagem.io.screen import brief, show
-from stratagem.io.table import Table
+from stratagem.io.table import Table, to_frame
 from stratagem.math.deadline import deadline, granted, within
 from stratagem.math.number import array, number_text, ratio, real
 from stratagem.math.privacy import check
@@ -22,9 +23,12 @@ from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
-    from stratagem.solvers import Auto, Callback, Solver
+    from stratagem.mechanism.export.certificate_file import Certificate
+    from stratagem.solvers import Callback, Solver
 
 EPSILON, DOMAIN = "epsilon", "domain size"
 FOUND = "strategy found"
@@ -104,6 +108,19 @@ class BoundPoint:
         """The objective of the strategy found under the name `FOUND`; empty if no strategy was searched for."""
         return {} if self.objective is None else {FOUND: self.objective}
 
+    def proved(
+        self, prior: np.ndarray | None, enough: float, seconds: float
+    ) -> tuple[BoundPoint, Certificate]:
+        """Return the certificate of the nonnegative bound, and the bounds with it.
+
+        Its search ends where the bound is `enough`, or after so many seconds.
+        """
+        from stratagem.mechanism.export.certificate_file import certified
+
+        found = certified(self.workload, self.epsilon, prior, enough, seconds)
+        more = Bound.of(NONNEGATIVE, found.value - self.bounds.offset, found.proof)
+        return replace(self, bounds=self.bounds.having(*more)), found
+
 
 @dataclass(frozen=True)
 class BoundSweep:
@@ -156,6 +173,14 @@ class BoundSweep:
             for one in self.points
         ]
 
+    def to_frame(self) -> DataFrame:
+        """Return the records as a pandas data frame.
+
+        Raises:
+            ValueError: if pandas is not installed.
+        """
+        return to_frame(self.records())
+
     def table(self) -> Table:
         """Return the table of every line of `ratios`, and of the best bound itself."""
         headings = (f"over the best bound, {self.axis} =", *(f"{one:g}" for one in self.places))
@@ -182,7 +207,7 @@ class BoundSweep:
 def bound_sweep(
     workload: WorkloadLike | Sequence[WorkloadLike],
     epsilon: float | Iterable[float],
-    solver: Solver | Auto | str | None = None,
+    solver: Solver | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,
@@ -226,7 +251,7 @@ def bound_sweep(
 def _solved(
     workload: Workload,
     epsilon: float,
-    solver: Solver | Auto | str,
+    solver: Solver | str,
     on_step: Callback | None,
     objective: str,
     prior: ArrayLike | None,
@@ -258,6 +283,6 @@ def _bound(
             return
         done.append(BoundPoint(W, budget, problem.bounds))
     for place, share in deadline().shares(range(len(places) if tight else 0)):
-        if (bounds := problems[place].bounds).exact is None:
+        if "exact" not in (bounds := problems[place].bounds):
             tighter = problems[place].tightened(bounds, WarmStart(), TIGHT, share)
             done[place] = replace(done[place], bounds=tighter)

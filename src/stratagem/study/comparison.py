@@ -6,25 +6,21 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.accuracy import ERROR, Users
 from stratagem.baselines import BASELINES, Baseline
 from stratagem.bounds import Bounds
-from stratagem.catalogue.bibliography import SCOPE
-from stratagem.io.screen import WIDTH, brief, show
-from stratagem.io.table import Table
+from stratagem.estimators import ERROR, Users, both_needed
+from stratagem.io.screen import brief, show
+from stratagem.io.table import Table, to_frame
 from stratagem.io.toml import nearest
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import Deadline, granted, within
-from stratagem.math.number import number_text, user_counts, users_text
+from stratagem.math.number import above_minimum, number_text, users_text
 from stratagem.problem import Average, Problem, problem_of, relative_gap
-from stratagem.solvers import Auto, Callback, Solver
-from stratagem.solvers.auto import time_limit
+from stratagem.solvers import Callback, Solver
 from stratagem.strategies import TranslationStrategy
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.study.preset import solver_of
@@ -37,71 +33,38 @@ from stratagem.study.ranking import (
     rank_affordable,
     rank_also,
     rank_baselines,
-    ten_digits,
 )
+from stratagem.study.row import ALPHA, Row, check_data, ranked, row_of
 from stratagem.study.solution import Solution
+from stratagem.study.summary import OURS, bound_sentences, bound_table, less, people_needed, summary, text
 from stratagem.workloads import DomainLike, Workload
+from stratagem.workloads.bibliography import SCOPE
+from stratagem.workloads.explicit import counts_users
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 ENDED = "The search was ended by hand: the optimised strategy is the best until then."
 """What is said of a comparison that was interrupted."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One mechanism of a comparison."""
-
-    mechanism: str
-    """Name of the baseline, or of the strategy that was found."""
-    parameters: str
-    """Tuned parameters in words; for the optimised strategy, the solver that found it."""
-    objective: float
-    """L(Q) = tr(M^+ V), or the objective that was asked for."""
-    worst_case_variance: float
-    """Total variance added by one user of the least favourable type."""
-    sample_complexity: float
-    """Users needed for worst-case normalised variance 0.01, the measure of the literature."""
-    epsilon: float
-    """Epsilon of the mechanism as measured from its probabilities."""
-    outputs: int | None
-    """Number of possible reports; None for a protocol, whose reports are sets, hashes or real vectors."""
-    report: str
-    """What one user sends, in a few words."""
-    delta: float = 0.0
-    """Probability with which the loss may exceed epsilon; 0 for pure epsilon-LDP."""
-    error: float | None = None
-    """Expected error of an answer on the data, root mean square, in users; None without data."""
-
-    @property
-    def value(self) -> float:
-        """The number that rows are sorted by: the error on the data, or the objective without data."""
-        return self.objective if self.error is None else self.error
-
-    @property
-    def optimised(self) -> bool:
-        """Whether this is the strategy that was found."""
-        return self.mechanism == OPTIMISED
-
-
-ALPHA = 0.01
-"""Normalised variance for which sample complexities are stated."""
 COMPARED = 2048
 """Largest number of user types for which a comparison sets up every published mechanism, which takes minutes."""
 FOUND = 0.6
 """Share of the time after which the strategy is found where published mechanisms are set up after it."""
 EACH = 5.0
 """Seconds that one published mechanism may take on so many user types."""
-DETAILED = 4096
-"""Largest number of user types for which the bound for given data is computed, which takes a minute."""
-USERS = ("users needed", "least accurate")
+PEOPLE = ("typical answer", "every answer")
+"""What people needed are stated for."""
 NEEDED = (
-    "users needed: for a standard error of 1 % of the users, root mean square over the queries that\n"
-    "count users, if any do; least accurate: for every single one; both for the least favourable type"
+    "People needed: for a standard error of 1 % of them. Typical answer: root mean square over the "
+    "queries that count people, if any do. Both hold even if everybody had the hardest value."
 )
+SHOWN = 5
+"""Published mechanisms of a comparison that does not show all."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +76,8 @@ class Comparison:
 
     __repr__ = brief
 
-    workload: Workload
-    epsilon: float
+    problem: Problem
+    """The workload, the budget, the prior and the variance that was minimised."""
     rows: tuple[Row, ...]
     bounds: Bounds
     fewest_users: float
@@ -156,16 +119,24 @@ class Comparison:
         found: Solution | None = None,
     ) -> Comparison:
         compared: dict[str, Solution | Contender] = {one.mechanism: one for one in published}
-        rows = [_row(one.mechanism, one.parameters, one) for one in published]
+        rows = [row_of(one.mechanism, one.parameters, one) for one in published]
         if found is not None:
             compared[OPTIMISED] = found
             ended = ", interrupted" if found.interrupted else ""
-            rows.append(_row(OPTIMISED, found.solver + ended, found))
+            rows.append(row_of(OPTIMISED, found.solver + ended, found))
         fewest = problem.least(bounds) / (problem.workload.queries * ALPHA)
         left_out = published.failed, published.late, published.partial
-        return Comparison(
-            problem.workload, problem.epsilon, _ranked(rows), bounds, fewest, compared, *left_out
-        )
+        return Comparison(problem, ranked(rows), bounds, fewest, compared, *left_out)
+
+    @property
+    def workload(self) -> Workload:
+        """The queries."""
+        return self.problem.workload
+
+    @property
+    def epsilon(self) -> float:
+        """The budget asked for."""
+        return self.problem.epsilon
 
     def on(self, data: ArrayLike) -> Comparison:
         """Return the same mechanisms with the errors that they are expected to make on a data vector.
@@ -191,7 +162,7 @@ class Comparison:
         ]
         users, there = int(x.sum()), problem_of(self.workload, self.epsilon, prior=x)
         added = there.least(there.bounds)
-        return replace(self, rows=_ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
+        return replace(self, rows=ranked(rows), users=users, least_error=math.sqrt(users * added / queries))
 
     def users_for(self, mechanism: str, error: float = ERROR) -> Users:
         """Return the users that a mechanism of the comparison needs for a standard error, as `Solution.users_for`.
@@ -205,6 +176,12 @@ class Comparison:
             )
         return self.compared[mechanism].users_for(error)
 
+    def _users(self, row: Row) -> Users:
+        """Return the users for 1 %; after Ctrl-C not those for every single answer of a published mechanism."""
+        if row.optimised or not self.interrupted:
+            return self.users_for(row.mechanism)
+        return both_needed(self.compared[row.mechanism].mean_variance, None)
+
     @property
     def least(self) -> float:
         """The best lower bound on the values of the rows."""
@@ -216,36 +193,73 @@ class Comparison:
         records: list[dict[str, object]] = []
         for row in self.rows:
             record: dict[str, object] = {k: v for k, v in asdict(row).items() if k not in without}
-            record["users_for_one_percent"] = self.users_for(row.mechanism)._asdict()
+            record["users_for_one_percent"] = self._users(row)._asdict()
             records.append(record)
         return records
 
+    def to_frame(self) -> DataFrame:
+        """Return the records as a pandas data frame.
+
+        Raises:
+            ValueError: if pandas is not installed.
+        """
+        return to_frame(self.records())
+
     def table(self) -> Table:
         """Return the mechanisms as a table, the optimised one in bold."""
-        value = ("objective",) if self.users is None else ("error", "of users")
-        headings = ("mechanism", "parameters", *value, "over bound", *USERS, "report")
+        users = [self._users(row) for row in self.rows]
+        people, reports = zip(*users, strict=True), [row.report for row in self.rows]
+        added = [(name, map(users_text, line)) for name, line in zip(PEOPLE, people, strict=True)]
+        return self.objectives().beside(dict([*added, ("report", reports)]))
+
+    def objectives(self) -> Table:
+        """Return the objectives, on data the errors, as a table, the optimised mechanism in bold."""
+        value = ("objective",) if self.users is None else ("error", "of people")
         rows = [
-            (
-                row.mechanism,
-                row.parameters,
-                *self._value(row),
-                f"{100 * self.over(row):+.1f} %",
-                *map(users_text, self.users_for(row.mechanism)),
-                row.report,
-            )
+            (row.mechanism, row.parameters, *self._value(row), f"{100 * self.over(row):+.1f} %")
             for row in self.rows
         ]
         bold = next((place for place, row in enumerate(self.rows) if row.optimised), None)
-        return Table(headings, rows, words=2, bold=bold)
+        return Table(("mechanism", "parameters", *value, "above minimum"), rows, words=2, bold=bold)
 
-    def best(self, most: int) -> Comparison:
-        """Return the comparison with its first rows, the optimised one among them; the others cost no time then."""
-        ours = next((row for row in self.rows[most:] if row.optimised), None)
-        return replace(self, rows=self.rows[:most] if ours is None else (*self.rows[: most - 1], ours))
+    def details(self) -> list[str | Table]:
+        """Return the objectives, on data the errors, of every mechanism, and every lower bound with its meaning."""
+        tables = [self.objectives(), *([bound_table(self.bounds)] if self.users is None else [])]
+        return [*tables, self.aside.removeprefix("; ")]
 
-    def narrow_table(self) -> Table:
-        """Return the table without the columns that leave no room for the others in 80 characters."""
-        return self.table().without("parameters", "report", *([] if self.users is None else USERS[1:]))
+    def parts(self, shown: int = SHOWN) -> list[str | Table]:
+        """Return what is said first: people to ask, on data the error, beside the best `shown` mechanisms."""
+        published = {name: one for name, one in self.compared.items() if name != OPTIMISED}
+        ours = self.compared.get(OPTIMISED)
+        if self.users is not None:
+            return ["\n".join(self._errors()), self.objectives().without("parameters").best(shown + 1)]
+        if ours is None and not published:
+            return [bound_sentences(self.problem, self.bounds)]
+        name, ended = OURS, ""
+        if ours is None:
+            name = min(published, key=lambda name: people_needed(published[name]))
+            ours = published.pop(name)
+        elif isinstance(ours, Solution):
+            ended = ours.ending
+        said = summary(self.problem, self.bounds, ours, published, name, shown)
+        return [*said, "\n".join(filter(None, (ended, late_sentence(self.late, self.partial))))]
+
+    def _errors(self) -> list[str]:
+        """Return the expected errors on the data: of the strategy, the best published mechanism, and any mechanism."""
+        assert self.users is not None, "errors are expected on data"
+        ours, *others = sorted(self.rows, key=lambda row: (not row.optimised, row.value))
+        unit = f"of {self.users:,} people, {100 * ours.value / self.users:.3g} % of them"
+        if not counts_users(self.workload):
+            unit = "in the units of the queries"
+        said = [
+            f"On these data answers are typically off by {number_text(ours.value)} {unit} (expected error)."
+        ]
+        if others:
+            apart = less(ours.value, others[0].value, ("less than", "more than", "as much as"))
+            said.append(f"{apart[0].upper()}{apart[1:]} with the best published, {others[0].mechanism}.")
+        gap = relative_gap(ours.value, self.least)
+        said.append(f"Error {above_minimum(gap)}, which is {number_text(self.least)} on these data.")
+        return [*said, *filter(None, [self.late_sentence])]
 
     def stated(self, row: Row) -> float:
         """Return the objective of a row as it stands in tables, without `Bounds.offset`, the same for every row."""
@@ -273,30 +287,32 @@ class Comparison:
     @property
     def interrupted(self) -> bool:
         """Whether the search for the optimised strategy was ended by hand."""
-        found = self.compared.get(OPTIMISED)
-        return isinstance(found, Solution) and found.status in ENDED_BY_HAND
+        return isinstance(found := self.compared.get(OPTIMISED), Solution) and found.status in ENDED_BY_HAND
 
     def footer(self) -> str:
         """Return the bounds in one line, the best of them marked; on data the least error there."""
         if self.least_error is not None:
             return (
-                f"lower bound: no unbiased {self.epsilon:g}-LDP mechanism has an expected error below "
-                f"{number_text(self.least_error)} users on these data"
+                f"proven minimum: no unbiased {self.epsilon:g}-LDP mechanism has an expected error below "
+                f"{number_text(self.least_error)} people on these data"
             )
         bounds = ", ".join(
-            f"{name} {number_text(value)}{' (best)' if name == self.bounds.name else ''}"
-            for name, value in self.bounds.without_offset().items()
+            f"{one.name} {number_text(one.value)}{' (best)' if one.name == self.bounds.name else ''}"
+            for one in self.bounds
         )
-        left = f"; left out, as double precision does not hold their numbers: {', '.join(self.failed)}"
+        return f"proven minimum of the objective for {SCOPE}, by bound: {bounds}{self.aside}"
+
+    @property
+    def aside(self) -> str:
+        """What objectives and bounds leave out, and which mechanisms are left out; empty where nothing is."""
         known = number_text(self.bounds.offset)
         means = f"; objectives and bounds stand without {known}, which the means of the queries add"
-        means = means if self.bounds.offset else ""
-        return f"lower bounds on {SCOPE}: {bounds}{means}{left if self.failed else ''}"
+        left = f"; left out, as double precision does not hold their numbers: {', '.join(self.failed)}"
+        return (means if self.bounds.offset else "") + (left if self.failed else "")
 
     def __str__(self) -> str:
-        """Lay the mechanisms out as an aligned table, the bounds below."""
-        late = wrap(self.late_sentence, WIDTH, break_on_hyphens=False)
-        return "\n".join([str(self.narrow_table()), *wrap(self.footer(), WIDTH), NEEDED, *late])
+        """Return the people to ask, beside the best published mechanisms and the proven minimum, as printed."""
+        return text(self.parts())
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
@@ -317,7 +333,7 @@ class Comparison:
 def compare(
     workload: WorkloadLike,
     epsilon: float,
-    solver: Solver | Auto | str | None = None,
+    solver: Solver | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,
@@ -344,56 +360,21 @@ def compare(
         'optimised'
     """
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds)
-    with on_one_core(workload.domain_size), within(granted(seconds, time_limit(solver))) as time:
+    with on_one_core(workload.domain_size), within(granted(seconds, solver.limits.max_seconds)) as time:
         several = RANKED < workload.domain_size <= COMPARED
         with within(time.until(FOUND) if several else time.left):
             solution = optimise(workload, epsilon, solver, on_step, objective=objective, prior=prior)
         if several and isinstance(solution.strategy, TranslationStrategy):
             solution = replace(solution, baselines=_all_baselines(solution, time))
         if more := tuple(also):
-            ranked = rank_also(solution.baselines, more, solution.problem)
-            solution = replace(solution, baselines=ranked)
-        return Comparison.of(solution)
+            solution = replace(solution, baselines=rank_also(solution.baselines, more, solution.problem))
+        return time.done(lambda: Comparison.of(solution))
 
 
 def _all_baselines(solution: Solution, time: Deadline) -> Ranking:
     """Return all published mechanisms; where there is no time for one, those of the solution, the others as late."""
     if time.left >= EACH:
-        return rank_baselines(solution.problem, share=1.0)
+        return rank_baselines(solution.problem, share=1.0, accurate=True)
     known = solution.baselines
     others = {one.name for one in BASELINES} - {one.mechanism for one in known}
     return Ranking(known, known.failed, [one.name for one in BASELINES if one.name in others])
-
-
-def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
-    """Return a data vector (n,) as an array.
-
-    Raises:
-        ValueError: for more than 4096 user types, and as `user_counts`.
-    """
-    n = workload.domain_size
-    if n > DETAILED:
-        raise ValueError(
-            f"data were given for {n} user types, but the bound on their error is computed for at most "
-            f"{DETAILED}: use fewer and wider bins"
-        )
-    return user_counts(data, n)
-
-
-def _row(mechanism: str, parameters: str, found: Solution | Contender) -> Row:
-    strategy = found.strategy
-    return Row(
-        mechanism,
-        parameters,
-        found.objective,
-        found.accuracy.worst_case_variance,
-        found.accuracy.samples_for(ALPHA),
-        strategy.epsilon,
-        strategy.outputs,
-        strategy.report,
-        strategy.delta,
-    )
-
-
-def _ranked(rows: list[Row]) -> tuple[Row, ...]:
-    return tuple(sorted(rows, key=lambda row: ten_digits(row.value)))

@@ -7,26 +7,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.accuracy import Users, comparable, users_needed
+from stratagem.estimators import Users, comparable, users_needed
 from stratagem.io.screen import brief, show
-from stratagem.io.table import Table, save_records
+from stratagem.io.table import Table, save_records, to_frame
 from stratagem.math.deadline import granted, within
-from stratagem.math.number import ratio, users_text
+from stratagem.math.number import above_minimum, ratio, users_text
 from stratagem.math.privacy import check
-from stratagem.problem import Average
-from stratagem.solvers import Auto, Callback, Certified, Solver
+from stratagem.problem import Average, relative_gap
+from stratagem.solvers import Callback, Certified, Solver
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.study.bound_table import along, are_listed, place
-from stratagem.study.comparison import ALPHA, NEEDED, OPTIMISED, USERS, Comparison, Row
+from stratagem.study.comparison import NEEDED, OPTIMISED, PEOPLE, Comparison
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise
 from stratagem.study.preset import limited
 from stratagem.study.ranking import late_sentence
+from stratagem.study.row import ALPHA, Row
 from stratagem.study.solution import Solution
+from stratagem.study.summary import MINIMUM, OURS, fewest_users, less, people_needed, text
 from stratagem.workloads import DomainLike
 from stratagem.workloads.given import WorkloadLike, workload_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 def path(
@@ -81,7 +84,7 @@ BOUND = "lower bound"
 
 SILENT = "–"
 """What a table shows where the bound is at most one user."""
-SILENCE = f"{SILENT}: the lower bound says nothing there"
+SILENCE = f"{SILENT}: the proven minimum is one person there, which says nothing"
 
 
 def needed_texts(name: str, line: Iterable[int | None]) -> list[str]:
@@ -179,6 +182,14 @@ class Sweep:
             )
         return lines
 
+    def to_frame(self) -> DataFrame:
+        """Return the records as a pandas data frame.
+
+        Raises:
+            ValueError: if pandas is not installed.
+        """
+        return to_frame(self.records())
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the records to a .csv or .json file.
 
@@ -189,17 +200,41 @@ class Sweep:
 
     def table(self, *, least_accurate: bool = False) -> Table:
         """Return the users needed as a table, one row a mechanism, the bound below the strategy found."""
-        headings = (f"{USERS[least_accurate]}, {self.axis} =", *(f"{place:g}" for place in self.places))
+        headings = (
+            f"people needed, {PEOPLE[least_accurate]}, {self.axis} =",
+            *(f"{place:g}" for place in self.places),
+        )
         found, *others, bound = (
             (name, *needed_texts(name, line))
             for name, line in self.users_needed(least_accurate=least_accurate).items()
         )
-        return Table(headings, [found, bound, *others], bold=0)
+        rows = [(OURS, *found[1:]), (MINIMUM, *bound[1:]), *others]
+        return Table(headings, rows, bold=0)
+
+    def headline(self) -> str:
+        """Return how many people fewer than the best published mechanism is needed along the axis, and the gap."""
+        shares, far, what = list[float](), 0.0, "People needed:"
+        for one in self.comparisons:
+            found = [
+                one.compared[row.mechanism] for row in sorted(one.rows, key=lambda row: not row.optimised)
+            ]
+            ours, least = people_needed(found[0]), fewest_users(found[0].problem, one.bounds)
+            if comparable(one.workload) is not one.workload:  # the bound is on queries of all units
+                ours, least, what = found[0].objective, one.bounds.best, "Objective:"
+            far = max(far, relative_gap(ours, least))
+            shares += [people_needed(found[0]) / min(map(people_needed, found[1:]))] if found[1:] else []
+        near = f"{what} {above_minimum(far)}."
+        if not shares:
+            return near
+        words = ("fewer", "more", "about as many")
+        least, most = (less(share, 1, words) for share in (max(shares), min(shares)))
+        between = most if least == most else f"{least.removesuffix(most[most.rindex(' ') :])} to {most}"
+        than = " people than" if most.endswith(("fewer", "more")) else " people as"
+        return f"Along the {self.axis} {OURS} needs {between}{than} the best published mechanism. {near}"
 
     def __str__(self) -> str:
-        """Lay the users needed out as two aligned tables."""
-        tables = (self.table(least_accurate=which).text(most=7) for which in (False, True))
-        return "\n\n".join([*tables, self.notes()])
+        """Lay the people needed out as two aligned tables."""
+        return text([*(self.table(least_accurate=which).best(7) for which in (False, True)), self.notes()])
 
     def notes(self) -> str:
         """Return what the numbers of the tables mean, their dashes where there are any, and what time ran out for."""
@@ -240,7 +275,7 @@ def _least(comparison: Comparison) -> float:
 def sweep(
     workload: WorkloadLike | Sequence[WorkloadLike],
     epsilon: float | Iterable[float],
-    solver: Solver | Auto | str | None = None,
+    solver: Solver | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stratagem.baselines import BASELINES
-from stratagem.catalogue.bibliography import MEANINGS, cited, publications, readable
-from stratagem.catalogue.catalogue import KINDS, entry, names
+from stratagem.bounds import RULES
 from stratagem.estimation.postprocessing import METHODS
 from stratagem.io.toml import nearest
+from stratagem.workloads.bibliography import cited, publications, readable
+from stratagem.workloads.given import KINDS, entry, names
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def contents() -> dict[str, tuple[Item, ...]]:
         },
         "mechanisms": tuple(Item.of(one.name, one.title, one.reference) for one in BASELINES),
         "post-processings": tuple(Item.of(one.name, one.bias, one.reference) for one in METHODS.values()),
-        "bounds": tuple(Item.of(name, *meaning) for name, meaning in MEANINGS.items()),
+        "bounds": tuple(Item.of(rule.name, rule.meaning, rule.reference) for rule in RULES.values()),
     }
 
 

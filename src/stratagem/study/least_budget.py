@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stratagem.accuracy import users_needed
+from stratagem.estimators import users_needed
 from stratagem.math.deadline import deadline, within
 from stratagem.problem import problem_of
 from stratagem.study.solution import Solution

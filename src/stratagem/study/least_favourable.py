@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stratagem.accuracy import comparable
+from stratagem.estimators import comparable
 from stratagem.math.number import percent_apart, users_text
 from stratagem.problem import WorstCase
 from stratagem.solvers import Auto
@@ -35,7 +35,7 @@ def fewer_users(solution: Solution) -> str | None:
         return None
     if solution.workload.domain_size > SEARCHED:
         most = f"up to {percent_apart(least)} " if least > ALIKE else ""
-        return f"with the objective worst-case {most}fewer users may be enough"
+        return f"with the objective worst-case {most}fewer people may be enough"
     now = solution.users_for().root_mean_square
     found = optimise(
         solution.workload, solution.epsilon, Auto(gap=GAP, max_seconds=SECONDS), objective=WorstCase.kind
@@ -43,4 +43,4 @@ def fewer_users(solution: Solution) -> str | None:
     then = found.users_for().root_mean_square
     if then > (1 - WORTH) * now:
         return None
-    return f"with the objective worst-case {users_text(then)} users are enough, {percent_apart(then / now)} fewer"
+    return f"with the objective worst-case {users_text(then)} people are enough, {percent_apart(then / now)} fewer"

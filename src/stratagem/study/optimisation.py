@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.bounds import Bounds
+from stratagem.estimators import Accuracy, UnsupportedWorkloadError, estimator
 from stratagem.math.deadline import Deadline, fits, granted, within
 from stratagem.math.privacy import uniform
-from stratagem.problem import Average, Minimax, WarmStart, problem_of, relative_gap
+from stratagem.problem import Average, Constraint, Minimax, WarmStart, problem_of, relative_gap
 from stratagem.solvers import (
+    Algorithm,
     Auto,
     Callback,
     Certified,
@@ -29,11 +30,12 @@ from stratagem.solvers import (
     Status,
     search,
 )
-from stratagem.solvers.auto import time_limit
 from stratagem.solvers.certified.joint import SaddlePoint, SaddlePointState, suits
-from stratagem.solvers.certified.patterns import EXHAUSTIVE, high_sets
+from stratagem.solvers.certified.patterns import EXHAUSTIVE
 from stratagem.solvers.certified.saddle import Saddle, SaddleState
 from stratagem.strategies import Strategy, TableSampling, TranslationStrategy
+from stratagem.study.constrained import Solve, solve
+from stratagem.study.kind import KINDS
 from stratagem.study.preset import solver_of
 from stratagem.study.ranking import Contender, Ranking, rank_baselines, rank_invariant, rank_means
 from stratagem.study.solution import Solution
@@ -58,6 +60,9 @@ time."""
 SHORT = 1e-3
 """Gap of a linear programme for few queries above which all patterns are tried where they can be listed."""
 
+UNCONSTRAINED = 10.0
+"""Seconds after which the search without a constraint ends, that one with it starts from."""
+
 UNBEATEN = "a published mechanism, and nothing that was found is better"
 """Text that a solution gives as its reason for returning a published mechanism."""
 
@@ -71,8 +76,8 @@ FINAL = (*ENDED_BY_HAND, Status.SETTLED)
 
 def optimise(
     workload: WorkloadLike,
-    epsilon: float,
-    solver: Solver | Auto | str | None = None,
+    epsilon: float | None = None,
+    solver: Solver | str | None = None,
     on_step: Callback | None = None,
     *,
     objective: str = Average.kind,
@@ -81,6 +86,7 @@ def optimise(
     gap: float | None = None,
     seconds: float | None = None,
     seed: int | None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Solution:
     """Return the best strategy found for `workload` under epsilon-LDP, never worse than a published strategy.
 
@@ -96,6 +102,7 @@ def optimise(
     The workload may be given by its name with a `domain`, as a file or as a matrix (p x n) of queries (see
     `workload_of`), the solver by its name; `gap` and `seconds` limit the search (see `solver_of`).
     `seed` is that of the solver: unless time ends it, a search with the same seed gives the same strategy.
+    `constraints` holds what the strategy must keep to besides: a `GuessCap`, `Shuffled`, `Permanent` or `Steps`.
 
     Guarantee:
         The strategy's measured epsilon is at most `epsilon` and its columns sum to one within 1e-12; no
@@ -114,30 +121,59 @@ def optimise(
         True
     """
     workload, solver = workload_of(workload, domain), solver_of(solver, gap=gap, seconds=seconds, seed=seed)
-    asked = problem_of(workload, epsilon, objective, prior)
-    with within(granted(seconds, time_limit(solver or Auto()))) as time:
-        return _solved(asked, solver, on_step, time)
+    asked = problem_of(workload, epsilon, objective, prior, constraints=constraints)
+    if refused := solver.handles(asked):
+        raise ValueError(refused)
+    with within(granted(seconds, solver.limits.max_seconds)) as time:
+        found = under_constraint if asked.constraints else _solved
+        return found(asked, solver, on_step, time)
 
 
-def _solved(
-    asked: Problem, solver: Solver | Auto | None, on_step: Callback | None, time: Deadline
+optimize = optimise
+
+
+def under_constraint(
+    asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline, free: Solve | None = None
 ) -> Solution:
+    """Return the solution of a problem with a constraint, within the time; `free` solves it without.
+
+    Raises:
+        ValueError: as `optimise`.
+        ArithmeticError: as `certify`.
+    """
+    assert isinstance(solver, Auto), "no other solver handles a constraint"
+    solution = solve(asked, KINDS[type(asked.constraint)], solver, on_step, time, free or free_solution)
+    certify(solution)
+    return solution
+
+
+def free_solution(problem: Problem, gap: float) -> Solution:
+    """Return the solution of a problem without its constraint."""
+    with within(UNCONSTRAINED) as time:
+        alone = replace(problem, constraints=())
+        return _solved(alone, Auto(gap=gap, max_seconds=UNCONSTRAINED), None, time)
+
+
+def _solved(asked: Problem, solver: Solver, on_step: Callback | None, time: Deadline) -> Solution:
     """Return the solution of a problem, within the time."""
-    problem = asked.levelled
-    _check_solver(solver, problem)
-    chosen, reason = choose(solver, problem)
-    baselines = _ranking(chosen)(problem)
-    bounds = problem.bounds
+    problem = time.done(lambda: asked.levelled)
+    chosen, reason = time.done(lambda: choose(solver, problem))
+    baselines = time.done(lambda: _ranking(chosen)(problem))
+    bounds = time.done(lambda: problem.bounds)
     fallback = _fitting(baselines, _most(solver))
-    if isinstance(solver, Auto | None) and fallback and _settled(fallback, bounds, _most(solver)):
+    if time.stopped and fallback:
+        found = Search(status=Status.INTERRUPTED)
+    elif isinstance(solver, Auto) and fallback and _settled(fallback, bounds, _most(solver)):
         found = Search(status=Status.SETTLED)
     elif fallback and isinstance(chosen, Certified | Saddle | SaddlePoint) and not _fits(problem):
         found = Search(status=Status.TIME_EXHAUSTED)
     else:
-        found = _found(chosen, problem, on_step, time)
-    best = _best(problem, chosen, found, fallback)
-    if isinstance(solver, Auto | None) and _falls_short(problem, chosen, best):
-        again = (solver or Auto()).dense(problem)
+        found = _found(chosen, problem, on_step, time, needed=fallback is None)
+    if time.stopped:
+        found.status = Status.INTERRUPTED
+    best = time.done(lambda: _best(problem, chosen, found, fallback))
+    if isinstance(solver, Auto) and _falls_short(problem, chosen, best):
+        again = solver.dense(problem)
         second = _found(again.solver, problem, on_step, time)
         other = _best(problem, again.solver, second, fallback)
         if other.objective < best.objective:
@@ -147,7 +183,7 @@ def _solved(
         listed = problem.workload.domain_size <= EXHAUSTIVE
         wanted = chosen.limits.gap or (SHORT if listed else CERTIFIED)
         allowed = min(time.until(FINISHED), max(PATIENCE[0], 2 * time.elapsed), PATIENCE[1])
-        near = WarmStart(best.objective, None if dense is None else high_sets(dense), _mixture(found))
+        near = WarmStart(best.objective, None if dense is None else dense.high_sets(), _mixture(found))
         bounds = problem.tightened(bounds, near, wanted, allowed)
     solution = Solution(
         problem=problem,
@@ -205,23 +241,9 @@ class _Fallback(NamedTuple):
     strategy: Strategy | TranslationStrategy
 
 
-def _check_solver(solver: Solver | Auto | None, problem: Problem) -> None:
-    """Refuse a solver that knows only the average over user types if a prior or another objective is asked for."""
-    if not (problem.plain or isinstance(solver, Auto | Certified | FewQueries | None)):
-        asked = "a prior" if isinstance(problem, Average) else f"the objective {problem.kind}"
-        raise ValueError(
-            f"{asked} was given with the solver {type(solver).__name__}, which knows only the average over "
-            "user types: use the certified solver, st.Certified()"
-        )
-
-
-def choose(solver: Solver | Auto | None, problem: Problem) -> Choice:
+def choose(solver: Solver | None, problem: Problem) -> Choice:
     """Return the solver to run and the reason for it; a minimax objective never gets a symmetric one by default."""
-    if isinstance(solver, Auto | None):
-        auto = solver or Auto()
-        choice = auto.dense(problem) if isinstance(problem, Minimax) else auto.select(problem)
-    else:
-        choice = Choice(solver, "asked for")
+    choice = (solver or Auto()).select(problem)
     if isinstance(problem, Minimax) and isinstance(choice.solver, Certified):
         inner, n = replace(choice.solver, polish=False), problem.workload.domain_size
         joint = (
@@ -241,7 +263,7 @@ def _ranking(solver: Solver) -> Callable[[Problem], Ranking]:
     return rank_baselines
 
 
-def _most(solver: Solver | Auto | None) -> int | None:
+def _most(solver: Solver) -> int | None:
     """Return the largest number of outputs that the solver may use; None without a limit."""
     match solver:
         case Auto(outputs=most) | Certified(outputs=most) | ProjectedGradient(outputs=most):
@@ -272,11 +294,16 @@ def _fitting(baselines: Ranking, most: int | None) -> _Fallback | None:
     return next((one for one in finite if most is None or one.strategy.outputs <= most), finite[0])
 
 
-def _found(solver: Solver, problem: Problem, on_step: Callback | None, time: Deadline) -> Search:
-    """Return the result of a search, empty if double precision cannot evaluate a strategy that it meets."""
+def _found(
+    solver: Algorithm, problem: Problem, on_step: Callback | None, time: Deadline, *, needed: bool = False
+) -> Search:
+    """Return the result of a search, empty if double precision cannot evaluate a strategy that it meets.
+
+    Ctrl-C before the first state leaves it empty too, unless one is `needed`.
+    """
     try:
         with within(time.until(SEARCHED_WORST if isinstance(solver, Saddle) else SEARCHED)):
-            return search(solver, problem, on_step)
+            return search(solver, problem, on_step, needed=needed)
     except BREAKDOWN:
         return Search()
 
@@ -287,7 +314,7 @@ def _fits(problem: Problem) -> bool:
 
 
 def _falls_short(problem: Problem, solver: Solver, best: _Best) -> bool:
-    """Return whether a linear programme ended so far above the bound that the search for patterns is worth a try.
+    """Return whether a linear programme ended with such a gap that the search for patterns is worth a try.
 
     Where all patterns can be listed that is judged by the variance, which at large epsilon is a small part of L.
     """
@@ -304,7 +331,7 @@ def _settled(fallback: _Fallback, bounds: Bounds, most: int | None) -> bool:
     return fits and relative_gap(fallback.contender.objective, bounds.best) <= ROUNDING
 
 
-def _best(problem: Problem, solver: Solver, found: Search, fallback: _Fallback | None) -> _Best:
+def _best(problem: Problem, solver: Algorithm, found: Search, fallback: _Fallback | None) -> _Best:
     """Return the strategy found by the search, or the best baseline if its objective is lower."""
     late = Status.BASELINE_IN_TIME if found.status is Status.TIME_EXHAUSTED else Status.BASELINE
     ended = found.status if found.status in FINAL else late
@@ -323,7 +350,7 @@ def _best(problem: Problem, solver: Solver, found: Search, fallback: _Fallback |
     return searched
 
 
-def _searched(problem: Problem, solver: Solver, found: Search) -> _Best | None:
+def _searched(problem: Problem, solver: Algorithm, found: Search) -> _Best | None:
     """Return the strategy found by the search; None if there is none or it cannot be evaluated on the workload."""
     if found.best is None:
         return None
@@ -332,10 +359,10 @@ def _searched(problem: Problem, solver: Solver, found: Search) -> _Best | None:
     )
     try:
         strategy = solver.finish(problem, found.best)
-        accuracy = evaluate(problem.workload, strategy, prior)
+        accuracy = (through := estimator(strategy, prior)).accuracy(problem.workload)
     except BREAKDOWN:  # or too few outputs to answer the workload
         return None
-    value = problem.measure(accuracy, strategy, prior)
+    value = problem.measure(accuracy, through)
     return _Best(strategy, prior, accuracy, value, type(solver).__name__, found.status)
 
 
@@ -362,7 +389,9 @@ def certify(solution: Solution) -> None:
         ArithmeticError: if the strategy breaks its budget, or its objective is below a bound.
     """
     measured, bounds = solution.strategy.epsilon, solution.bounds
-    if measured > solution.epsilon:
+    if not all(one.holds(solution.strategy, solution.epsilon) for one in solution.problem.constraints):
+        raise ArithmeticError("the strategy does not keep to its constraint")
+    if measured > solution.epsilon and not solution.problem.constraints:
         raise ArithmeticError(f"the strategy measures epsilon {measured!r}, above {solution.epsilon!r}")
     room = ROUNDING * max(bounds.best, solution.workload.mean_square)
     if solution.objective < bounds.best - room:

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from stratagem.collection.binning import Labels
-from stratagem.collection.columns import distinct
-from stratagem.collection.edges import Edges
-from stratagem.collection.placeholder import placeholders
-from stratagem.collection.proposal import Proposal, propose, stated
+from stratagem.domain.attribute import Attribute
+from stratagem.domain.bins import Bins
+from stratagem.domain.columns import distinct
+from stratagem.domain.domain import ALONE, Domain
+from stratagem.domain.file import stated_order
+from stratagem.domain.placeholder import placeholders
+from stratagem.domain.policy import Policy, like_missing
+from stratagem.domain.proposal import STATED, Proposal, stated
+from stratagem.domain.remainder import completed, found_values, sentences
+from stratagem.domain.text import said
+from stratagem.domain.values import Labels
+from stratagem.estimators import Errors, errors
 from stratagem.io.screen import brief
+from stratagem.io.table import Table
 from stratagem.math.deadline import granted, within
-from stratagem.math.number import real, upper_percent, users_text
+from stratagem.math.number import real, users_text
 from stratagem.math.privacy import check, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback
-from stratagem.study.attack import Attack, attack
+from stratagem.study.attack import Attack, attack, percent
 from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender
 from stratagem.study.solution import Solution
-from stratagem.workloads import Domain
-from stratagem.workloads.domain import OTHER
-from stratagem.workloads.given import load, takes_numbers
+from stratagem.study.summary import least_error, summary, text
+from stratagem.workloads.given import check_order, load, takes_numbers
 
 EPSILON = 1.0
 """The budget of a plan that neither states one nor an error to reach."""
@@ -38,19 +45,10 @@ CLOSE = 0.01
 """Gap at which the search for a strategy ends."""
 SECONDS = 10.0
 """Seconds after which it ends, where none are given."""
+SEARCHED = 0.7
+"""Share of the time for the smallest epsilon; the rest is for the bound there."""
 NOTHING = ("nan", "NaT", "<NA>")
 """What missing values of NumPy and pandas are as texts."""
-ALONE = "value"
-"""Name of the attribute where the column's own name cannot be one."""
-
-
-class Errors(NamedTuple):
-    """Standard errors of estimated shares, as shares of the users, if all users have the least favourable type."""
-
-    root_mean_square: float
-    """Root mean square over the queries."""
-    least_accurate: float | None
-    """That of the least accurate answer; None where the queries are too many to be looked at one by one."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,11 +60,11 @@ class Plan:
     column: str
     """Name of the column."""
     proposal: Proposal
-    """The bins or labels, the last of them "other"."""
+    """The bins or labels, after them "other" and "no answer" where the data or the caller have them."""
     x: np.ndarray
     """Rows of each value (n,), integers."""
     others: dict[str, int]
-    """Rows that count as other, by reason."""
+    """Rows in none of the values, by reason: they count as other, or as none where there is no such value."""
     name: str
     """Name of the workload."""
     solution: Solution
@@ -78,8 +76,16 @@ class Plan:
     unit: str | None
     placeholders: dict[str, int]
     """Rows of each text that looks like a placeholder for no answer, such as 999 among ages."""
+    remarks: tuple[str, ...]
+    """Sentences on how texts were read that could be meant otherwise."""
     complete: bool
     """Whether epsilon is the smallest, up to 1 %, that reaches the error; False where time ran out before."""
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """Other spellings of labels, each with the label that it counts as."""
+        values = self.proposal.values
+        return dict(values.spellings) if isinstance(values, Labels) else {}
 
     @property
     def epsilon(self) -> float:
@@ -102,17 +108,20 @@ class Plan:
         return self._errors(self.best_published)
 
     def _errors(self, found: Solution | Contender) -> Errors:
-        """Return (t/(p N))^(1/2) for the largest total variance t of a user over p queries, and the largest one's."""
-        mean, single = found.mean_variance, found.largest_comparable
-        return Errors(self._share(mean), None if single is None else self._share(single))
-
-    def _share(self, variance: float) -> float:
-        return math.sqrt(variance / self.users)
+        return errors(found.mean_variance, found.largest_comparable, self.users)
 
     @property
     def least_error(self) -> float:
         """A lower bound on the root mean square of unbiased estimates from one epsilon-LDP report per user."""
-        return self._share(self.solution.least_variance / self.solution.workload.queries)
+        return least_error(self.solution.problem, self.solution.bounds, self.users)
+
+    @cached_property
+    def usability(self) -> Usability:
+        """Whether the answers of so many people can be used, and what would make them so."""
+        one = self.solution
+        return usability(
+            one.workload, one.epsilon, self.users, one.mean_variance, other=len(self.proposal.values.outside)
+        )
 
     @property
     def users_needed(self) -> int | None:
@@ -134,51 +143,28 @@ class Plan:
         """Probability that the best guess from one report is the person's value, all values equally likely before."""
         return self.attack.guess
 
-    def answer(self) -> tuple[str, ...]:
-        """Return what to expect in three sentences: ours, the best published mechanism, and the bound.
+    def answer(self) -> list[str | Table]:
+        """Return the errors to expect, beside those of the best published mechanism and the proven minimum.
 
-        Where an error was asked for, a sentence on the people that it takes comes first.
+        Where they are too large to be of use, what would be enough comes first; where an error was asked for, a
+        sentence on the people that it takes.
         """
-        return (*self._reached(), self._found(), self._published(), self._limit())
+        one = self.solution
+        said = summary(one.problem, one.bounds, one, one.baselines.named, users=self.users)
+        if self.proposal.values.no_answer and self.x[-1]:
+            said.append(
+                "Shares are those of all people; shares of those who answered are usually less exact."
+            )
+        useless = [] if self.usability.usable else [str(self.usability)]
+        return [*useless, *self._reached(), *said]
 
-    def _reached(self) -> tuple[str, ...]:
+    def _reached(self) -> list[str]:
         needed = self.users_needed
         if self.error is None or needed is None:
-            return ()
-        asked = f"A standard error of {_percent(self.error)} takes {users_text(needed)} people"
+            return []
+        asked = f"Answers that are typically off by {percent(self.error)} take {users_text(needed)} people"
         enough = "are enough" if needed <= self.users else "are not enough"
-        return (f"{asked} at epsilon {self.epsilon:g}; {users_text(self.users)} {enough}.",)
-
-    def _found(self) -> str:
-        mean, single = self.errors
-        every = "" if single is None else f", {_percent(single)} for the least accurate one"
-        gaps = self.others.get("missing", 0)
-        asked = "share of all people" if gaps else "share"
-        less = "; shares of those who answered are usually less exact" if gaps else ""
-        return (
-            f"With {users_text(self.users)} people and epsilon {self.epsilon:g}, an estimated {asked} has a standard "
-            f"error of {_percent(mean)} of the people, which is {mean * self.users:,.0f} people (root mean square "
-            f"over {self.solution.workload.queries:,} queries{every}), even if everybody had the least favourable "
-            f"value{less}."
-        )
-
-    def _published(self) -> str:
-        name, theirs = self.best_published.mechanism, self.published_errors.root_mean_square
-        more = (theirs / self.errors.root_mean_square) ** 2 - 1
-        if more < CLOSE:
-            return f"The best published mechanism, {name}, is as accurate."
-        needs = f"it needs {100 * more:.0f} % more people for the same error"
-        return f"The best published mechanism, {name}, has {_percent(theirs)}: {needs}."
-
-    def _limit(self) -> str:
-        least = f"No unbiased mechanism with one report per person has less than {_percent(self.least_error)}"
-        if self.solution.least_variance <= 0:
-            least = f"At epsilon {self.epsilon:g} the lower bound on the error says nothing"
-        gap = self.solution.variance_gap
-        near = f"the total variance of this one is proven to be at most {upper_percent(gap)} above the least possible"
-        if not math.isfinite(gap):
-            near = "nothing is proven of how near this one is to the least possible"
-        return f"{least}; {near}."
+        return [f"{asked} at epsilon {self.epsilon:g}; {users_text(self.users)} {enough}."]
 
     def meaning(self) -> tuple[str, ...]:
         """Return what the budget means for one person, in two sentences."""
@@ -190,17 +176,11 @@ class Plan:
 
     def values(self) -> tuple[str, ...]:
         """Return which values people choose from, and which rows of the data are in none of the others."""
-        rows, rest = int(self.x.sum()), int(self.x[-1])
-        kind = "bins" if self.proposal.ordered else "labels"
-        shares = ", ".join(f"{reason} {count:,}" for reason, count in self.others.items())
-        return (
-            f"{self.column}: {len(self.x) - 1} {kind} and {OTHER!r} ({self.proposal.rule}): {self.proposal.option}",
-            f"{rest:,} of {rows:,} rows count as {OTHER!r}{f' ({shares})' if shares else ''}.",
-        )
+        return sentences(self.column, self.proposal, self.x, self.others)
 
     def warning(self) -> str | None:
         """Return what is to be done about values that were read from the data; None where they were stated."""
-        if self.proposal.rule == "stated":
+        if self.proposal.rule == STATED:
             return None
         option = "edges" if self.proposal.ordered else "labels"
         return (
@@ -211,16 +191,28 @@ class Plan:
     def notes(self) -> tuple[str, ...]:
         """Return what is to be done about values, and what time ran out for, each in a sentence."""
         texts = list(self.placeholders)
-        rows = ", ".join(f"{text!r} {rows:,}" for text, rows in self.placeholders.items())
-        held = f"{self.column} holds numbers that look like placeholders for no answer (rows with {rows})"
+        listed = ", ".join(f"{text!r} {rows:,}" for text, rows in self.placeholders.items())
+        held = f"{self.column} holds numbers that look like placeholders for no answer (rows with {listed})"
         placeholder = f"{held}: if they are, say so with missing={texts}." if texts else None
+        values = self.proposal.values
+        rows = zip(values.texts if isinstance(values, Labels) else (), self.x.tolist(), strict=False)
+        answers = like_missing(dict(rows))
         late = self.solution.baselines.late_sentence
         ended = "Time ran out before the smallest epsilon was found; ask with more seconds."
-        return tuple(filter(None, (self.warning(), placeholder, late, None if self.complete else ended)))
+        told = (
+            self.warning(),
+            placeholder,
+            said(self.spellings),
+            *self.remarks,
+            answers,
+            late,
+            None if self.complete else ended,
+        )
+        return tuple(filter(None, told))
 
     def __str__(self) -> str:
         """Return the whole plan in sentences."""
-        return "\n".join((*self.answer(), *self.meaning(), *self.values(), *self.notes()))
+        return text([*self.answer(), *map("\n".join, (self.meaning(), (*self.values(), *self.notes())))])
 
     def mechanism(self) -> Mechanism:
         """Return the mechanism in whole numbers, with its bins or labels; refused unless epsilon holds exactly.
@@ -228,11 +220,7 @@ class Plan:
         Raises:
             ValueError: if the strategy does not fit into whole numbers.
         """
-        attribute, values = self.solution.workload.domain.attributes[0], self.proposal.values
-        edges = {attribute: values.edges} if isinstance(values, Edges) else None
-        labels = {attribute: values.labels} if isinstance(values, Labels) else None
-        units = {attribute: self.unit} if self.unit else None
-        return self.solution.mechanism(name=self.name, labels=labels, edges=edges, units=units)
+        return self.solution.mechanism(name=self.name)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the mechanism as a bundle, *.ldp.json, and return its path.
@@ -251,9 +239,12 @@ def plan(
     epsilon: float | None = None,
     users: int | None = None,
     error: float | None = None,
-    edges: str | None = None,
-    labels: str | None = None,
+    values: Attribute | None = None,
+    only: bool = False,
     missing: Iterable[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    as_is: bool = False,
+    decimal: str | None = None,
     unit: str | None = None,
     on_step: Callback | None = None,
     seconds: float | None = None,
@@ -261,9 +252,12 @@ def plan(
     """Plan a survey of one question from data like those that it will collect.
 
     `data` is a CSV or Parquet file with a `column`, or the values themselves; None, NaN and the texts in `missing`
-    stand for no answer. Bins or labels are proposed as `propose` says, unless `edges` or `labels` state them; whatever
-    is in none of them counts as "other". The queries are those of `workload`, a name of the catalogue: by default
-    `prefix` for numbers and dates (the share below every edge) and `histogram` for labels.
+    stand for no answer, those in `mapping` for others, and `decimal` separates the decimals of numbers with commas.
+    Bins or labels are proposed as `propose` says, unless `values` state them, such as `st.bins("18:80:5")`. Where
+    answers are missing a value "no answer" follows, where some are in none of the values "other" does; with `only` the
+    stated values are all there are, and rows with anything else are left out. The queries are those of `workload`, a
+    name of the catalogue: by default `prefix` for numbers and dates (the share below every edge) and `histogram` for
+    labels.
     Of `epsilon`, `users` (by default the rows of the data) and `error` (a standard error as a share of the users, root
     mean square over the queries) at most two are given. An error without epsilon asks for the smallest epsilon, up to
     1 %, that reaches it with so many users; otherwise epsilon is 1 by default. The call takes at most `seconds`;
@@ -277,7 +271,7 @@ def plan(
         >>> import stratagem as st
         >>> found = st.plan([20, 30, 30, 40, None], users=10_000)
         >>> found.proposal.option, found.name, found.epsilon
-        ('20:41:1,other', 'prefix', 1.0)
+        ('20:41:1,no answer', 'prefix', 1.0)
     """
     if epsilon is not None and users is not None and error is not None:
         raise ValueError(
@@ -285,11 +279,17 @@ def plan(
         )
     if not column and isinstance(data, str | Path):
         raise ValueError(f"no column of {data} was named: name the one that holds the answers")
-    if isinstance(missing, str):
-        raise ValueError(f"missing was given as the text {missing!r}, but is several: write a tuple of texts")
     column = column or ALONE
-    counts = _counts(data, column, frozenset(text.strip() for text in missing))
-    proposal = stated(edges, labels) or propose(counts, column)
+    texts: Any = missing if isinstance(missing, str) else tuple(missing)
+    policy = Policy(missing=texts, mapping=mapping or {}, as_is=as_is, decimal=decimal)
+    counts = _counts(data, column, policy)
+    if values is not None:
+        given, unit = stated(values.values), unit or values.unit
+        proposal = given if only else completed(given, counts)
+    elif only:
+        raise ValueError("only was given, but says that stated values are all there are: give values")
+    else:
+        proposal = found_values(counts, column, policy, _order(data, column))
     if unit and not proposal.ordered:
         raise ValueError(f"the unit {unit!r} was given, but {column!r} has labels: leave it out")
     x, others = proposal.count(counts)
@@ -297,9 +297,12 @@ def plan(
     name = workload or ("prefix" if proposal.ordered else "histogram")
     if takes_numbers(name):
         raise ValueError(
-            f"{name} asks about numbers, but the value {OTHER!r} is none: plan prefix, histogram or all-range"
+            f"{name} asks about numbers, but a plan is about shares of people: plan prefix, histogram or all-range"
         )
-    asked = load(name, domain=_domain(column, len(x)))
+    domain = _domain(column, proposal.values, unit or "", "" if values is None else values.question)
+    if values is None:
+        check_order(name, domain.attributes)
+    asked = load(name, domain=domain)
 
     solver, complete = Auto(gap=CLOSE, max_seconds=granted(seconds, SECONDS)), True
 
@@ -307,9 +310,12 @@ def plan(
         return optimise(asked, budget, solver, on_step)
 
     error = None if error is None else _share(error)
-    with within(granted(seconds)):
+    with within(granted(seconds)) as time:
         if error is not None and epsilon is None:
-            solution, complete = least_budget(asked, people, error, solve)
+            with within(time.until(SEARCHED)):
+                solution, complete = least_budget(asked, people, error, solve)
+            if solution.gap > CLOSE and (again := solve(solution.epsilon)).gap < solution.gap:
+                solution = again if again.users_for(error).root_mean_square <= people else solution
         else:
             solution = solve(check(EPSILON if epsilon is None else epsilon))
     return Plan(
@@ -323,26 +329,32 @@ def plan(
         error=error,
         unit=unit,
         placeholders=placeholders(counts) if proposal.ordered else {},
+        remarks=proposal.remarks(counts),
         complete=complete,
     )
 
 
-def _counts(data: str | Path | Iterable[object], column: str, missing: frozenset[str]) -> Counter[str | None]:
+def _counts(data: str | Path | Iterable[object], column: str, policy: Policy) -> Counter[str | None]:
     if isinstance(data, str | Path):
-        found = distinct(data, column)
-    else:
-        found = Counter(None if value is None or str(value) in NOTHING else str(value) for value in data)
-    counts: Counter[str | None] = Counter()
-    for text, rows in found.items():
-        counts[None if text is not None and text.strip() in missing else text] += rows
-    return counts
+        return distinct(data, column, policy)
+    return policy.counted(
+        Counter(None if value is None or str(value) in NOTHING else str(value) for value in data)
+    )
 
 
-def _domain(column: str, size: int) -> Domain:
+def _order(data: str | Path | Iterable[object], column: str) -> tuple[str, ...]:
+    """Return the order of the values that a Parquet file or an ordered pandas categorical states, if any."""
+    if isinstance(data, str | Path):
+        return stated_order(Path(data), column)
+    kind: Any = getattr(data, "dtype", None)
+    return tuple(str(one) for one in kind.categories) if getattr(kind, "ordered", False) else ()
+
+
+def _domain(column: str, values: Bins | Labels, unit: str, question: str) -> Domain:
     try:
-        return Domain((column,), (size,))
+        return Domain(Attribute(column, values, question, unit))
     except ValueError:
-        return Domain((ALONE,), (size,))
+        return Domain(Attribute(ALONE, values, question, unit))
 
 
 def _people(users: int) -> int:
@@ -360,7 +372,3 @@ def _share(error: float) -> float:
             f"error is {error!r}: give a standard error as a share of the users, for example 0.01 for 1 %"
         )
     return share
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

@@ -6,14 +6,14 @@ import math
 from dataclasses import fields, replace
 from typing import Any
 
-from stratagem.catalogue.catalogue import HEADER, entry
 from stratagem.io.toml import build, naming, nearest
 from stratagem.math.deadline import granted
 from stratagem.solvers import Auto, Certified, FewQueries, Junta, Orbit, ProjectedGradient, Solver
+from stratagem.workloads.given import HEADER, entry
 
 SOONEST = 1e-3
 """Seconds of a solver whose call has none left: it returns its first state."""
-SOLVERS: dict[str, type[Solver] | type[Auto]] = {
+SOLVERS: dict[str, type[Solver]] = {
     "Auto": Auto,
     "Certified": Certified,
     "Junta": Junta,
@@ -23,7 +23,7 @@ SOLVERS: dict[str, type[Solver] | type[Auto]] = {
 }
 
 
-def load_solver(name: str, **overrides: Any) -> Solver | Auto:
+def load_solver(name: str, **overrides: Any) -> Solver:
     """Return a solver from its name in the catalogue; overrides that are None are left out.
 
     Raises:
@@ -45,12 +45,12 @@ def load_solver(name: str, **overrides: Any) -> Solver | Auto:
 
 
 def solver_of(
-    solver: Solver | Auto | str | None,
+    solver: Solver | str | None,
     *,
     gap: float | None = None,
     seconds: float | None = None,
     **others: Any,
-) -> Solver | Auto:
+) -> Solver:
     """Return the solver itself, the one of a name or, with limits alone, `Auto`; limits that are None change nothing.
 
     `gap` is how close to the bound is close enough, 0.01 for 1 %, `seconds` the longest search; `others` are
@@ -62,11 +62,11 @@ def solver_of(
     Raises:
         ValueError: for what is no solver, and as `load_solver`.
     """
-    granted(seconds)
+    seconds = None if seconds is None else granted(seconds)
     given = {"gap": gap, **others}
     if isinstance(solver, str):
         return _timed(load_solver(solver, **given), seconds)
-    if not isinstance(solver, Solver | Auto | None):
+    if not isinstance(solver, Solver | None):
         raise ValueError(
             f"{type(solver).__name__} was given as the solver, but it is an object or a name: give st.Auto() or 'quick'"
         )
@@ -75,7 +75,7 @@ def solver_of(
     return _timed(_overridden(chosen, given) if given else chosen, seconds)
 
 
-def limited(solver: Solver | Auto | str | None, seconds: float) -> Solver | Auto:
+def limited(solver: Solver | str | None, seconds: float) -> Solver:
     """Return the solver of `solver_of` with this limit of time, unless it has a smaller one.
 
     Raises:
@@ -86,13 +86,13 @@ def limited(solver: Solver | Auto | str | None, seconds: float) -> Solver | Auto
     return _timed(chosen, max(seconds, SOONEST) if seconds < own else None)
 
 
-def _timed(solver: Solver | Auto, seconds: float | None) -> Solver | Auto:
+def _timed(solver: Solver, seconds: float | None) -> Solver:
     """Return the solver with so many seconds, if it has such a field; others ask the deadline of their call alone."""
     takes = "max_seconds" in (field.name for field in fields(solver))
     return solver if seconds is None or not takes else replace(solver, max_seconds=seconds)  # type: ignore[call-arg]
 
 
-def _overridden(solver: Solver | Auto, given: dict[str, Any]) -> Solver | Auto:
+def _overridden(solver: Solver, given: dict[str, Any]) -> Solver:
     """Return the solver with some fields replaced."""
     known = [field.name for field in fields(solver)]
     if extra := [name for name in given if name not in known]:

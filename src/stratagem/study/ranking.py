@@ -10,20 +10,21 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.accuracy import (
+from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
+from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
+from stratagem.bounds.formulas import FAILURES
+from stratagem.estimators import (
     ERROR,
     Accuracy,
+    Estimator,
     UnsupportedWorkloadError,
     Users,
     both_needed,
     comparable,
+    estimator,
     evaluate,
-    largest_variance,
     mean_variance,
 )
-from stratagem.baselines import BASELINES, MEANS, Baseline, Setting
-from stratagem.baselines.marginal_selection import MARGINAL_SELECTION
-from stratagem.bounds.formulas import FAILURES
 from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import deadline, within
 from stratagem.problem import Average, Problem
@@ -59,21 +60,24 @@ class Contender:
     """The accuracy, where the objective was computed from it."""
 
     @cached_property
+    def estimator(self) -> Estimator:
+        """The estimator of the strategy for the prior of the problem."""
+        return estimator(self.strategy, self.problem.prior)
+
+    @cached_property
     def accuracy(self) -> Accuracy:
         """Exact variances of the strategy on the workload."""
-        return self.known or evaluate(self.problem.workload, self.strategy, self.problem.prior)
+        return self.known or self.estimator.accuracy(self.problem.workload)
 
     @cached_property
     def mean_variance(self) -> float:
         """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.problem.workload, self.strategy, self.problem.prior, self.accuracy)
+        return mean_variance(self.problem.workload, self.estimator, self.accuracy)
 
     @cached_property
     def largest_comparable(self) -> float | None:
         """The largest variance that one user adds to any of the `comparable` answers; None where not computed."""
-        if isinstance(self.strategy, TableSampling):
-            return None
-        return largest_variance(comparable(self.problem.workload), self.strategy, self.problem.prior)
+        return self.estimator.worst(comparable(self.problem.workload))
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as `Solution.users_for`."""
@@ -114,6 +118,11 @@ class Ranking(tuple[Contender, ...]):
         return ranking
 
     @property
+    def named(self) -> dict[str, Contender]:
+        """The contenders by name."""
+        return {one.mechanism: one for one in self}
+
+    @property
     def late_sentence(self) -> str:
         """The sentence that names the mechanisms for which time ran out; empty where there are none."""
         return late_sentence(self.late, self.partial)
@@ -125,13 +134,18 @@ class Ranking(tuple[Contender, ...]):
 
 
 def rank_baselines(
-    problem: Problem, baselines: Iterable[Baseline] = BASELINES, *, share: float = SHARE
+    problem: Problem,
+    baselines: Iterable[Baseline] = BASELINES,
+    *,
+    share: float = SHARE,
+    accurate: bool = False,
 ) -> Ranking:
     """Return the best candidate of every baseline that supports the workload, least objective first.
 
     Never empty by default: randomised response has full rank, so it supports every workload. With a limit of time they
     take at most this `share` of it, the slow ones last, each at most half of what is left; once one is known, those
-    for which there is no time are named as `late`.
+    for which there is no time are named as `late`. `accurate` ones come with their accuracy, as cheap while the
+    objective is computed.
 
     Example:
         >>> import stratagem as st
@@ -143,16 +157,16 @@ def rank_baselines(
     setting, best, failed, late = setting_of(problem), dict[str, Contender](), list[str](), list[str]()
     with on_one_core(problem.workload.domain_size), within(share * deadline().left) as time:
         for baseline in sorted(baselines, key=lambda one: one.slow):
+            late.append(baseline.name)  # until it is done: Ctrl-C leaves out those to come
             if best and time.over:
-                late.append(baseline.name)
                 continue
             try:
-                with within(time.left / 2):
-                    found = tuned(baseline, problem, setting)
+                with time.ended_by_hand(), within(time.left / 2):
+                    found = tuned(baseline, problem, setting, accurate=accurate)
+                    late.pop()
+                    best |= {baseline.name: found} if found else {}
             except FAILURES:
-                failed.append(baseline.name)
-            else:
-                best |= {baseline.name: found} if found else {}
+                failed.append(late.pop())
     return Ranking((best[one.name] for one in baselines if one.name in best), failed, late)
 
 
@@ -237,7 +251,9 @@ def rank_affordable(problem: Problem, *, invariant: bool) -> Ranking:
     return rank_invariant(problem) if invariant else Ranking(())
 
 
-def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender | None:
+def tuned(
+    baseline: Baseline, problem: Problem, setting: Setting, *, accurate: bool = False
+) -> Contender | None:
     """Return the candidate with the least objective, None where the baseline does not answer the queries.
 
     Where time runs out it is the best of those tried, at least one, and not `complete`.
@@ -254,7 +270,7 @@ def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender |
                 parameters, strategy = next(candidates)
                 if best is not None and deadline().over:
                     return replace(best, complete=False)
-                value, known = _valued(problem, strategy)
+                value, known = _valued(problem, strategy, accurate)
                 if not math.isfinite(value):
                     raise FloatingPointError(f"the objective of {baseline.name} is not finite")
             except StopIteration:
@@ -271,11 +287,12 @@ def tuned(baseline: Baseline, problem: Problem, setting: Setting) -> Contender |
     return best
 
 
-def _valued(problem: Problem, strategy: Runnable) -> tuple[float, Accuracy | None]:
+def _valued(problem: Problem, strategy: Runnable, accurate: bool) -> tuple[float, Accuracy | None]:
     """Return the objective of a strategy, and its accuracy where that is what the objective is computed from."""
-    if not (isinstance(strategy, LinearProtocol) and isinstance(problem, Average)):
-        return problem.value(strategy, problem.prior), None
-    known = evaluate(problem.workload, strategy, problem.prior)
+    through = estimator(strategy, problem.prior)
+    if not (isinstance(problem, Average) and (accurate or isinstance(strategy, LinearProtocol))):
+        return problem.value(through), None
+    known = through.accuracy(problem.workload)
     return known.objective, known
 
 

@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from stratagem import counts
-from stratagem.accuracy import Accuracy, UnsupportedWorkloadError, evaluate
-from stratagem.counts.decay import log_decay
+from stratagem.counts.exact import log_decay
+from stratagem.estimators import Accuracy, UnsupportedWorkloadError, evaluate
 from stratagem.io.screen import brief
-from stratagem.solvers import Auto, Solver
+from stratagem.solvers import Solver
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.optimisation import optimise
 from stratagem.study.solution import Solution
@@ -65,7 +65,7 @@ def rectangular(
     epsilon: float | None = None,
     workload: WorkloadLike | None = None,
     prior: Sequence[float] | np.ndarray | None = None,
-    solver: Solver | Auto | None = None,
+    solver: Solver | None = None,
 ) -> LocalComparison:
     """Return the square local program beside the rectangular channel that the strategy optimiser finds.
 

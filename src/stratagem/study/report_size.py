@@ -9,7 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stratagem.accuracy import objective
+from stratagem.estimators import estimator
 from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
 from stratagem.math.deadline import Deadline
@@ -109,7 +109,7 @@ def trade_off(
     for m in wanted:
         solver = Certified(outputs=m, resume=widest, max_steps=ROUNDS, max_seconds=share)
         strategy = solver.finish(problem, search(solver, problem).best)
-        value = objective(workload, strategy, F)
+        value = estimator(strategy).objective(workload, lambda: F)
         if points and points[-1].objective <= value:
             value, strategy = points[-1].objective, points[-1].strategy
         points.append(TradePoint(m, value, value / problem.lower_bound - 1, strategy))

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from stratagem.accuracy import (
+from stratagem.bounds import Bounds
+from stratagem.estimators import (
     ERROR,
     Accuracy,
+    Estimator,
     Users,
     both_needed,
     comparable,
-    goal,
-    largest_variance,
+    estimator,
     mean_variance,
 )
-from stratagem.bounds import Bounds
-from stratagem.io.screen import WIDTH, brief, show
+from stratagem.io.screen import brief, show
 from stratagem.io.table import Table
-from stratagem.math.number import count_text, upper_percent
-from stratagem.math.shuffling import Shuffled
-from stratagem.problem import Average, Problem, relative_gap
+from stratagem.math.number import above_minimum, count_text
+from stratagem.math.shuffling import CentralPrivacy
+from stratagem.problem import Average, Problem
 from stratagem.solvers.solver import Status, Step, outlook
 from stratagem.strategies import Strategy, TranslationStrategy
 from stratagem.study.ranking import Ranking
+from stratagem.study.summary import summary, text, variance_gap
 from stratagem.workloads import Workload
 
 if TYPE_CHECKING:
@@ -42,10 +43,36 @@ if TYPE_CHECKING:
 
 LIMITED = (Status.CONVERGED, Status.BASELINE)
 """Statuses of a search that ended by itself, so that either it or the bound limits what is proven."""
+PLAIN = (Status.OPTIMAL, Status.CONVERGED, Status.TUNED, Status.SAVED)
+"""Statuses of which nothing is said beside the people needed."""
 NEAR = 1e-3
 """Gap up to which nothing is said of what limits it."""
 NOTABLE, NOTABLY = 0.01, 3.0
 """Gap of the variance alone, and its ratio to that of the objective, above which it is stated too."""
+
+
+class Promise(ABC):
+    """What a solution under a constraint promises beside its epsilon, and what is said of it."""
+
+    bundled: ClassVar[bool] = False
+    """Whether a bundle alone can state it, and no file of a matrix."""
+
+    @abstractmethod
+    def mechanism(self, solution: Solution, name: str) -> Mechanism:
+        """Return the strategy in whole numbers that keep to the constraint.
+
+        Raises:
+            ValueError: as `Mechanism.of`, or for what a bundle cannot state.
+            ArithmeticError: if whole numbers break the constraint.
+        """
+
+    @abstractmethod
+    def text(self, solution: Solution) -> str:
+        """Return what the solution promises, what it costs and how good it is, a line each."""
+
+    @abstractmethod
+    def record(self, solution: Solution) -> dict[str, Any]:
+        """Return what holds beside the values of every solution, by name."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,6 +102,15 @@ class Solution:
     prior: np.ndarray | None = None
     """The prior (n,) whose reconstruction belongs to the strategy: the one asked for, or the least
     favourable one of a worst case; None for 1/n. Pass it to `evaluate` and `Strategy.reconstruct`."""
+    others: Mapping[str, Solution] = field(default_factory=dict)
+    """Strategies that one found under a constraint is compared with, by name."""
+    promise: Promise | None = None
+    """What it promises beside its epsilon, where a constraint was given."""
+
+    @cached_property
+    def estimator(self) -> Estimator:
+        """The estimator of the strategy for the prior: exact variances, and answers from counts."""
+        return estimator(self.strategy, self.prior)
 
     @property
     def workload(self) -> Workload:
@@ -116,24 +152,18 @@ class Solution:
 
     @property
     def variance_gap(self) -> float:
-        """What one user adds to the variance of the answers / `least_variance` - 1, by the objective.
-
-        L = n times that variance + ||W||_F^2 holds a constant besides, so that its gap is smaller.
-        """
-        added = self.accuracy.average_variance if self.problem.plain else self.problem.added(self.objective)
-        return relative_gap(added, self.least_variance)
+        """What one user adds to the variance of the answers / `least_variance` - 1 (see `summary.variance_gap`)."""
+        return variance_gap(self.problem, self.bounds, self.objective, self.accuracy)
 
     @property
     def verdict(self) -> str:
         """How the search ended, how far the strategy is proven to be from the best one, and what limits the proof."""
         if self.status is Status.OPTIMAL:
-            no_better = "no unbiased epsilon-LDP strategy is better by more than that."
-            return f"Optimal within {upper_percent(self.gap)}: {no_better}{self._beside()}"
+            return f"Optimal within the requested gap: the objective is {above_minimum(self.gap)}.{self._beside()}"
         if self.status not in LIMITED:
             late = outlook(self.history) if self.status is Status.TIME_EXHAUSTED else ""
             return f"{self.status}{late}{self._beside()}"
-        above = f"at most {upper_percent(self.gap)} above the best possible unbiased strategy"
-        proven = f"{self.status} It is proven to be {above}."
+        proven = f"{self.status} The objective is {above_minimum(self.gap)}."
         if self.gap <= NEAR:
             return f"{proven}{self._beside()}"
         if self.problem.kind != Average.kind:
@@ -141,6 +171,11 @@ class Solution:
         if self.bounds.name in ("exact", "linear"):
             return f"{proven} The bound is the optimum, so that the search limits: try more outputs or another seed."
         return f"{proven} The bound, not the search, is thought to limit: more time may prove a better one."
+
+    @property
+    def ending(self) -> str:
+        """What limits the result or remains to be done; empty after a full search."""
+        return "" if self.status in PLAIN else self.verdict
 
     def _beside(self) -> str:
         """Return what is proven of the variance, where it is a small part of the objective, as at large epsilon."""
@@ -155,10 +190,7 @@ class Solution:
             return ""
         if not math.isfinite(gap):
             return " The objective is nearly all known; nothing is proven of the least variance."
-        return (
-            f" The variance, a small part of the objective, is proven to be at most {upper_percent(gap)} above the "
-            "least of unbiased strategies."
-        )
+        return f" The variance, a small part of the objective, is {above_minimum(gap)}."
 
     @property
     def least_variance(self) -> float:
@@ -176,7 +208,7 @@ class Solution:
     @cached_property
     def mean_variance(self) -> float:
         """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.workload, self.strategy, self.prior, self.accuracy)
+        return mean_variance(self.workload, self.estimator, self.accuracy)
 
     @cached_property
     def largest_variance(self) -> float | None:
@@ -184,14 +216,14 @@ class Solution:
 
         None for too many queries.
         """
-        return largest_variance(self.workload, self.strategy, self.prior)
+        return self.estimator.worst(self.workload)
 
     @property
     def largest_comparable(self) -> float | None:
         """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
         if (chosen := comparable(self.workload)) is self.workload:
             return self.largest_variance
-        return largest_variance(chosen, self.strategy, self.prior)
+        return self.estimator.worst(chosen)
 
     def users_for(self, error: float = ERROR) -> Users:
         """Return the users needed for a standard error, as a share of the users, if all had the worst type.
@@ -209,34 +241,27 @@ class Solution:
         """
         return both_needed(self.mean_variance, self.largest_comparable, error)
 
-    def users_sentence(self) -> str:
-        """Return `users_for` as a sentence on a standard error of 1 % of the users (see `goal`)."""
-        return self.users_for().sentence(goal(self.workload))
-
     def mechanism(
         self,
         *,
         name: str = "workload",
-        labels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-        edges: Mapping[str, Sequence[float | str]] | Sequence[float | str] | None = None,
-        units: Mapping[str, str] | str | None = None,
     ) -> Mechanism:
         """Return the strategy in whole numbers, which clients can run and anybody can check.
 
-        `labels`, `edges` and `units` say what the values of an attribute are, as in `Mechanism.of`.
-
         Raises:
-            ValueError: if the strategy does not fit into whole numbers, or labels, edges and units not to the
-                domain.
+            ValueError: if the strategy does not fit into whole numbers.
+            ArithmeticError: if whole numbers break a constraint.
         """
         from stratagem.mechanism.mechanism import Mechanism
 
-        options = {"name": name, "labels": labels, "edges": edges, "units": units, "prior": self.prior}
+        if self.promise is not None:
+            return self.promise.mechanism(self, name)
+        options = {"name": name, "prior": self.prior}
         return Mechanism.of(
             self.strategy, self.workload, self.epsilon, interrupted=self.interrupted, **options
         )
 
-    def shuffled(self, users: int, delta: float = 1e-6) -> Shuffled:
+    def shuffled(self, users: int, delta: float = 1e-6) -> CentralPrivacy:
         """Return the central privacy of the strategy if the reports of so many users are shuffled together.
 
         Computed from the strategy's own probabilities; an upper limit with all rounding (see `PrivacyBlanket`).
@@ -260,12 +285,10 @@ class Solution:
         """
         return self.strategy.dense().matrix
 
-    def save(
-        self, path: str | Path, *, name: str = "workload", overwrite: bool = False, **values: Any
-    ) -> Path:
+    def save(self, path: str | Path, *, name: str = "workload", overwrite: bool = False) -> Path:
         """Write the solution and return the path; the suffix decides what is kept.
 
-        .ldp.json is the bundle of `mechanism`, with its labels, edges and units in `values`; .npz holds the matrix
+        .ldp.json is the bundle of `mechanism`; .npz holds the matrix
         in doubles with workload, epsilon and prior; .mat, .csv and .parquet hold the matrix.
 
         Raises:
@@ -273,34 +296,35 @@ class Solution:
                 matrix that is too large, or what the format cannot hold; and as `mechanism`.
         """
         from stratagem.io.target import check_target
-        from stratagem.mechanism.export.saved import write_saved
-        from stratagem.mechanism.export.strategy_file import WRITERS, StoredStrategy
+        from stratagem.mechanism.export.saved import WRITERS, StoredStrategy, write_saved
         from stratagem.mechanism.mechanism import SUFFIX
 
-        path = check_target(path, (*WRITERS, SUFFIX), overwrite=overwrite)
+        matrices = () if self.promise is not None and self.promise.bundled else WRITERS
+        path = check_target(path, (*matrices, SUFFIX), overwrite=overwrite)
         if path.name.lower().endswith(SUFFIX):
-            return write_saved(path, self.mechanism(name=name, **values))
-        if kept := [key for key, value in values.items() if value]:
-            raise ValueError(f"{kept[0]} were given, but {path} cannot hold them: name a bundle, *{SUFFIX}")
-        asked = (self.epsilon, self.workload, name, self.prior)
+            return write_saved(path, self.mechanism(name=name))
+        asked = (max(self.epsilon, self.strategy.epsilon), self.workload, name, self.prior)
         return write_saved(path, StoredStrategy(self.strategy.dense(), *asked, interrupted=self.interrupted))
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The proof of a lower bound on L(Q), in arrays that a file can hold; found now, in at most a minute.
+        """The proof of a lower bound on L(Q), in arrays that a file can hold: of `lower_bound`, where that has one.
 
-        Its value is near `lower_bound`, or above.
+        Else it is found now, in at most a minute, and its value is near `lower_bound`, or above.
 
         Raises:
             ValueError: beyond 1024 user types, whose arrays are too large, and for worst cases and queries.
         """
-        from stratagem.mechanism.export.certificate_file import certified
+        from stratagem.mechanism.export.certificate_file import Certificate, certified
 
         if not isinstance(self.problem, Average):
             raise ValueError(
                 f"the objective is {self.objective_kind}, but a certificate proves a bound on the average: optimise "
                 "the average, under the solution's prior for its bound"
             )
+        proof = self.bounds[self.bounds.name].proof
+        if proof is not None:
+            return Certificate(self.workload, proof)
         return certified(self.workload, self.epsilon, self.prior, self.lower_bound)
 
     def plot(self, path: str | Path | None = None, width: float | None = None) -> Figure:
@@ -353,48 +377,9 @@ class Solution:
         return Table(("strategy", "value"), rows).html(f"{self.solver}: {self.verdict}")
 
     def __str__(self) -> str:
-        """Return a few lines with the strategy found and its certificate."""
-        return (
-            f"{count_text(self.strategy.outputs)} outputs for {count_text(self.workload.domain_size)} user types, "
-            f"measured epsilon {self.strategy.epsilon:.6g}\n"
-            f"objective    {self.objective:.6g}{' per user type' if self.per_type else ''}\n"
-            f"lower bound  {self.lower_bound:.6g} ({self.bounds.name})\n"
-            f"gap          {100 * self.gap:.2f} %\n"
-            f"solver       {self.solver}: {self.reason}\n"
-            + "\n".join(wrap(self.verdict, WIDTH, break_on_hyphens=False))
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Design:
-    """A strategy found under a limit besides its local epsilon, with its accuracy and a bound under that limit."""
-
-    __repr__ = brief
-
-    workload: Workload
-    strategy: Strategy | TranslationStrategy
-    accuracy: Accuracy
-    """Exact variances of the strategy on the workload."""
-    objective: float
-    """L(Q) = tr(M^+ V)."""
-    lower_bound: float
-    """A lower bound on L(Q) of every unbiased strategy of this local epsilon under the limit (see `limited_bound`)."""
-
-    @property
-    def gap(self) -> float:
-        """objective / lower bound - 1."""
-        return relative_gap(self.objective, self.lower_bound)
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
-        return mean_variance(self.workload, self.strategy, None, self.accuracy)
-
-    @cached_property
-    def largest_comparable(self) -> float | None:
-        """The largest variance that one user adds to any of the `comparable` answers; None for too many queries."""
-        return largest_variance(comparable(self.workload), self.strategy)
-
-    def users_for(self, error: float = ERROR) -> Users:
-        """Return the users needed for a standard error as a share of the users, as `Solution.users_for`."""
-        return both_needed(self.mean_variance, self.largest_comparable, error)
+        """Return the people to ask, beside the best published mechanism and the proven minimum, as printed."""
+        if self.promise is not None:
+            return self.promise.text(self)
+        late = self.baselines.late_sentence
+        ended = "\n".join(filter(None, (self.ending, late)))
+        return text([*summary(self.problem, self.bounds, self, self.baselines.named), ended])

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from stratagem.baselines import BASELINES
 from stratagem.bounds.formulas import FAILURES
+from stratagem.estimators import estimator
 from stratagem.io.toml import nearest
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import count_text
@@ -70,7 +71,7 @@ def _tuned(problem: Problem, mechanism: str, time: Deadline) -> Solution:
         )
     try:
         with within(time.until(TUNED)):
-            contender = tuned(known[mechanism], problem, setting_of(problem))
+            contender = tuned(known[mechanism], problem, setting_of(problem), accurate=True)
     except FAILURES as error:
         raise ValueError(
             f"{mechanism} was asked for, but double precision does not hold its numbers for these queries ({error}): "
@@ -105,5 +106,5 @@ def _finite(contender: Contender, problem: Problem) -> tuple[Strategy, Contender
         return contender.strategy, contender
     assert not isinstance(contender.strategy, TableSampling), "baselines of a Gram matrix are randomisers"
     matrix = contender.strategy.dense()
-    value = problem.value(matrix, problem.prior)
+    value = problem.value(estimator(matrix, problem.prior))
     return matrix, replace(contender, strategy=matrix, objective=value)

@@ -8,11 +8,14 @@ from typing import Any, final
 
 import numpy as np
 
-from stratagem.collection.tally import Counts, SparseCounts
-from stratagem.estimation.best_linear import BestLinear, check_reports
-from stratagem.estimation.dense_reconstruction import DenseReconstruction
+from stratagem.domain.attribute import Attribute
+from stratagem.domain.bins import Bins
+from stratagem.domain.values import OTHER, Codes, Labels
 from stratagem.estimation.estimate import Estimate
 from stratagem.estimation.estimation import answered
+from stratagem.estimators.best_linear import BestLinear
+from stratagem.estimators.dense import Dense, DenseEvidence
+from stratagem.math.counts import Counts
 from stratagem.math.deadline import granted
 from stratagem.math.number import count_text, integer
 from stratagem.math.privacy import check_prior, ratio
@@ -20,11 +23,10 @@ from stratagem.mechanism.mechanism import Mechanism
 from stratagem.solvers import Auto, Callback
 from stratagem.strategies import MatrixStrategy
 from stratagem.study.optimisation import optimise
-from stratagem.workloads import AllRange, Domain, Prefix, Workload
+from stratagem.workloads import AllRange, Prefix, Workload, all_range, prefix
 from stratagem.workloads.combined import unweighted
-from stratagem.workloads.domain import OTHER
 from stratagem.workloads.given import WorkloadLike, workload_of
-from stratagem.workloads.merged import Spread
+from stratagem.workloads.merged import Spread, unpadded
 from stratagem.workloads.naming import Naming
 
 GROUPS, STEPS = 64, 100
@@ -71,11 +73,10 @@ def second_round(
         >>> x = np.array([500] * 4 + [0] * 12)
         >>> counts = first.strategy.histogram(x, np.random.default_rng(1))
         >>> second = st.second_round(first, counts, cells=4)
-        >>> second.domain.sizes[0] <= 4, second.attributes[0].edges[0], second.attributes[0].edges[-1]
-        (True, '0', '16')
+        >>> second.domain.sizes[0] <= 4, str(second.attributes[0].values).split(",")[0]
+        (True, '0')
     """
-    edges, last = _edges(first)
-    bins, p = len(edges) - 1 - last, learned(first, counts)
+    bins, p = _bins(first).bins, learned(first, counts)
     if users is None:
         users = REST * int(_collected(first, counts)[1].sum())
     people = integer(users, "the number of users", 1, 1 << 53, "give the people to ask in the second round")
@@ -85,13 +86,15 @@ def second_round(
     cells = integer(cells, "the number of merged bins", 2, bins, "leave it out")
     below = np.cumsum(p[:bins]) / p[:bins].sum()
     inner = [1 + int(np.abs(below[:-1] - k / cells).argmin()) for k in range(1, cells)]
-    starts = np.unique([0, *inner, *([bins] if last else [])])
-    attribute, workload = first.attributes[0], _about(first.workload, len(starts))
+    values = _bins(first)
+    starts, edges = np.unique([0, *inner, *values.outside]), values.edges
+    kept = tuple(edges[k] for k in np.union1d(starts, [len(edges) - 1]))
+    merged = replace(first.attributes[0], values=replace(values, edges=kept))
+    workload = _about(first.workload, merged)
     prior = np.add.reduceat(p, starts)
     limits = Auto(gap=GAP, max_seconds=granted(seconds, SECONDS))
     found = optimise(workload, float(first.epsilon), limits, on_step, prior=prior)
-    texts = [edges[k] for k in (*starts, len(edges) - 1)]
-    return found.mechanism(name=first.name, edges=texts, units=attribute.unit or None)
+    return found.mechanism(name=first.name)
 
 
 def learned(first: Mechanism, counts: Counts) -> np.ndarray:
@@ -104,13 +107,11 @@ def learned(first: Mechanism, counts: Counts) -> np.ndarray:
     Raises:
         ValueError: as `second_round`.
     """
-    edges, last = _edges(first)
-    n = len(edges) - 1
+    n, bins = _bins(first).size, _bins(first).bins
     Q, c = _collected(first, counts)
-    bins = n - last
     groups = min(GROUPS, bins)
     starts = np.arange(groups) * bins // groups
-    starts = np.append(starts, bins) if last else starts
+    starts = np.append(starts, range(bins, n)).astype(int)
     sizes = np.diff(starts, append=n)
     Q = np.add.reduceat(Q, starts, axis=1) / sizes
     p = sizes / n
@@ -156,12 +157,13 @@ def combine(
             "two rounds"
         )
     prior = check_prior(second.prior, len(starts))
-    source: DenseReconstruction = BestLinear.of(second.strategy.dense(), two, prior)
+    alone = BestLinear(second.strategy.dense(), prior)
+    evidence = alone.evidence(two)
     if pooled:
         sizes, share = np.diff(starts, append=n), one.sum() / (one.sum() + two.sum())
         Q = np.concatenate([share * Q, (1 - share) * np.repeat(of_merged, sizes, axis=1)])
-        both = BestLinear.of(MatrixStrategy(Q), np.concatenate([one, two]), np.repeat(prior / sizes, sizes))
-        source = Pooled(both, source, starts)
+        both = BestLinear(MatrixStrategy(Q), np.repeat(prior / sizes, sizes))
+        evidence = DenseEvidence(Pooled(both, alone, starts), np.concatenate([one, two]))
     asked = workload_of(second.workload if workload is None else workload, default=lambda: second.domain)
     inexact = 0
     if asked.domain_size != len(starts):
@@ -172,8 +174,7 @@ def combine(
             )
         asked = Spread(asked, tuple(starts.tolist()), Naming.of(asked, first.attributes))
         inexact = int((~asked.exact).sum())
-    options |= {"base": second.workload, "attributes": second.attributes}
-    found = answered(source, asked, method=method, **options)
+    found = answered(evidence, asked, method=method, base=second.workload, **options)
     bias = found.bias if not pooled else FIXED if found.unbiased else f"{FIXED}; {found.bias}"
     if inexact:
         within = (
@@ -187,97 +188,82 @@ def combine(
 
 @final
 @dataclass(frozen=True, eq=False)
-class Pooled(DenseReconstruction):
-    """The users of K merged bins, G x_hat, from the best linear reconstruction x_hat (n,) of both rounds' reports."""
+class Pooled(Dense):
+    """The users of K merged bins, G x_hat, from the best linear estimate x_hat (n,) by both rounds' reports."""
 
     both: BestLinear
-    """The reconstruction from all reports, as if every user drew one of the two strategies."""
+    """The estimator for all reports, as if every user drew one of the two strategies."""
     second: BestLinear
-    """The reconstruction from the second round alone."""
+    """The estimator of the second round alone."""
     starts: np.ndarray
     """First bin of every merged bin (K,)."""
 
     @property
     def privacy(self) -> tuple[float, float]:
-        """Epsilon and delta of a report of either round."""
         return self.both.privacy
 
     @property
-    def users(self) -> int:
-        """Number N of reports of both rounds, one a user."""
-        return self.both.users
-
-    @property
-    def nullity(self) -> int:
-        """Number of dimensions of the merged data vector that no report of the second round depends on."""
-        return self.second.nullity
-
-    @property
-    def null_vector(self) -> np.ndarray:
-        """A random one of these data vectors (K,)."""
-        return self.second.null_vector
-
-    @property
     def shares(self) -> np.ndarray:
-        """The prior of the second mechanism (K,)."""
         return self.second.shares
 
     @property
-    def least_spread(self) -> np.ndarray:
-        """G M^+ G^T/n (K x K): the second moments of one report's scores under the prior."""
-        return self._merged(self.both.least_spread)
-
-    def estimated_data(self) -> np.ndarray:
-        """Return G x_hat (K,)."""
-        return np.add.reduceat(self.both.data, self.starts)
+    def null(self) -> np.ndarray:
+        """Orthonormal basis (K x k) of the merged data vectors that no report of the second round depends on."""
+        return self.second.null
 
     @property
-    def exact_total(self) -> bool:
-        """True: the strategy knows the number of users."""
-        return True
-
-    def estimated_spread(self) -> np.ndarray:
-        """Return G R diag(c) R^T G^T (K x K)."""
-        return self._merged(self.both.estimated_spread())
+    def least_spread(self) -> np.ndarray:
+        return self._merged(self.both.least_spread)
 
     def check(self, workload: Workload) -> None:
-        """Refuse queries that the second mechanism cannot answer.
-
-        Raises:
-            UnsupportedWorkloadError: naming what is missing.
-            ValueError: if the domains differ in size.
-        """
+        """Refuse queries that the second mechanism cannot answer, as `Estimator.check`."""
         self.second.check(workload)
+
+    def users(self, counts: np.ndarray) -> int:
+        """Return the number N of reports of both rounds, one a user."""
+        return self.both.users(counts)
+
+    def estimated_data(self, counts: np.ndarray) -> np.ndarray:
+        """Return G x_hat (K,)."""
+        return np.add.reduceat(self.both.estimated_data(counts), self.starts)
+
+    def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
+        """Return G R diag(c) R^T G^T (K x K)."""
+        return self._merged(self.both.estimated_spread(counts))
 
     def _merged(self, C: np.ndarray) -> np.ndarray:
         return np.add.reduceat(np.add.reduceat(C, self.starts, axis=0), self.starts, axis=1)
 
 
-def _edges(first: Mechanism) -> tuple[tuple[str, ...], bool]:
-    """Return the edges of the first mechanism's bins (n + 1,), and whether its last value stands for others.
+def _bins(first: Mechanism) -> Bins:
+    """Return the bins of the first mechanism; a whole number is from itself to below the next.
 
     Raises:
         ValueError: unless its queries are prefixes or ranges of at least three bins of one attribute.
     """
-    _about(first.workload, 1)
-    (attribute,) = first.attributes
-    last = attribute.edges[-1:] == (OTHER,)
-    if attribute.labels or attribute.size - last < 3:
+    attribute = first.attributes[0]
+    _about(first.workload, attribute)
+    values = attribute.values
+    found = values
+    if isinstance(values, Codes):
+        rest = (OTHER,) if values.others else ()
+        found = replace(Bins.of((*range(values.numbers + 1), *rest)), no_answer=values.no_answer)
+    if not isinstance(found, Bins) or found.bins < 3:
         raise ValueError(
-            f"{attribute.name} has {attribute.size} {'labels' if attribute.labels else 'values'}, but two rounds merge "
-            "neighbouring bins: give a first mechanism with at least three bins of numbers, dates or times"
+            f"{attribute.name} has {attribute.size} {'labels' if isinstance(values, Labels) else 'values'}, but two "
+            "rounds merge neighbouring bins: give a first mechanism with at least three bins of numbers, dates or times"
         )
-    return attribute.edges or tuple(map(str, range(attribute.size + 1))), last
+    return found
 
 
-def _about(workload: Workload, cells: int) -> Workload:
+def _about(workload: Workload, merged: Attribute) -> Workload:
     """Return all prefixes or all ranges of merged bins."""
-    domain = Domain(workload.domain.attributes, (cells,)) if len(workload.domain.sizes) == 1 else None
-    match unweighted(workload)[1]:
-        case Prefix() if domain:
-            return Prefix(domain)
-        case AllRange() if domain:
-            return AllRange(domain, cells)
+    if len(workload.domain.sizes) == 1:
+        match unpadded(unweighted(workload)[1]):
+            case Prefix():
+                return prefix(merged)
+            case AllRange():
+                return all_range(merged)
     raise ValueError(
         "the first mechanism answers other queries, but two rounds are for prefixes and ranges of one attribute: "
         "make it for prefix or all-range"
@@ -290,15 +276,17 @@ def _starts(first: Mechanism, second: Mechanism) -> np.ndarray:
     Raises:
         ValueError: unless the second mechanism merges bins of the first.
     """
-    edges, _ = _edges(first)
+    values, merged = _bins(first), second.attributes[0].values
+    edges = values.edges
     places = {text: k for k, text in enumerate(edges)}
-    found = [places.get(text, -1) for text in second.attributes[0].edges]
+    found = [places.get(text, -1) for text in (merged.edges if isinstance(merged, Bins) else ())]
     fits = len(second.attributes) == 1 and second.attributes[0].name == first.attributes[0].name
+    fits = fits and merged.no_answer == values.no_answer and merged.entry().get("zone", "") == values.zone
     if not fits or not found or [found[0], found[-1]] != [0, len(edges) - 1] or (np.diff(found) <= 0).any():
         raise ValueError(
             "the bins of the second mechanism are not merged from those of the first: give the one made from it"
         )
-    return np.array(found[:-1])
+    return np.array([*found[:-1], *([values.size - 1] if values.no_answer else [])])
 
 
 def _collected(mechanism: Mechanism, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
@@ -308,5 +296,4 @@ def _collected(mechanism: Mechanism, counts: Counts) -> tuple[np.ndarray, np.nda
         ValueError: unless they are m whole numbers of reports that it makes, or for a matrix that is too large.
     """
     strategy = mechanism.strategy.dense()
-    given = counts.dense() if isinstance(counts, SparseCounts) else counts
-    return strategy.matrix, check_reports(given, strategy)
+    return strategy.matrix, BestLinear(strategy).evidence(counts).counts

@@ -8,18 +8,24 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from stratagem.domain import Attribute as Attribute
+from stratagem.domain import Bin as Bin
+from stratagem.domain import Bins as Bins
+from stratagem.domain import Codes as Codes
+from stratagem.domain import Domain
+from stratagem.domain import Labels as Labels
 from stratagem.math.number import array
 from stratagem.workloads.combined import Stack, Weighted
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit, power_queries
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.merged import of_answers
 from stratagem.workloads.parity import Parity
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
-from stratagem.workloads.workload import Workload
+from stratagem.workloads.workload import OPERATIONS, Workload
 
-DomainLike = Domain | int | str | Mapping[str, int] | Sequence[int]
+DomainLike = Domain | Attribute | int | str | Mapping[str, Any] | Sequence[int]
 
 
 def histogram(domain: DomainLike) -> Workload:
@@ -39,20 +45,25 @@ def total(domain: DomainLike) -> Workload:
 def prefix(domain: DomainLike) -> Workload:
     """Count the users at or below each value of one ordered attribute.
 
+    Where a last value stands for no answer, it and the value "other" count in no query: the last prefix counts
+    those who gave one of the others.
+
     >>> prefix(4).answer([5, 0, 2, 1]).tolist()
     [5.0, 5.0, 7.0, 8.0]
     """
-    return Prefix(Domain.of(domain))
+    return of_answers(Domain.of(domain), Prefix)
 
 
 def all_range(domain: DomainLike, width: int | None = None) -> Workload:
     """Count the users in every range of at most `width` consecutive values, by default in every range.
 
+    Values for no answer count as `prefix` says.
+
     >>> all_range(4096).queries
     8390656
     """
     domain = Domain.of(domain)
-    return AllRange(domain, domain.sizes[0] if width is None else width)
+    return of_answers(domain, lambda part: AllRange(part, part.sizes[0] if width is None else width))
 
 
 def marginals(domain: DomainLike, order: int) -> Workload:
@@ -141,6 +152,8 @@ def _part(given: Any) -> Any:
     return given if isinstance(given, Workload) or array(given).ndim != 2 else explicit(given)
 
 
+OPERATIONS |= {"stack": stack, "weighted": weighted}
+
 __all__ = [
     "Domain",
     "DomainLike",
@@ -169,14 +182,11 @@ def along(domain: Domain, attributes: Iterable[str], kind: Callable[..., Workloa
     """
     chosen = list(attributes)
     for name in chosen:
-        if name not in domain.attributes:
+        if name not in domain.names:
             raise ValueError(
-                f"{name!r} was given as an attribute, but the domain has {', '.join(domain.attributes[:20])}: "
+                f"{name!r} was given as an attribute, but the domain has {', '.join(domain.names[:20])}: "
                 "name one of these"
             )
         if chosen.count(name) > 1:
             raise ValueError(f"attribute {name!r} was given {chosen.count(name)} times: name it once")
-    return kron(
-        (kind if name in chosen else total)({name: size})
-        for name, size in zip(domain.attributes, domain.sizes, strict=True)
-    )
+    return kron((kind if one.name in chosen else total)(Domain(one)) for one in domain.attributes)

@@ -10,8 +10,8 @@ from typing import final
 
 import numpy as np
 
+from stratagem.domain.domain import Domain
 from stratagem.io.screen import brief
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.product import workloads
 from stratagem.workloads.query import Query
 from stratagem.workloads.structure import Structure, stacked
@@ -46,17 +46,14 @@ class Stack(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of queries: the sum of the parts' numbers."""
         return sum(part.queries for part in self.parts)
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V: the sum of the parts' traces."""
         return sum(part.frobenius_squared for part in self.parts)
 
     @property
     def structure(self) -> Structure:
-        """The sum of the parts' structures, by groups of attributes that are interchangeable in all of them."""
         return stacked([part.structure for part in self.parts])
 
     def margins(self) -> Iterator[Margin]:
@@ -74,7 +71,6 @@ class Stack(Workload):
             start += part.queries
 
     def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
-        """Yield the margins of all parts by kind, as `Workload.kinds`."""
         for part in self.parts:
             yield from part.kinds(group)
 
@@ -123,7 +119,6 @@ class Weighted(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of queries, unchanged."""
         return self.workload.queries
 
     @property
@@ -133,16 +128,13 @@ class Weighted(Workload):
 
     @property
     def structure(self) -> Structure:
-        """The structure of the workload with the weight applied."""
         return self.workload.structure.weighted(self.weight)
 
     def margins(self) -> Iterator[Margin]:
-        """Yield the margins of the workload, each weighted."""
         for margin in self.workload.margins():
             yield replace(margin, workload=Weighted(margin.workload, self.weight))
 
     def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
-        """Yield the margins of the workload by kind, each weighted."""
         for attributes, queries in self.workload.kinds(group):
             yield attributes, Weighted(queries, self.weight)
 

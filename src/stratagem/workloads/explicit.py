@@ -8,10 +8,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stratagem.domain.domain import Domain
 from stratagem.io.screen import brief
 from stratagem.math.number import array, dense, integer
 from stratagem.workloads.combined import Stack, Weighted
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.product import Product
 from stratagem.workloads.query import Query, Row
 from stratagem.workloads.structure import Structure
@@ -41,7 +41,7 @@ def power_queries(
     v = v.astype(float)
     largest = np.abs(v).max()
     over = Domain.of(len(v)) if domain is None else domain
-    number = number or (over.attributes[0] if len(over.attributes) == 1 else "values")
+    number = number or (over.names[0] if len(over.names) == 1 else "values")
     names = [f"sum of {number}"] + [f"sum of {number}^{j} / {largest ** (j - 1):g}" for j in range(2, k + 1)]
     return Explicit(np.array([v * (v / largest) ** j for j in range(k)]), over, tuple(names))
 
@@ -88,17 +88,14 @@ class Explicit(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of rows."""
         return len(self.rows)
 
     @property
     def frobenius_squared(self) -> float:
-        """The sum of all squared entries."""
         return float(np.vdot(self.rows, self.rows))
 
     @property
     def structure(self) -> Structure:
-        """Nothing but the average of V over translations: the rows are not searched for a symmetry."""
         return Structure(translation_spectrum=self._averaged)
 
     def _averaged(self) -> Array:

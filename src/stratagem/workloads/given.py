@@ -1,19 +1,90 @@
-"""Workloads as people give them: by name, as a file, as a matrix, or made before."""
+"""Workloads as people give them: by the name of an entry of a catalogue, as a file, as a matrix, or made before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from stratagem.catalogue.catalogue import HEADER, Entry, entry, names, read_entry
-from stratagem.io.toml import build, naming, nearest
+from stratagem.domain.attribute import Attribute
+from stratagem.domain.values import Labels
+from stratagem.io.toml import build, naming, nearest, read_table
 from stratagem.workloads import Domain, DomainLike, Workload, explicit
 from stratagem.workloads.matrix_file import read_matrix
 from stratagem.workloads.recipe import FAMILIES, FamilyRecipe, QueryRecipe, Request, refuse_options
 
+KINDS = ("workloads", "solvers")
+HEADER = ("title", "reference")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a catalogue: its header, and `settings`, the keys that its kind reads."""
+
+    source: str
+    title: str
+    reference: str
+    settings: dict[str, Any]
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """Return the names in a catalogue, sorted: the file names without .toml.
+
+    >>> "prefix" in names("workloads")
+    True
+
+    Raises:
+        ValueError: for a kind other than workloads and solvers.
+    """
+    return tuple(sorted(path.stem for path in folder(kind).glob("*.toml")))
+
+
+def entry(kind: str, name: str) -> Entry:
+    """Return one entry of a catalogue.
+
+    Raises:
+        ValueError: for an unknown name, with the nearest ones.
+    """
+    if name not in (known := names(kind)):
+        raise ValueError(f"{name!r} is not in the catalogue of {kind}: {nearest(name, known)}")
+    return read_entry(folder(kind) / f"{name}.toml", f"{kind.removesuffix('s')} {name}")
+
+
+def read_entry(path: Path, source: str) -> Entry:
+    """Read a TOML file as an entry; `source` is how errors name it.
+
+    Raises:
+        ValueError: for a file that is not TOML, or a title or reference that is not text.
+    """
+    table = read_table(path)
+    header = {key: table.pop(key, "") for key in HEADER}
+    for key, text in header.items():
+        if not isinstance(text, str):
+            raise ValueError(f"{source}: {key} = {text!r} is not text: put it in quotation marks")
+    return Entry(source, header["title"], header["reference"], table)
+
+
+def folder(kind: str) -> Path:
+    """Return the folder of a catalogue: inside the installed package, or at the root of a checkout.
+
+    Raises:
+        ValueError: for an unknown kind.
+    """
+    if kind not in KINDS:
+        raise ValueError(
+            f"{kind!r} was given as a catalogue, but there are {' and '.join(KINDS)}: use one of them"
+        )
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_catalogue" / kind
+    return installed if installed.is_dir() else package.parents[1] / kind
+
+
 MATRIX_SUFFIXES = (".npy", ".csv")
+ORDERED = ("prefix", "all-range")
+"""Families of queries along the order of the values."""
 
 
 def load(
@@ -69,6 +140,24 @@ def takes_numbers(name: str | Path) -> bool:
     found = _entry_of(name)
     family = None if found is None else FAMILIES.get(str(found.settings.get("family")))
     return family is not None and "numbers" in family.options
+
+
+def check_order(name: str | Path, found: Iterable[Attribute]) -> None:
+    """Refuse queries along an order over labels that were found in data without one.
+
+    Raises:
+        ValueError: naming the labels whose order is to be stated.
+    """
+    entry = _entry_of(name)
+    if entry is None or entry.settings.get("family") not in ORDERED:
+        return
+    for one in found:
+        if isinstance(one.values, Labels) and not one.values.ordered and one.size > 1:
+            shown = ", ".join(map(repr, one.values.texts[:4])) + ", ..." * (one.size > 4)
+            raise ValueError(
+                f"{name} asks about values in their order, but none is known for the labels of {one.name} ({shown}): "
+                "state them from first to last with values=st.labels('a', 'b', ...), or ask for histogram"
+            )
 
 
 def _entry_of(name: str | Path) -> Entry | None:

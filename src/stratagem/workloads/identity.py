@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
+from stratagem.domain.domain import Domain
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.query import Query, cell
 from stratagem.workloads.spectrum import Spectrum, by_size
 from stratagem.workloads.structure import Structure
@@ -26,12 +26,10 @@ class Identity(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of cells, n."""
         return self.domain.size
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of I, n."""
         return as_float(self.domain.size, "tr V")
 
     @property
@@ -67,22 +65,18 @@ class Total(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of queries, 1."""
         return 1
 
     @property
     def frobenius_squared(self) -> float:
-        """The number of cells, n."""
         return as_float(self.domain.size, "tr V")
 
     @property
     def structure(self) -> Structure:
-        """Eigenvalues of V/n: 1 at the constant character, 0 at all others."""
         sizes = self.domain.sizes
         return Structure.of(Spectrum(sizes, by_size(sizes), 0, lambda kind: float(not any(kind))))
 
     def margins(self) -> Iterator[Margin]:
-        """Yield the total of the first attribute's table."""
         yield Margin((0,), Total(self.domain.part((0,))), slice(0, 1))
 
     def _gram(self) -> Array:

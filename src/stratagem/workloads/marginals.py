@@ -10,9 +10,9 @@ from typing import final
 
 import numpy as np
 
+from stratagem.domain.domain import Domain, check_order
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
-from stratagem.workloads.domain import Domain, check_order
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.product import (
     axis_vectors,
@@ -58,13 +58,11 @@ class Marginals(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of cells of all tables: the sum of e_k(sizes) over the orders k."""
         e = symmetric_tails(self.domain.sizes, self.orders[-1])[0]
         return sum(e[k] for k in self.orders)
 
     @property
     def frobenius_squared(self) -> float:
-        """The number of tables times n."""
         tables = sum(comb(len(self.domain.sizes), k) for k in self.orders)
         return as_float(self.domain.size * tables, "tr V")
 
@@ -110,7 +108,6 @@ class Marginals(Workload):
                 start += table.queries
 
     def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
-        """Yield the first table of every kind."""
         for chosen in first_sets(self.domain.sizes, group, self.orders):
             part = self.domain.part(chosen or (0,))
             yield chosen or (0,), Identity(part) if chosen else Total(part)

@@ -64,6 +64,11 @@ def read_csv(path: Path) -> tuple[list[str], Array]:
         with io.TextIOWrapper(open_regular(path), newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
             for cells in reader:
+                if reader.line_num == 1 and len(cells) > 1 and not cells[0].strip() and any(cells):
+                    raise ValueError(
+                        f"{path} has a first column without a name, an index: write the file without it (in pandas "
+                        "with index=False)"
+                    )
                 if reader.line_num == 1 and all(_parsed(cell) is None for cell in cells):
                     names = [cell.strip() for cell in cells]
                     continue

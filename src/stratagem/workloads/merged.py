@@ -1,20 +1,23 @@
-"""Workloads rewritten over one attribute: of the cells of several attributes, or of merged values."""
+"""Workloads over other cells: of several attributes, of merged values, of the values that have a place in an order."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
+from stratagem.domain.domain import Domain, check_one_attribute
 from stratagem.io.screen import brief
 from stratagem.workloads.combined import Weighted, unweighted
-from stratagem.workloads.domain import Domain
+from stratagem.workloads.harmonics import averaged
 from stratagem.workloads.identity import Identity
 from stratagem.workloads.marginals import Marginals
 from stratagem.workloads.naming import Naming
 from stratagem.workloads.query import Query, Row
+from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Workload
 
@@ -59,17 +62,14 @@ class Merged(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of queries, unchanged."""
         return self.workload.queries
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V, unchanged."""
         return self.workload.frobenius_squared
 
     @property
     def structure(self) -> Structure:
-        """Nothing but the average of V over translations: translations of the cells change V in general."""
         return _averaged(self)
 
     def _gram(self) -> Array:
@@ -108,7 +108,6 @@ class Spread(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of queries, unchanged."""
         return self.workload.queries
 
     @property
@@ -118,7 +117,6 @@ class Spread(Workload):
 
     @property
     def structure(self) -> Structure:
-        """Nothing but the average of V over translations: merged values differ in size."""
         return _averaged(self)
 
     @cached_property
@@ -148,3 +146,75 @@ class Spread(Workload):
     def _adjoint_of(self, z: Array) -> Array:
         """Return A^T z for z of shape (n, k)."""
         return np.add.reduceat(z, self.starts, axis=0) / self._sizes[:, None]
+
+
+@final
+@dataclass(frozen=True)
+class Padded(Workload):
+    """Ask prefixes or ranges of the first m of n values: W = [W', 0], V = [[V', 0], [0, 0]].
+
+    The last n - m cells, "other" and "no answer", count in no query.
+
+    Raises:
+        ValueError: for other queries, or a domain that has several attributes or no values beyond theirs.
+    """
+
+    __repr__ = brief
+
+    workload: Prefix | AllRange
+    domain: Domain
+
+    def __post_init__(self):
+        n = check_one_attribute(self.domain, "padded")
+        if not isinstance(self.workload, Prefix | AllRange) or self.workload.domain_size >= n:
+            raise ValueError(
+                f"{self.workload!r:.60} was given for the first of {n} values, but prefixes or ranges of fewer are "
+                "padded: leave the domain as it is"
+            )
+
+    @property
+    def queries(self) -> int:
+        return self.workload.queries
+
+    @property
+    def frobenius_squared(self) -> float:
+        return self.workload.frobenius_squared
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(translation_spectrum=lambda: averaged(self._padded(self.workload.diagonals())))
+
+    def _padded(self, rows: Array) -> Array:
+        more = self.domain.size - len(rows)
+        return np.concatenate([rows, np.zeros((more, *rows.shape[1:]))])
+
+    def _gram(self) -> Array:
+        V = self._padded(self.workload.gram())
+        return np.ascontiguousarray(self._padded(V.T))
+
+    def _describe(self, query: int) -> Query:
+        return self.workload.describe(query)
+
+    def _answer(self, x: Array) -> Array:
+        return self.workload.answer(x[: self.workload.domain_size])
+
+    def _adjoint(self, y: Array) -> Array:
+        return self._padded(self.workload.adjoint(y))
+
+
+def of_answers(domain: Domain, ask: Callable[[Domain], Any]) -> Workload:
+    """Return prefixes or ranges of the values that have an order, where a value of the domain stands for no answer.
+
+    >>> from stratagem.domain import bins
+    >>> of_answers(Domain.of(bins([0, 18, 65], other=True, no_answer=True)), Prefix).matrix().tolist()
+    [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
+    """
+    values = domain.attributes[0].values
+    if len(domain.attributes) > 1 or not values.no_answer:
+        return ask(domain)
+    return Padded(ask(Domain.sized(domain.names, (values.size - len(values.outside),))), domain)
+
+
+def unpadded(workload: Workload) -> Workload:
+    """Return the queries about the values that have an order, and other queries as they are."""
+    return workload.workload if isinstance(workload, Padded) else workload

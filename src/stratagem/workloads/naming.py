@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stratagem.workloads.domain import Attribute, plain
+from stratagem.domain.attribute import Attribute
 from stratagem.workloads.query import Query, Row, Span, Wave
 from stratagem.workloads.ranges import AllRange
 
@@ -23,8 +23,10 @@ class Naming:
     """Names of the queries of a workload, each made when it is asked for: there may be billions.
 
     >>> from stratagem.workloads import prefix
-    >>> delay = Attribute(name="delay", size=2, edges=("-5", "0", "15"), unit="minutes")
-    >>> Naming.of(prefix(2), [delay]).label(1)
+    >>> from stratagem.domain import Domain
+    >>> from stratagem.domain.bins import Bins
+    >>> delay = Attribute("delay", Bins(("-5", "0", "15")), unit="minutes")
+    >>> Naming.of(prefix(Domain(delay))).label(1)
     'delay below 15 minutes'
     """
 
@@ -36,7 +38,7 @@ class Naming:
     def of(workload: Workload, attributes: Sequence[Attribute] = ()) -> Naming:
         """Return the names of a workload's queries; attributes whose sizes do not match are ignored."""
         fit = tuple(one.size for one in attributes) == workload.domain.sizes
-        return Naming(workload, tuple(attributes) if fit else plain(workload.domain))
+        return Naming(workload, tuple(attributes) if fit else workload.domain.attributes)
 
     def label(self, query: int) -> str:
         """Return the name of query number 0..p-1.

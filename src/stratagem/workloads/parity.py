@@ -8,10 +8,10 @@ from typing import final
 
 import numpy as np
 
+from stratagem.domain.domain import Domain, check_order
 from stratagem.io.screen import brief
 from stratagem.math.number import as_float
 from stratagem.math.transform import fourier_adjoint, fourier_transform
-from stratagem.workloads.domain import Domain, check_order
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Total
 from stratagem.workloads.product import (
@@ -56,7 +56,6 @@ class Parity(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of characters: e_0 + ... + e_order of (a_1 - 1, ..., a_d - 1)."""
         return sum(elementary_symmetric((a - 1 for a in self.domain.sizes), self.order))
 
     @property
@@ -66,7 +65,6 @@ class Parity(Workload):
 
     @property
     def structure(self) -> Structure:
-        """Eigenvalues of V/n: 1 at characters that touch at most `order` attributes, else 0."""
         sizes = self.domain.sizes
         spectrum = Spectrum(sizes, by_size(sizes), self.order, lambda kind: float(sum(kind) <= self.order))
         return Structure.of(spectrum)
@@ -90,7 +88,6 @@ class Parity(Workload):
             yield Margin(chosen or (0,), _touching_all(part) if chosen else Total(part), places)
 
     def kinds(self, group: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Workload]]:
-        """Yield the characters that touch exactly the first set of attributes of every kind."""
         for chosen in first_sets(self.domain.sizes, group, range(self.order + 1)):
             if all(self.domain.sizes[i] > 1 for i in chosen):
                 part = self.domain.part(chosen or (0,))
@@ -150,6 +147,6 @@ class Parity(Workload):
 
 def _touching_all(domain: Domain) -> Workload:
     """Return the real characters that are trivial on none of the attributes."""
-    parts = zip(domain.attributes, domain.sizes, strict=True)
+    parts = zip(domain.names, domain.sizes, strict=True)
     rows = [Explicit.of(fourier_transform(np.eye(a))[1:], Domain.of({name: a})) for name, a in parts]
     return rows[0] if len(rows) == 1 else Product(tuple(rows))

@@ -2,15 +2,16 @@
 
 import itertools
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 
+from stratagem.domain.attribute import Attribute
+from stratagem.domain.domain import Domain
 from stratagem.io.screen import brief
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.query import Query
 from stratagem.workloads.structure import Structure, multiplied
@@ -98,21 +99,17 @@ class Product(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of queries: the product of the factors' numbers."""
         return math.prod(factor.queries for factor in self.factors)
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V: the product of the factors' traces."""
         return math.prod(factor.frobenius_squared for factor in self.factors)
 
     @property
     def structure(self) -> Structure:
-        """The product of the factors' structures; equal single attributes form one group of the spectrum."""
         return multiplied([factor.structure for factor in self.factors])
 
     def margins(self) -> Iterator[Margin]:
-        """Yield every combination of one margin from each factor; factors that only count everybody touch nothing."""
         for chosen in itertools.product(*(factor.margins() for factor in self.factors)):
             touched, workload = self._joined([(one.attributes, one.workload) for one in chosen])
             yield Margin(touched, workload, self._places(chosen))
@@ -202,14 +199,14 @@ def workloads(parts: Iterable[object], what: str) -> tuple[Workload, ...]:
 
 
 def _join(domains: Iterable[Domain]) -> Domain:
-    sizes: dict[str, int] = {}
-    for domain in domains:
-        for name, size in zip(domain.attributes, domain.sizes, strict=True):
-            sizes[_free(name, sizes)] = size
-    return Domain.of(sizes)
+    found: dict[str, Attribute] = {}
+    for one in (one for domain in domains for one in domain.attributes):
+        name = _free(one.name, found)
+        found[name] = one if name == one.name else replace(one, name=name)
+    return Domain(*found.values())
 
 
-def _free(name: str, taken: dict[str, int]) -> str:
+def _free(name: str, taken: Mapping[str, Attribute]) -> str:
     candidate, number = name, 1
     while candidate in taken:
         number += 1

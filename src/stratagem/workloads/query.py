@@ -12,7 +12,7 @@ import numpy as np
 from stratagem.math.transform import fourier_transform
 
 if TYPE_CHECKING:
-    from stratagem.workloads.domain import Domain
+    from stratagem.domain.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,13 @@ class Query:
                 cells = cells * sizes[i] + columns[i]
             product = product * entries_of(part, math.prod(sizes[i] for i in touched_by(part)))[cells]
         return float(product.sum())
+
+    def mean(self, sizes: Sequence[int]) -> float:
+        """Return the mean of the entries over the cells: the answer per person where all cells are equally frequent."""
+        means = [
+            entries_of(part, math.prod(sizes[i] for i in touched_by(part))).mean() for part in self.parts
+        ]
+        return self.weight * math.prod(means)
 
     def moved(self, first: int) -> Query:
         """Return the same query in a domain that has `first` more attributes in front."""

@@ -10,14 +10,13 @@ from typing import final
 
 import numpy as np
 
+from stratagem.domain.domain import Domain, check_one_attribute
 from stratagem.io.screen import brief
 from stratagem.math.number import integer
 from stratagem.workloads.combined import unweighted
-from stratagem.workloads.domain import Domain, check_one_attribute
 from stratagem.workloads.harmonics import averaged
-from stratagem.workloads.norm import Norms, all_range_norms, prefix_norms, short_range_norms
 from stratagem.workloads.query import Query, Span
-from stratagem.workloads.structure import Structure
+from stratagem.workloads.structure import Norms, Structure, all_range_norms, prefix_norms, short_range_norms
 from stratagem.workloads.workload import Array, Workload
 
 DECOMPOSED = 4096
@@ -44,25 +43,25 @@ class Prefix(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of cells, n."""
         return self.domain.size
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V: n (n + 1) / 2."""
         return float(self.domain.size * (self.domain.size + 1) // 2)
 
     @property
     def structure(self) -> Structure:
-        """Norms in closed form at any n; no symmetry, because the values have an order."""
         return Structure(
             translation_spectrum=self._averaged, closed_norms=lambda: prefix_norms(self.domain.size)
         )
 
-    def _averaged(self) -> Array:
-        """Return the eigenvalues of the average: V[u, u + k] sums to (n - k) (n - k + 1) / 2 over u."""
+    def diagonals(self) -> Array:
+        """Return the sums of V[u, u + k] over u, (n - k) (n - k + 1) / 2 for k = 0, ..., n - 1."""
         left = self.domain.size - np.arange(self.domain.size, dtype=np.float64)
-        return averaged(left * (left + 1) / 2)
+        return left * (left + 1) / 2
+
+    def _averaged(self) -> Array:
+        return averaged(self.diagonals())
 
     def _gram(self) -> Array:
         left = float(self.domain.size) - np.arange(self.domain.size)
@@ -106,18 +105,15 @@ class AllRange(Workload):
 
     @property
     def queries(self) -> int:
-        """The number of queries: width n - width (width - 1) / 2."""
         return self.width * self.domain.size - self.width * (self.width - 1) // 2
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V: the sum of length times ranges of that length."""
         w = self.width
         return float((self.domain.size + 1) * (w * (w + 1) // 2) - w * (w + 1) * (2 * w + 1) // 6)
 
     @property
     def structure(self) -> Structure:
-        """Norms, lower bounds for short ranges of many values; no symmetry, because the values have an order."""
         return Structure(translation_spectrum=self._averaged, closed_norms=self._norms)
 
     def _norms(self) -> Norms | None:
@@ -126,12 +122,15 @@ class AllRange(Workload):
             return all_range_norms(n)
         return short_range_norms(n, self.width) if n > DECOMPOSED else None
 
-    def _averaged(self) -> Array:
-        """Return the eigenvalues of the average: a range of length l holds l - k pairs u, u + k."""
+    def diagonals(self) -> Array:
+        """Return the sums of V[u, u + k] over u, k = 0, ..., n - 1: a range of length l holds l - k pairs u, u + k."""
         length = np.arange(1, self.domain.size + 1)
         ranges = np.where(length <= self.width, self.domain.size + 1.0 - length, 0.0)
         longer = np.cumsum(ranges[::-1])[::-1]
-        return averaged(np.cumsum(longer[::-1])[::-1])
+        return np.cumsum(longer[::-1])[::-1]
+
+    def _averaged(self) -> Array:
+        return averaged(self.diagonals())
 
     def _gram(self) -> Array:
         n = self.domain.size

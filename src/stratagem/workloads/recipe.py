@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from stratagem.domain import Attribute, Codes, bins, labels
 from stratagem.io.toml import build
 from stratagem.workloads import (
     Domain,
@@ -21,7 +24,7 @@ from stratagem.workloads import (
     total,
     weighted,
 )
-from stratagem.workloads.explicit import power_queries
+from stratagem.workloads.explicit import Explicit, power_queries
 
 PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
     "identity": histogram,
@@ -32,7 +35,7 @@ PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
 
 
 def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]:
-    """Return the numbers that the values of one attribute stand for, by default 0, 1, 2, ...
+    """Return the numbers that the values of one attribute stand for, by default 0, 1, 2, ..., and 0 for no answer.
 
     Raises:
         ValueError: for a domain of several attributes.
@@ -41,7 +44,9 @@ def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]
         raise ValueError(
             f"the domain {domain} has {len(domain.sizes)} attributes: name the one that is a number"
         )
-    return range(domain.size) if numbers is None else numbers
+    values = domain.attributes[0].values
+    rest = len(values.outside) if isinstance(values, Codes) else int(values.no_answer)
+    return [*range(domain.size - rest), *[0] * rest] if numbers is None else numbers
 
 
 def _mean(domain: Domain, numbers: Sequence[float] | None = None) -> Workload:
@@ -49,8 +54,14 @@ def _mean(domain: Domain, numbers: Sequence[float] | None = None) -> Workload:
 
 
 def _moments(domain: Domain, order: int, numbers: Sequence[float] | None = None) -> Workload:
-    number = None if numbers is None else f"the bin middles of {domain.attributes[0]}"
-    return power_queries(_numbers(domain, numbers), order, domain, number)
+    number = None if numbers is None else f"the bin middles of {domain.names[0]}"
+    known = _numbers(domain, numbers)
+    sums = power_queries(known, order, domain, number)
+    if not (values := domain.attributes[0].values).no_answer:
+        return sums
+    who = [[k not in values.outside for k in range(values.size)]]
+    people = Explicit(np.array(who, float), domain, (f"people with a value of {domain.names[0]}",))
+    return stack([sums, weighted(people, float(np.abs(known).max()))])
 
 
 class Family(NamedTuple):
@@ -106,15 +117,14 @@ class Query:
             raise ValueError(
                 f'{source}: on = {self.on!r} is not a table: write for example {{ age = "prefix" }}'
             )
-        unknown = [name for name in self.on if name not in domain.attributes]
+        unknown = [name for name in self.on if name not in domain.names]
         if unknown:
             raise ValueError(
                 f"{source}: a query asks about {unknown[0]!r}, but the attributes are "
-                f"{', '.join(domain.attributes)}: name one of these"
+                f"{', '.join(domain.names)}: name one of these"
             )
         factors = [
-            _primitive(self.on.get(name, "total"), source)(Domain((name,), (size,)))
-            for name, size in zip(domain.attributes, domain.sizes, strict=True)
+            _primitive(self.on.get(one.name, "total"), source)(Domain(one)) for one in domain.attributes
         ]
         product = kron(factors)
         return product if self.weight == 1 else weighted(product, self.weight)
@@ -151,11 +161,71 @@ class FamilyRecipe:
 
 
 @dataclass(frozen=True)
-class QueryRecipe:
-    """A file that fixes its domain: a table of sizes, and one `[[query]]` or more."""
+class Stated:
+    """One `[attributes.NAME]` of a file: bins, labels or a number of values, and what people are asked."""
 
-    domain: Mapping[str, int]
-    query: list[Mapping[str, Any]]
+    bins: str | None = None
+    labels: list[str] | None = None
+    size: int | None = None
+    ordered: bool = False
+    other: bool = False
+    no_answer: bool = False
+    zone: str = ""
+    unit: str = ""
+    question: str = ""
+
+    def attribute(self, source: str) -> Attribute | int:
+        """Return the attribute, which the domain names.
+
+        Raises:
+            ValueError: unless exactly one of bins, labels and size is given, and as `bins` and `labels`.
+        """
+        given = {"bins": self.bins, "labels": self.labels, "size": self.size}
+        known = [name for name, values in given.items() if values is not None]
+        texts = isinstance(self.labels, list) and all(isinstance(text, str) for text in self.labels)
+        if len(known) != 1 or not (
+            texts if self.labels is not None else self.size or isinstance(self.bins, str)
+        ):
+            raise ValueError(
+                f"{source}: bins, labels and size are {', '.join(known) or 'not given'}, but an attribute has one of "
+                'them: write for example bins = "18:80:5" or labels = ["no", "yes"]'
+            )
+        if self.zone and self.bins is None:
+            raise ValueError(f"{source}: zone = {self.zone!r}, but is for bins of dates: leave it out")
+        asked: dict[str, Any] = {"no_answer": self.no_answer, "question": self.question}
+        if self.bins is not None:
+            return bins(self.bins, other=self.other, zone=self.zone, unit=self.unit, **asked)
+        if self.labels is not None:
+            return labels(*self.labels, ordered=self.ordered, other=self.other, **asked)
+        (one,) = Domain.of(self.size or 0).attributes
+        codes = Codes(one.size + self.no_answer + self.other, self.no_answer, self.other)
+        return replace(one, values=codes, unit=self.unit, question=self.question)
+
+
+@dataclass(frozen=True)
+class QueryRecipe:
+    """A file that fixes its domain: sizes or `[attributes.NAME]`, and one `[[query]]` or more."""
+
+    domain: Mapping[str, int] | None = None
+    attributes: Mapping[str, Mapping[str, Any]] | None = None
+    query: list[Mapping[str, Any]] | None = None
+
+    def fixed(self, source: str) -> Domain:
+        """Return the domain of the file.
+
+        Raises:
+            ValueError: unless it states either sizes or attributes.
+        """
+        if (self.domain is None) == (self.attributes is None):
+            raise ValueError(
+                f"{source}: the key domain is missing: add it, or state [attributes.NAME] in place of it, not both"
+            )
+        if self.attributes is None:
+            return Domain.of(self.domain)  # type: ignore[arg-type]
+        tables = {name: f"{source}, [attributes.{name}]" for name in self.attributes}
+        return Domain.of(
+            {name: build(Stated, self.attributes[name], at).attribute(at) for name, at in tables.items()}
+        )
 
     def workload(self, request: Request, source: str) -> Workload:
         """Return the stack of the queries.
@@ -164,11 +234,13 @@ class QueryRecipe:
             ValueError: for another domain than the file's, any option, or queries that do not fit the domain.
         """
         refuse_options(request.options(), (), source)
-        domain = Domain.of(self.domain)
-        if request.domain not in (None, domain):
+        domain = self.fixed(source)
+        if request.domain is not None and str(request.domain) != str(domain):
             raise ValueError(
                 f"{source} fixes its domain {domain}, but was given {request.domain}: leave the domain out"
             )
+        if self.query is None:
+            raise ValueError(f"{source}: the key query is missing: add one [[query]] or more")
         if not isinstance(self.query, list) or not self.query:
             raise ValueError(f"{source}: query = {self.query!r}, but at least one is needed: write [[query]]")
         parts = [build(Query, table, f"{source}, [[query]]").workload(domain, source) for table in self.query]

@@ -10,13 +10,13 @@ from typing import final
 
 import numpy as np
 
+from stratagem.domain.domain import Domain
 from stratagem.io.screen import brief
 from stratagem.math.number import entries
 from stratagem.workloads.combined import Weighted
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.harmonics import averaged
-from stratagem.workloads.query import Query, Span, entries_of, touched_by
+from stratagem.workloads.query import Query, Span, cell, entries_of, touched_by
 from stratagem.workloads.structure import Structure
 from stratagem.workloads.workload import Array, Margin, Workload
 
@@ -39,7 +39,6 @@ class Ranges(Workload):
 
     @property
     def queries(self) -> int:
-        """The number k of ranges."""
         return len(self.low)
 
     @property
@@ -49,12 +48,10 @@ class Ranges(Workload):
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V: the sum of the lengths."""
         return float(self.lengths.sum())
 
     @property
     def structure(self) -> Structure:
-        """Nothing but the average of V over translations: the ranges are any."""
         return Structure(translation_spectrum=self._averaged)
 
     def _averaged(self) -> Array:
@@ -83,6 +80,44 @@ class Ranges(Workload):
 
 @final
 @dataclass(frozen=True, eq=False)
+class Cells(Workload):
+    """Count the users in the cells `chosen` (k,), in that order: rows of the histogram."""
+
+    __repr__ = brief
+
+    domain: Domain
+    chosen: np.ndarray
+
+    @property
+    def queries(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def frobenius_squared(self) -> float:
+        return float(len(self.chosen))
+
+    @property
+    def structure(self) -> Structure:
+        n = self.domain.size
+        return Structure(translation_spectrum=lambda: np.full(self.domain.sizes, self.queries / n))
+
+    def _gram(self) -> Array:
+        return np.diag(np.bincount(self.chosen, minlength=self.domain.size).astype(float))
+
+    def _describe(self, query: int) -> Query:
+        return cell(self.domain, range(len(self.domain.sizes)), int(self.chosen[query]))
+
+    def _answer(self, x: Array) -> Array:
+        return x[self.chosen]
+
+    def _adjoint(self, y: Array) -> Array:
+        total = np.zeros((self.domain.size, y.shape[1]))
+        np.add.at(total, self.chosen, y)
+        return total
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Selection(Workload):
     """The queries of a workload with the numbers `chosen` (k,), in that order; any may come several times."""
 
@@ -97,12 +132,10 @@ class Selection(Workload):
 
     @property
     def queries(self) -> int:
-        """The number k of chosen queries."""
         return len(self.chosen)
 
     @property
     def frobenius_squared(self) -> float:
-        """The sum over the queries of the squares of their entries over all cells."""
         n = self.domain.size
         return math.fsum(
             one.workload.frobenius_squared * (n // one.workload.domain_size) for one in self._margins
@@ -110,11 +143,10 @@ class Selection(Workload):
 
     @property
     def structure(self) -> Structure:
-        """Nothing but the average of V over translations."""
         return Structure(translation_spectrum=lambda: Explicit(self.matrix(), self.domain)._averaged())
 
     def margins(self) -> Iterator[Margin]:
-        """Yield the chosen queries about each set of attributes: their ranges, or their rows over its table.
+        """Yield the chosen queries about each set of attributes: their ranges or cells, or their rows over its table.
 
         Raises:
             ValueError: for rows of more than 2^25 entries.
@@ -124,23 +156,29 @@ class Selection(Workload):
     @cached_property
     def _margins(self) -> tuple[Margin, ...]:
         asked = [self.workload.describe(int(number)) for number in self.chosen]
-        alike: dict[tuple[tuple[int, ...], float, bool], list[int]] = {}
+        alike: dict[tuple[tuple[int, ...], float, type[Workload]], list[int]] = {}
         for place, query in enumerate(asked):
-            ranged = all(isinstance(part, Span) for part in query.parts) and len(query.parts) <= 1
             touched = tuple(sorted({i for part in query.parts for i in touched_by(part)})) or (0,)
-            alike.setdefault((touched, query.weight, ranged), []).append(place)
+            alike.setdefault((touched, query.weight, _kind(query)), []).append(place)
         return tuple(
             self._margin([asked[i] for i in places], *kind, np.array(places))
             for kind, places in alike.items()
         )
 
     def _margin(
-        self, asked: list[Query], touched: tuple[int, ...], weight: float, ranged: bool, places: np.ndarray
+        self,
+        asked: list[Query],
+        touched: tuple[int, ...],
+        weight: float,
+        kind: type[Workload],
+        places: np.ndarray,
     ) -> Margin:
         part = self.domain.part(touched)
-        if ranged:
+        if kind is Ranges:
             low, high = zip(*(_span(query, part.size) for query in asked), strict=True)
             queries: Workload = Ranges(part, np.array(low), np.array(high))
+        elif kind is Cells:
+            queries = Cells(part, np.array([_cell(query, touched, part.sizes) for query in asked]))
         else:
             advice = "ask for fewer of these queries at once"
             entries(len(asked) * part.size, ROWS, "the rows of the queries", advice)
@@ -170,10 +208,26 @@ class Selection(Workload):
         return total.reshape(self.domain.size, y.shape[1])
 
 
+def _kind(query: Query) -> type[Workload]:
+    """Return what a query is over the table that it touches: a range of one attribute, a cell of several, or a row."""
+    spans = [part for part in query.parts if isinstance(part, Span)]
+    if len({part.attribute for part in spans}) < len(query.parts):
+        return Explicit
+    if len(spans) <= 1:
+        return Ranges
+    return Cells if all(part.low == part.high for part in spans) else Explicit
+
+
 def _span(query: Query, size: int) -> tuple[int, int]:
     """Return the first and the last value that a query counts, all where it has no part."""
     spans = [part for part in query.parts if isinstance(part, Span)]
     return (spans[0].low or 0, spans[0].high) if spans else (0, size - 1)
+
+
+def _cell(query: Query, touched: tuple[int, ...], sizes: Sequence[int]) -> int:
+    """Return the number of the cell that a query counts."""
+    values = {part.attribute: part.high for part in query.parts if isinstance(part, Span)}
+    return int(np.ravel_multi_index(tuple(values[i] for i in touched), tuple(sizes)))
 
 
 def _row(query: Query, touched: tuple[int, ...], sizes: Sequence[int]) -> np.ndarray:

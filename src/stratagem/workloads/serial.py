@@ -2,17 +2,20 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from stratagem.domain.attribute import Attribute
+from stratagem.domain.domain import Domain
 from stratagem.workloads.combined import Stack, Weighted
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.explicit import Explicit
 from stratagem.workloads.identity import Identity, Total
 from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.merged import Padded
 from stratagem.workloads.parity import Parity
 from stratagem.workloads.product import Product
 from stratagem.workloads.ranges import AllRange, Prefix
@@ -29,6 +32,7 @@ KINDS: dict[str, type[Workload]] = {
     "kron": Product,
     "stack": Stack,
     "weighted": Weighted,
+    "padded": Padded,
 }
 OPTIONAL = "names"
 """The field that is left out where it is empty, as in files from before there were names."""
@@ -55,6 +59,29 @@ def from_data(data: object) -> Workload:
     return _decode_workload(data, MAX_DEPTH)
 
 
+def over(workload: Workload, attributes: Sequence[Attribute]) -> Workload:
+    """Return the same queries over attributes that are described, in the order of the workload's own.
+
+    Raises:
+        ValueError: for others than its attributes.
+    """
+    if (got := [one.size for one in attributes]) != list(workload.domain.sizes):
+        raise ValueError(
+            f"attributes of {got[:20]} values were given, but domain {workload.domain} has others: describe its own"
+        )
+    match workload:
+        case Product():
+            rest = iter(attributes)
+            parts = [over(one, list(islice(rest, len(one.domain.sizes)))) for one in workload.factors]
+            return Product(tuple(parts))
+        case Stack():
+            return Stack(tuple(over(part, attributes) for part in workload.parts))
+        case Weighted():
+            return replace(workload, workload=over(workload.workload, attributes))
+    described = (replace(new, name=own) for new, own in zip(attributes, workload.domain.names, strict=True))
+    return replace(workload, domain=Domain(*described))  # type: ignore[call-arg]
+
+
 def _encode_workload(workload: Workload, depth: int) -> dict[str, Any]:
     _check_depth(depth)
     kind = next((name for name, leaf in KINDS.items() if type(workload) is leaf), None)
@@ -74,7 +101,7 @@ def _encode(value: Any, depth: int) -> Any:
         case Workload():
             return _encode_workload(value, depth)
         case Domain():
-            return [[name, size] for name, size in zip(value.attributes, value.sizes, strict=True)]
+            return [[name, size] for name, size in zip(value.names, value.sizes, strict=True)]
         case tuple():
             return [_encode(item, depth) for item in value]
         case np.ndarray():
@@ -114,7 +141,7 @@ def _decode_domain(data: object, depth: int) -> Domain:
             "a domain was given entries that are not pairs, but is a list of [attribute, size]: "
             "write workloads with to_data"
         )
-    return Domain(tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs))
+    return Domain.sized((pair[0] for pair in pairs), (pair[1] for pair in pairs))
 
 
 def _decode_matrix(data: object, depth: int) -> Array:

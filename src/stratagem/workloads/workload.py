@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stratagem.domain.domain import Domain
 from stratagem.math.number import count_text, entries, integer
 from stratagem.math.on_demand import written_or_asked
-from stratagem.workloads.domain import Domain
 from stratagem.workloads.query import Query
 from stratagem.workloads.structure import Structure
 
@@ -23,6 +23,8 @@ GRAM_LIMIT = 2**29  # 4 GiB: n up to 23,170
 ANSWER_LIMIT = 2**30
 TABLE_LIMIT = 2**27
 COUNTED = 2**53
+OPERATIONS: dict[str, Callable[..., Workload]] = {}
+"""What + and * stand for, by name; given by the room's `__init__`, as what they make builds on this file."""
 
 
 class Workload(ABC):
@@ -35,6 +37,7 @@ class Workload(ABC):
     """
 
     domain: Domain
+    __array_ufunc__ = None  # NumPy's numbers and arrays leave + and * to the workload
 
     @property
     @abstractmethod
@@ -80,6 +83,33 @@ class Workload(ABC):
     @abstractmethod
     def _adjoint(self, y: Array) -> Array:
         """Map an array of shape (p, k) to W^T y of shape (n, k)."""
+
+    @final
+    def __add__(self, other: Workload | ArrayLike) -> Workload:
+        """Ask the queries of both, as `stack` does.
+
+        >>> import stratagem as st
+        >>> (st.prefix(8) + 2 * st.total(8)).shape
+        (9, 8)
+        """
+        return OPERATIONS["stack"]([self, other])
+
+    @final
+    def __radd__(self, other: ArrayLike) -> Workload:
+        return OPERATIONS["stack"]([other, self])
+
+    @final
+    def __mul__(self, weight: float) -> Workload:
+        """Multiply every query by a weight, as `weighted` does."""
+        return OPERATIONS["weighted"](self, weight)
+
+    __rmul__ = __mul__
+
+    @final
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (p, n) of the matrix W: the queries and the user types."""
+        return self.queries, self.domain_size
 
     @final
     @property

@@ -8,7 +8,7 @@
  *
  * It accepts and refuses the bundles that the Python client does, and makes the same report of the same
  * random bytes. Everything is done in whole numbers. Every draw takes the same number of steps and of table
- * reads for every value. Random numbers are drawn again with a chance of 1/2 at most, whatever the bundle and
+ * reads for every value. Random numbers are drawn again with a chance of 1/16 at most, whatever the bundle and
  * the value. Whatever is wrong is a RangeError of one sentence.
  */
 
@@ -47,8 +47,8 @@ export class Client {
     this.sampler = new KINDS[bundle.table.kind](bundle.table);
     this.names = bundle.domain.map((attribute) => attribute.name);
     this.readers = bundle.domain.map(reader);
-    this.source = source;
     this.bytes = new Uint8Array(16);
+    this.ahead = new Ahead(source);
     const keeps = bundle.memo && (memo ?? null) !== null, Kind = KINDS[bundle.table.kind];
     this.memo = keeps ? new Memo(Kind, bundle, memo, (places) => this.userType(places)) : null;
   }
@@ -63,8 +63,9 @@ export class Client {
 
   /** Return the report of a user type as `cell` returned it. */
   report(cell) {
-    const output = (this.memo ?? this.sampler).draw(cell, this.source);
-    this.source(this.bytes);
+    this.ahead.begin();
+    const output = (this.memo ?? this.sampler).draw(cell, this.ahead.fill);
+    this.ahead.fill(this.bytes);
     return { mechanism: this.identifier.slice(0, 16), id: hex(this.bytes), output };
   }
 
@@ -99,6 +100,12 @@ export class Client {
     return this.sampler.units(output, cell) / this.total();
   }
 
+  /** Return the numbers of the attributes on which the probability of an output may depend. */
+  about(output) {
+    const { kind, cycles } = this.bundle.table, all = this.attributes.map((_, k) => k);
+    return kind === "translates" && cycles.length === all.length ? this.sampler.about(output) : all;
+  }
+
   /** Return the two probabilities of an output of a table of translates. */
   levels(output) {
     return this.sampler.levels(output).map((units) => units / this.total());
@@ -111,7 +118,36 @@ export class Client {
   }
 }
 
-/** Return a source of WebCrypto's bytes, fetched for every draw: a copied machine holds none that are still to come. */
+/** The bytes of one report: with the first come those of its id, which every report ends with, as a fetch is slow. */
+class Ahead {
+  constructor(source) {
+    this.source = source;
+    this.held = new Uint8Array(0);
+    this.fill = (target) => this.fetch(target);
+  }
+
+  begin() {
+    this.first = true;
+  }
+
+  /** Fill an array with the next bytes, fetching no more of them than the report needs for sure. */
+  fetch(target) {
+    if (this.first) {
+      if (this.held.length !== target.length + 16) this.held = new Uint8Array(target.length + 16);
+      this.source(this.held);
+      this.first = false;
+      this.next = 0;
+    }
+    const { held } = this, few = Math.min(target.length, held.length - this.next);
+    for (let i = 0; i < few; i++) {
+      target[i] = held[this.next];
+      held[this.next++] = 0;
+    }
+    if (few < target.length) this.source(target.subarray(few));
+  }
+}
+
+/** Return a source of WebCrypto's bytes, fetched for every report: a copied machine holds none that are still to come. */
 function secureBytes() {
   const crypto = webCrypto();
   return (target) => crypto.getRandomValues(target);

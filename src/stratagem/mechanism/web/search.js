@@ -6,12 +6,13 @@ export const HIGH = 2 ** 52; // the higher of two levels; doubles hold it exactl
 /** The number of ones in a byte. */
 export const ONES = Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll("0", "").length);
 
-/** Draws whole numbers below a count, all of them equally likely; each try is kept with 1/2 or more. */
+/** Draws whole numbers below a count, all of them equally likely; each try is kept with 15/16 or more. */
 export class Uniform {
   constructor(count) {
     this.count = BigInt(count);
-    const bits = this.count > 1n ? (this.count - 1n).toString(2).length : 0, size = Math.ceil(bits / 8);
-    this.spare = BigInt(8 * size - bits);
+    const bits = this.count > 1n ? (this.count - 1n).toString(2).length : 0;
+    const spare = this.count & (this.count - 1n) ? 4 : 0, size = Math.ceil((bits + spare) / 8);
+    this.share = (1n << BigInt(8 * size)) / this.count;
     this.words = new DataView(new ArrayBuffer(8 * Math.ceil(size / 8)));
     this.target = new Uint8Array(this.words.buffer, this.words.byteLength - size);
   }
@@ -21,7 +22,7 @@ export class Uniform {
       source(this.target);
       let drawn = 0n;
       for (let at = 0; at < this.words.byteLength; at += 8) drawn = (drawn << 64n) | this.words.getBigUint64(at);
-      drawn >>= this.spare;
+      drawn /= this.share;
       if (drawn < this.count) {
         this.target.fill(0);
         return drawn;

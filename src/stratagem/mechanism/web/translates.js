@@ -63,20 +63,32 @@ export class Translates {
 
   /** Return whether the translate of this number holds a user type, as 0 or 1. */
   inside(rule, drawn, cell) {
-    let [placement, shift] = divided(drawn, rule.cells), { ways, cells } = rule, place = 0, rank, moved, multiple;
+    const { multiple, axes } = this.placed(rule, drawn);
+    let place = axes.reduce((at, { attribute, moved, cycle }) => at * cycle + ((cell[attribute] - moved + cycle) % cycle), 0);
+    place = (place * power(inverse(rule.root, rule.cells), multiple, rule.cells)) % rule.cells;
+    return (rule.bits[Math.floor(place / 8)] >> (7 - (place % 8))) & 1;
+  }
+
+  /** Return the multiple of the translate of this number, and on which attributes its axes lie, how far moved. */
+  placed(rule, drawn) {
+    let [placement, shift] = divided(drawn, rule.cells), { ways, cells } = rule, rank, moved, multiple;
     ways /= rule.multiples;
     [multiple, placement] = divided(placement, ways);
     const left = new Map(rule.axes.map(({ group }) => [group, this.groups[group].slice()]));
-    for (const { group, choices, cycle } of rule.axes) {
+    const axes = rule.axes.map(({ group, choices, cycle }) => {
       ways /= choices;
       cells /= cycle;
       [rank, placement] = divided(placement, ways);
       [moved, shift] = divided(shift, cells);
-      const [attribute] = left.get(group).splice(rank, 1);
-      place = place * cycle + ((cell[attribute] - moved + cycle) % cycle);
-    }
-    place = (place * power(inverse(rule.root, rule.cells), multiple, rule.cells)) % rule.cells;
-    return (rule.bits[Math.floor(place / 8)] >> (7 - (place % 8))) & 1;
+      return { attribute: left.get(group).splice(rank, 1)[0], moved, cycle };
+    });
+    return { multiple, axes };
+  }
+
+  /** Return the attributes on which the probability of an output depends, in their order. */
+  about(y) {
+    const rule = this.ruleOf(y);
+    return this.placed(rule, y - rule.offset).axes.map(({ attribute }) => attribute).sort((a, b) => a - b);
   }
 
   units(y, cell) {

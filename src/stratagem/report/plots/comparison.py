@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
-from stratagem.accuracy import ERROR, comparable
+from stratagem.estimators import ERROR, comparable
 from stratagem.io.screen import presents
 from stratagem.math.number import number_text
 from stratagem.report.plots.figure import BLUE, GREY, PALE, PALETTE, VERMILION, Line, draw_lines, page
 from stratagem.study.bound_table import EPSILON
+from stratagem.study.capped import FREE
+from stratagem.study.summary import MINIMUM, OURS, fewest_users, people_needed
 from stratagem.workloads.explicit import counts_users
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from stratagem.study.attack import Frontier
     from stratagem.study.bound_table import BoundSweep
-    from stratagem.study.comparison import Comparison, Row
+    from stratagem.study.comparison import Comparison
     from stratagem.study.comparison_sweep import Sweep
+    from stratagem.study.frontier import Frontier
     from stratagem.study.report_size import TradeOff
+    from stratagem.study.row import Row
 
 TICK = 0.36
 """Space in inches for a number below the axis."""
@@ -34,34 +39,60 @@ FEW = 6.0
 def plot_comparison(
     comparison: Comparison, path: str | Path | None = None, width: float | None = None
 ) -> Figure:
-    """Draw one dot a mechanism on a logarithmic axis of objectives, with a line at the best lower bound.
+    """Draw one dot a mechanism on a logarithmic axis of people needed, with a line at the proven minimum.
 
-    On data the axis is the expected error of an answer.
+    Where queries differ in units or weights the axis is the objective, on data the expected error of an answer.
 
     Raises:
         ValueError: as `page`, or where the bound is zero.
     """
-    if comparison.least <= 0:
-        raise ValueError(
-            "the bound on the error is zero, so there is nothing to draw above it: print the table"
-        )
-    with page(path, 1.0 + 0.32 * len(comparison.rows), width) as figure:
+    shown = _Measured.of(comparison)
+    if shown.least <= 0:
+        raise ValueError("the proven minimum is zero, so there is nothing to draw above it: print the table")
+    with page(path, 1.0 + 0.32 * len(shown.rows), width) as figure:
         axes = figure.subplots()
-        _label(axes, comparison)
-        _draw_mechanisms(axes, comparison)
-        _draw_bound(axes, comparison)
+        _label(axes, shown, comparison.epsilon)
+        _draw_mechanisms(axes, shown)
+        _draw_bound(axes, shown.least)
     return figure
 
 
-def _draw_mechanisms(axes: Axes, comparison: Comparison) -> None:
-    bound = comparison.least
-    for place, row in enumerate(comparison.rows):
+@dataclass(frozen=True)
+class _Measured:
+    """The numbers of a picture, least first."""
+
+    rows: list[tuple[float, Row]]
+    least: float
+    quantity: str
+
+    @staticmethod
+    def of(comparison: Comparison) -> _Measured:
+        rows, workload = comparison.rows, comparison.workload
+        if comparison.users is not None:
+            values, quantity = [row.value for row in rows], f"expected error (of {comparison.users:,} people)"
+            least = comparison.least
+        elif comparable(workload) is workload:
+            values = [float(people_needed(comparison.compared[row.mechanism])) for row in rows]
+            least = float(fewest_users(comparison.problem, comparison.bounds))
+            each = f"{100 * ERROR:g} %" if counts_users(workload) else f"{ERROR:g} a person"
+            quantity = f"people needed for ±{each}"
+        else:
+            values, least, quantity = (
+                [row.value for row in rows],
+                comparison.least,
+                "objective (total variance)",
+            )
+        return _Measured(sorted(zip(values, rows, strict=True), key=lambda one: one[0]), least, quantity)
+
+
+def _draw_mechanisms(axes: Axes, shown: _Measured) -> None:
+    for place, (value, row) in enumerate(shown.rows):
         colour, marker = (VERMILION, "D") if row.optimised else (BLUE, "o")
-        axes.plot([bound, row.value], [place, place], color=colour, linewidth=1.6, alpha=0.55)
-        axes.plot(row.value, place, marker, color=colour, markersize=6)
+        axes.plot([shown.least, value], [place, place], color=colour, linewidth=1.6, alpha=0.55)
+        axes.plot(value, place, marker, color=colour, markersize=6)
         axes.annotate(
-            f"{row.value / bound:.3g} ×",
-            (row.value, place),
+            f"{value / shown.least:.3g} ×",
+            (value, place),
             xytext=(8, 0),
             textcoords="offset points",
             verticalalignment="center",
@@ -69,11 +100,11 @@ def _draw_mechanisms(axes: Axes, comparison: Comparison) -> None:
         )
 
 
-def _draw_bound(axes: Axes, comparison: Comparison) -> None:
-    axes.axvline(comparison.least, color=GREY, linestyle="--")
+def _draw_bound(axes: Axes, least: float) -> None:
+    axes.axvline(least, color=GREY, linestyle="--")
     axes.annotate(
-        f"lower bound {number_text(comparison.least)}",
-        (comparison.least, 1),
+        f"{MINIMUM}\n{number_text(least)}",
+        (least, 1),
         xycoords=("data", "axes fraction"),
         xytext=(0, 4),
         textcoords="offset points",
@@ -81,11 +112,11 @@ def _draw_bound(axes: Axes, comparison: Comparison) -> None:
     )
 
 
-def _label(axes: Axes, comparison: Comparison) -> None:
+def _label(axes: Axes, shown: _Measured, epsilon: float) -> None:
     """Scale the axis so that every number fits beside its dot, and label everything."""
     from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
-    bound, worst = comparison.least, max(row.value for row in comparison.rows)
+    bound, worst = shown.least, shown.rows[-1][0]
     spread = math.log(max(worst / bound, 1.5))
     axes.set_xscale("log")
     low, high = bound * math.exp(-0.05 * spread), bound * math.exp(1.25 * spread)
@@ -96,21 +127,21 @@ def _label(axes: Axes, comparison: Comparison) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(2 if room < 3 else 3) if few else LogLocator(subs=subs))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_yticks(range(len(comparison.rows)), [_name(row) for row in comparison.rows])
-    axes.set_ylim(len(comparison.rows) - 0.5, -0.5)
+    axes.set_yticks(range(len(shown.rows)), [_name(row) for _, row in shown.rows])
+    axes.set_ylim(len(shown.rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"{_quantity(comparison)}, ε = {comparison.epsilon:g}", loc="right")
+    axes.set_xlabel(f"{shown.quantity}, ε = {epsilon:g}", loc="right")
+
+
+LETTERS = 16
+"""Letters of a line of a name without parameters."""
 
 
 def _name(row: Row) -> str:
-    return row.mechanism if row.optimised or not row.parameters else f"{row.mechanism}\n({row.parameters})"
-
-
-def _quantity(comparison: Comparison) -> str:
-    if comparison.users is None:
-        return "objective (total variance)"
-    return f"expected error (of {comparison.users:,} users)"
+    if row.optimised:
+        return OURS
+    return f"{row.mechanism}\n({row.parameters})" if row.parameters else fill(row.mechanism, LETTERS)
 
 
 @presents
@@ -133,7 +164,7 @@ def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float |
         axes.axhline(1.0, color=GREY, linestyle="--")
         draw_lines(axes, line.places, lines)
         axes.set_xlabel("ε" if line.axis == EPSILON else "domain size n")
-        axes.set_ylabel("over the best lower bound")
+        axes.set_ylabel("over the proven minimum")
     return figure
 
 
@@ -159,7 +190,7 @@ def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float
         axes.margins(x=0.12)
         axes.set_ylim(0, 1.15 * max(*gaps, 0.01))
         axes.set_xlabel("size of a report, bits (beside each point: outputs)")
-        axes.set_ylabel("above the lower bound, %")
+        axes.set_ylabel("above the proven minimum, %")
     return figure
 
 
@@ -170,18 +201,17 @@ def plot_frontier(line: Frontier, path: str | Path | None = None, width: float |
     Raises:
         ValueError: as `page`.
     """
-    free = line.designs[0].free.objective
-    guesses = [100 * one.attack.guess for one in line.designs]
+    free = line.solutions[0].others[FREE].objective
+    guesses = [100 * one.strategy.guess for one in line.solutions]
     with page(path, 2.8, width) as figure:
         axes = figure.subplots()
         found, bounds = (
-            [getattr(one, name) / free for one in line.designs] for name in ("objective", "lower_bound")
+            [getattr(one, name) / free for one in line.solutions] for name in ("objective", "lower_bound")
         )
         axes.plot(guesses, found, "D-", color=VERMILION, markersize=4, label="strategy found")
-        axes.plot(guesses, bounds, "--", color=GREY, label="lower bound")
-        axes.axvline(
-            100 * line.designs[0].attack.blind, color=GREY, linestyle=":", label="guess without a report"
-        )
+        axes.plot(guesses, bounds, "--", color=GREY, label=MINIMUM)
+        blind = 100 / line.solutions[0].workload.domain_size
+        axes.axvline(blind, color=GREY, linestyle=":", label="guess without a report")
         axes.set_xlabel("best guess of a value is right (%)")
         axes.set_ylabel("total variance\n(1: without a cap)")
         axes.legend(frameon=False)
@@ -193,9 +223,9 @@ NAMED = 6
 some place."""
 
 LABELS = {
-    "users needed": "users needed for ±{error} (root mean square)",
-    "least accurate": "users needed for ±{error} of every answer",
-    "over bound": "objective over the best lower bound",
+    "users needed": "people needed for ±{error} (typical answer)",
+    "least accurate": "people needed for ±{error} of every answer",
+    "over bound": "objective over the proven minimum",
 }
 
 Values = Sequence[float | None]
@@ -221,8 +251,8 @@ def plot_sweep(
         Line(values, colour, name, {"linewidth": 1.0, "marker": "o"})
         for (name, values), colour in zip(others, PALETTE, strict=False)
     ]
-    found = Line(ours[1], VERMILION, ours[0], {"linewidth": 2.0, "marker": "D"})
-    least = Line(bound[1], GREY, bound[0], {"linestyle": "--"})
+    found = Line(ours[1], VERMILION, OURS, {"linewidth": 2.0, "marker": "D"})
+    least = Line(bound[1], GREY, MINIMUM, {"linestyle": "--"})
     with page(path, 3.2, width) as figure:
         axes = figure.subplots()
         draw_lines(axes, sweep.places, [*pale, *named, found, least])

@@ -40,11 +40,13 @@ def plot_estimate(
     width: float | None = None,
     *,
     truth: ArrayLike | None = None,
+    shares: bool = False,
 ) -> Figure:
     """Draw the answers in order with their intervals, as dots with whiskers or a line in a band; the truth in black.
 
     They stand along the numbers that one attribute has, else below each other beside their names, or in a band
-    where some are named. Intervals are those of the estimate: they hold its answers.
+    where some are named. Intervals are those of the estimate: they hold its answers. With `shares` all are in per cent
+    of the people.
 
     Raises:
         ValueError: as `page`, or for a truth that is not one finite number for each query.
@@ -60,8 +62,10 @@ def plot_estimate(
         axes = figure.subplots()
         draw = _draw_rows if rows else _draw_dots if single else _draw_band
         places = np.arange(len(shown)) if rows else along.places
-        draw(axes, places, source.answers[at], source.low[at], source.high[at])
+        scale = 100 / estimate.users if shares else 1.0
+        draw(axes, places, *(scale * column[at] for column in (source.answers, source.low, source.high)))
         if true is not None:
+            true = scale * true
             marks: dict[str, Any] = {"marker": "|" if rows else "_", "linestyle": ""} if single else {}
             pair = (true, places) if rows else (places, true)
             axes.plot(*pair, color="black", linewidth=0.7, label="truth", zorder=3, **marks)
@@ -69,7 +73,7 @@ def plot_estimate(
             _name_rows(axes, along, round(LETTERS * figure.get_figwidth()))
         else:
             along.write_below(axes)
-        _label(axes, estimate, len(shown), across=rows)
+        _label(axes, estimate, len(shown), across=rows, shares=shares)
     return figure
 
 
@@ -101,7 +105,7 @@ def _name_rows(axes: Axes, along: QueryAxis, letters: int) -> None:
     axes.set_ylabel(along.title)
 
 
-def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool) -> None:
+def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool, shares: bool) -> None:
     """Label the axes: what the answers count, how many are drawn, and the confidence of the intervals."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
@@ -111,7 +115,9 @@ def _label(axes: Axes, estimate: Estimate, shown: int, *, across: bool) -> None:
     users.set_major_formatter(EngFormatter(sep=""))
     if across:
         users.set_major_locator(MaxNLocator(nbins=5))
-    users.set_label_text("users" if counts_users(estimate.workload) else "sum")
+    users.set_label_text(
+        "% of the people" if shares else "people" if counts_users(estimate.workload) else "sum"
+    )
     words = f"{some}{estimate.users:,} reports\n{estimate.intervals}"
     if across:  # the names take the left of the figure, and the words need all of its width
         axes.figure.suptitle(words, x=0.01, horizontalalignment="left")

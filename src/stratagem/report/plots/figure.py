@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STYLE = "stratagem.report.plots.paper"
 """Name of the style sheet beside this file, as `matplotlib.style.use` takes it."""
 SUFFIXES = (".svg", ".png", ".pdf")
-NARROW, BROAD = 3.0, 20.0
+NARROW, BROAD = 2.6, 20.0
 """Least and greatest width of a figure in inches; one column of a two-column page is 3.4 wide."""
 VERMILION, BLUE, GREY, PALE = "#D55E00", "#0072B2", "#595959", "#C8C8C8"
 """Colours of the optimised strategy, of published mechanisms, of bounds, and of the background."""
@@ -52,7 +52,7 @@ def page(path: str | Path | None, height: float, width: float | None = None) -> 
 
     Raises:
         ValueError: without matplotlib, for a suffix other than .svg, .png and .pdf, a missing folder, or a
-            width outside 3..20 inches.
+            width outside 2.6..20 inches.
     """
     check_matplotlib()
     target = None if path is None else check_target(path, SUFFIXES)

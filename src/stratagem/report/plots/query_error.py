@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratagem.accuracy import UnsupportedWorkloadError, evaluate, query_variances
+from stratagem.estimators import UnsupportedWorkloadError, estimator, evaluate
 from stratagem.math.number import spread
 from stratagem.math.on_demand import WHOLE
 from stratagem.report.plots.figure import GREY, VERMILION
-from stratagem.workloads.domain import Bin
+from stratagem.workloads import Bin
 from stratagem.workloads.identity import Total
 from stratagem.workloads.query import Query, Row, Span
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
     from stratagem.strategies import Runnable
-    from stratagem.workloads import Workload
-    from stratagem.workloads.domain import Attribute
+    from stratagem.workloads import Attribute, Workload
     from stratagem.workloads.naming import Naming
 
 LETTERS = 18
@@ -113,20 +112,14 @@ def _spans(found: Sequence[Query]) -> list[Span]:
 
 def _numbers(attribute: Attribute, spans: Sequence[Span]) -> np.ndarray | None:
     """Return the upper ends of prefixes or the middles of single values; None for others and what is no number."""
-    if attribute.labels or not (
-        all(one.low is None for one in spans) or all(one.low == one.high for one in spans)
-    ):
+    prefixes = all(one.low is None for one in spans)
+    if not prefixes and not all(one.low == one.high for one in spans):
         return None
-    if not attribute.edges:
-        return np.array([one.high for one in spans], dtype=float)
-    values = [attribute.value(k) for k in (0, attribute.size - 1)]
-    if not all(isinstance(one, Bin) and isinstance(one.start, float) for one in values):
-        return None  # dates, times and the value other are named
-    edges = np.array(attribute.edges, dtype=float)
-    high = edges[[one.high + 1 for one in spans]]
-    if spans[0].low is None:
-        return high
-    return (edges[[one.high for one in spans]] + high) / 2
+    middles = [attribute.values.middle(k) for k in range(attribute.size)]
+    if None in middles:
+        return None  # labels, dates, times and the value other are named
+    last = [value.stop if isinstance(value := attribute.value(one.high), Bin) else value for one in spans]
+    return np.array(last if prefixes else [middles[one.high] for one in spans], dtype=float)
 
 
 ORDERED = 256
@@ -150,8 +143,13 @@ def draw_errors(
     strategy: Runnable,
     prior: np.ndarray | None,
     bound: float | None,
+    *,
+    scale: float = 1.0,
+    label: str = "standard deviation per user",
 ) -> bool:
     """Draw the standard deviation that one user of random type adds to every answer; return whether some are left out.
+
+    Times a `scale`, on an axis with this `label`.
 
     A place for each query up to 256; a column for each kind of table, from the least error to the largest; the
     errors in order for other large workloads, of more than 2^24 queries those of some, evenly spread. Where they
@@ -161,14 +159,14 @@ def draw_errors(
     """
     axes, workload, left_out = figure.subplots(), naming.workload, False
     try:
-        variances = query_variances(workload, strategy, prior)
+        variances = estimator(strategy, prior).variances(workload)
         if len(variances) > WHOLE:
             variances = variances[spread(len(variances), DRAWN)]
-        errors = np.sqrt(np.where(exact(variances), 0.0, variances))
+        errors = scale * np.sqrt(np.where(exact(variances), 0.0, variances))
     except UnsupportedWorkloadError:
         raise
     except ValueError:  # too many numbers
-        errors = _draw_types(axes, workload, strategy, prior)
+        errors = _draw_types(axes, workload, strategy, prior, scale)
     else:
         kinds = _kinds(workload)
         if kinds is None:
@@ -177,11 +175,11 @@ def draw_errors(
                 axes.set_xlabel(f"share of {len(errors):,} of {workload.queries:,} queries, %")
         else:
             _draw_kinds(axes, errors, kinds)
-    axes.set_ylim(0, 1.08 * max(float(errors.max()), bound or 0.0) or 1.0)
-    axes.set_ylabel("standard deviation per user")
+    axes.set_ylim(0, 1.08 * max(float(errors.max()), scale * (bound or 0.0)) or 1.0)
+    axes.set_ylabel(label)
     if bound is not None:
-        line = axes.axhline(bound, color=GREY, linestyle="--")
-        figure.legend([line], ["bound on the root mean square"], loc="outside lower center")
+        line = axes.axhline(scale * bound, color=GREY, linestyle="--")
+        figure.legend([line], ["proven minimum"], loc="outside lower center")
     return left_out
 
 
@@ -245,9 +243,11 @@ def _draw_kinds(axes: Axes, errors: np.ndarray, kinds: dict[str, np.ndarray]) ->
     axes.set_title("error of every query, by table")
 
 
-def _draw_types(axes: Axes, workload: Workload, strategy: Runnable, prior: np.ndarray | None) -> np.ndarray:
+def _draw_types(
+    axes: Axes, workload: Workload, strategy: Runnable, prior: np.ndarray | None, scale: float
+) -> np.ndarray:
     """Draw and return the root mean square over queries for users of each type."""
-    errors = np.sqrt(evaluate(workload, strategy, prior).per_type / workload.queries)
+    errors = scale * np.sqrt(evaluate(workload, strategy, prior).per_type / workload.queries)
     if len(errors) > 1:
         axes.plot(errors, color=VERMILION)
     else:

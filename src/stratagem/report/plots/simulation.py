@@ -62,10 +62,6 @@ def plot_simulation(
 
 def _errors(simulation: Simulation) -> tuple[np.ndarray, np.ndarray]:
     observed = simulation.errors
-    if observed is None:
-        raise ValueError(
-            f"the errors of {len(simulation.truth)} queries were not kept one by one: simulate fewer queries"
-        )
     if simulation.standard_errors is not None:
         return observed, simulation.standard_errors
     mean = math.sqrt(simulation.predicted / len(observed))

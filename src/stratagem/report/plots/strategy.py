@@ -15,6 +15,7 @@ from stratagem.math.number import count_text, real, spread
 from stratagem.report.plots.figure import page, ratio_text
 from stratagem.report.plots.query_error import NAMES, TICKS, draw_errors, name_places, upright
 from stratagem.strategies import LinearProtocol, TranslationStrategy
+from stratagem.workloads import Bins, Labels
 from stratagem.workloads.naming import Naming
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
     from stratagem.strategies import Pattern, Runnable, Strategy
-    from stratagem.workloads import Workload
-    from stratagem.workloads.domain import Attribute
+    from stratagem.workloads import Attribute, Workload
 
 ROWS = 1 << 14
 """Largest number of reports that are examined; of more, those at equal steps of total probability are."""
@@ -55,11 +55,12 @@ def draw_table(axes: Axes, strategy: Strategy, attributes: Sequence[Attribute]) 
 
 def _name_types(axes: Axes, attributes: Sequence[Attribute]) -> None:
     """Name the user types of one attribute: the edges between its bins, or some of its labels."""
-    if len(attributes) == 1 and attributes[0].edges:
-        places = spread(attributes[0].size + 1, TICKS)
-        axes.set_xticks([k - 0.5 for k in places], [attributes[0].edges[k] for k in places])
-    elif len(attributes) == 1 and attributes[0].labels:
-        name_places(axes, [(k, attributes[0].labels[k]) for k in spread(attributes[0].size, TICKS)])
+    values = attributes[0].values if len(attributes) == 1 else None
+    if isinstance(values, Bins):
+        places = spread(len(values.edges), TICKS)
+        axes.set_xticks([k - 0.5 for k in places], [values.edges[k] for k in places])
+    elif isinstance(values, Labels):
+        name_places(axes, [(k, values.value(k)) for k in spread(values.size, TICKS)])
 
 
 def draw_bands(axes: Axes, levels: np.ndarray, heights: np.ndarray, across: int) -> None:
@@ -224,13 +225,12 @@ def plot_strategy(
     width: float | None = None,
     *,
     prior: np.ndarray | None = None,
-    attributes: Sequence[Attribute] = (),
     bound: float | None = None,
 ) -> Figure:
     """Draw a strategy, whatever form it has, beside the error of every query that it is to answer.
 
     Reports down and user types across for a table; the patterns for translates; one sentence for a protocol.
-    `attributes` say what values are called; `bound` is the least root mean square of the errors that any mechanism
+    `bound` is the least root mean square of the errors that any mechanism
     could have, per user.
 
     Raises:
@@ -238,7 +238,7 @@ def plot_strategy(
         ValueError: as `page`, and if the domains differ.
     """
     beside = width is None or real(width) >= BESIDE
-    naming = Naming.of(workload, attributes)
+    naming = Naming.of(workload)
     height = HEIGHT + NAMES * upright(naming)
     with page(path, height * (1 if beside else 2), width) as figure:
         rows, columns = (1, 2) if beside else (2, 1)

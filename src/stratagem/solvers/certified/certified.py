@@ -25,7 +25,6 @@ from stratagem.solvers.certified.patterns import (
     SPREAD,
     distinct,
     field_factor,
-    high_sets,
     juntas,
     published_patterns,
     translates,
@@ -33,7 +32,7 @@ from stratagem.solvers.certified.patterns import (
 from stratagem.solvers.certified.polish import STRIDES, Polish, descended, descent, reached, renewed
 from stratagem.solvers.floor import answering
 from stratagem.solvers.orbit.orbit import Orbit
-from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
+from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import DENSE, unpack
 from stratagem.workloads.centring import total_term
@@ -49,7 +48,7 @@ NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
-class Certified(Solver):
+class Certified(Algorithm):
     """Two-level rows from Gaussian fields, optimal weights, and new rows by local search.
 
     An optimal strategy has rows theta_s s with s in {1, E}^n, and in theta the problem is convex. Random
@@ -69,6 +68,7 @@ class Certified(Solver):
     """
 
     reference: ClassVar[str] = "@stratagem, A-optimal design over two-level rows, with column generation"
+    general: ClassVar[bool] = True
 
     outputs: int | None = None
     """Largest number m of rows, at least n; default 1024 sqrt(n), at least 20 n from n = 2622 on."""
@@ -271,7 +271,7 @@ class Certified(Solver):
         if len(domain.sizes) > 1:
             families.append(juntas(domain.sizes, tools.E, count // 4, tools.rng))
         if self.start is not None and n < SPREAD * (1 + tools.E):
-            families.append(high_sets(self.start, count // 2))
+            families.append(self.start.high_sets(count // 2))
             count -= len(families[-1])
         families.append(tools.fields(count))
         return distinct(np.concatenate(families))

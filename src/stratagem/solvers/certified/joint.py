@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stratagem.accuracy import UnsupportedWorkloadError
 from stratagem.bounds.proof import all_patterns
+from stratagem.estimators import UnsupportedWorkloadError, estimator
 from stratagem.math.answer_pricing import climbed, peaks
 from stratagem.math.linalg import squared_distances
 from stratagem.math.privacy import ratio
@@ -19,7 +19,7 @@ from stratagem.solvers.certified.design import Design, masses, project_to_feasib
 from stratagem.solvers.certified.patterns import EXHAUSTIVE, distinct
 from stratagem.solvers.certified.saddle import Answer
 from stratagem.solvers.floor import SHARES, mixed
-from stratagem.solvers.solver import Limits, Solver
+from stratagem.solvers.solver import Algorithm, Limits
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import pack
 from stratagem.workloads.centring import root
@@ -87,7 +87,7 @@ def suits(minimax: Minimax) -> bool:
 
 
 @dataclass(frozen=True)
-class SaddlePoint(Solver):
+class SaddlePoint(Algorithm):
     """Minimisation of the largest of k variances over the weights of patterns, with the mixture as the other player.
 
     Where many strategies are optimal for the worst mixture, only certain mixtures of them have equal variances: one
@@ -97,6 +97,7 @@ class SaddlePoint(Solver):
     """
 
     reference: ClassVar[str] = "@stratagem, saddle point of weights and mixture by interior points"
+    general: ClassVar[bool] = True
 
     minimax: Minimax
     inner: Certified
@@ -107,7 +108,6 @@ class SaddlePoint(Solver):
 
     @property
     def limits(self) -> Limits:
-        """The limits of steps, time and gap."""
         inner = self.inner
         return Limits(inner.max_steps, 1, self.tolerance, self.patience, inner.max_seconds, inner.gap)
 
@@ -137,7 +137,6 @@ class SaddlePoint(Solver):
         return self._state(problem, np.concatenate([kept[heavy], new]), state, gap)
 
     def finish(self, problem: Problem, state: SaddlePointState) -> Strategy:
-        """Return the strategy with the least largest variance so far."""
         return state.found.strategy
 
     def _state(
@@ -154,8 +153,9 @@ class SaddlePoint(Solver):
         found = given.unless(last and last.found)
         prices = game.prices(point)
         centre = prices if last is None else last.centre + STEP * (prices - last.centre)
+        mixture = mixtures[0] if last is None or found is given else last.mixture
         return SaddlePointState(
-            point, patterns, mixtures[0], prices, centre, found, len(patterns[0]) <= EXHAUSTIVE
+            point, patterns, mixture, prices, centre, found, len(patterns[0]) <= EXHAUSTIVE
         )
 
     def _answer(
@@ -185,9 +185,9 @@ class SaddlePoint(Solver):
         return next(one for one in answers if one.value <= (1 + DEARER) * least)
 
     def _answers(self, strategy: Strategy, priors: list[np.ndarray | None]) -> list[Answer]:
-        """Return the strategy with its best reconstruction among those of some priors; empty if it answers not all."""
+        """Return the strategy with its best estimator among those of some priors; empty if it answers not all."""
         try:
-            variances = [self.minimax.variances(strategy, prior) for prior in priors]
+            variances = [self.minimax.variances(estimator(strategy, prior)) for prior in priors]
         except UnsupportedWorkloadError:
             return []
         given = [
@@ -225,7 +225,7 @@ class SaddlePointState:
     patterns: np.ndarray
     """The patterns (m x n), boolean."""
     mixture: np.ndarray
-    """The mixture (k,), positive everywhere."""
+    """The mixture (k,) of the round with the smallest largest variance, positive everywhere."""
     prices: np.ndarray
     """Prices of the saddle point (n x (2 + r))."""
     centre: np.ndarray

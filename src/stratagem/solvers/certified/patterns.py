@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 
 import numpy as np
 from scipy.fft import dct
 from scipy.linalg import hadamard
 
 from stratagem.bounds.duals import WeightedDual
-from stratagem.strategies import OrbitStrategy, Strategy, TwoLevelStrategy
-from stratagem.strategies.two_level import unpack
-
-COUNT = 1200
-"""Most rows that the computation of a bound starts from; an interior-point step costs their cube."""
-
-
-@singledispatch
-def high_sets(strategy: Strategy, count: int = COUNT) -> np.ndarray:
-    """Return the patterns T_y (m, n) bool of the `count` most probable rows of a strategy, most probable first.
-
-    For a row with more than two levels, the pattern holds the entries above the mean of its extremes.
-    """
-    Q = strategy.forward(np.eye(strategy.domain_size))
-    Q = Q[np.argsort(-Q.sum(axis=1), kind="stable")[:count]]
-    return Q > (Q.min(axis=1, keepdims=True) + Q.max(axis=1, keepdims=True)) / 2
-
-
-@high_sets.register
-def _(strategy: TwoLevelStrategy, count: int = COUNT) -> np.ndarray:
-    order = np.argsort(-strategy.row_sums, kind="stable")[:count]
-    return unpack(strategy.patterns[order], strategy.domain_size)
+from stratagem.strategies import OrbitStrategy
 
 
 def translates(strategy: OrbitStrategy, count: int) -> tuple[np.ndarray, np.ndarray]:

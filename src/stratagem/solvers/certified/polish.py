@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +12,11 @@ from stratagem.math.linalg import centred_factor
 from stratagem.math.privacy import ratio
 from stratagem.problem import Problem
 from stratagem.solvers.certified.pricing import Prices, search
-from stratagem.solvers.gradient.projected_gradient import Point, ProjectedGradient
+from stratagem.solvers.gradient.projected_gradient import ProjectedGradient
 from stratagem.strategies import Strategy, TwoLevelStrategy
+
+if TYPE_CHECKING:
+    from stratagem.solvers.gradient.descent import Point
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5)
 """Shares of the rows to replace, one drawn at random each time; large shares lead to other local minima."""

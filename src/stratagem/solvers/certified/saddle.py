@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stratagem.estimators import estimator
 from stratagem.math.privacy import uniform
 from stratagem.problem import Average, Minimax, Problem
 from stratagem.solvers.certified.certified import Certified
 from stratagem.solvers.certified.design import ColumnGenerationState
 from stratagem.solvers.certified.polish import Polish
-from stratagem.solvers.solver import Limits, Solver, stalled
+from stratagem.solvers.solver import Algorithm, Limits, stalled
 from stratagem.strategies import Strategy, TwoLevelStrategy
 from stratagem.strategies.two_level import mixture
 
@@ -34,7 +35,7 @@ FINEST = 0.1
 
 
 @dataclass(frozen=True)
-class Saddle(Solver):
+class Saddle(Algorithm):
     """Minimisation of the largest of k variances by multiplicative weights over mixtures of them.
 
     A mixture lambda (k,) is a probability vector over the variances v (k,). The solver first optimises the
@@ -48,6 +49,7 @@ class Saddle(Solver):
     """
 
     reference: ClassVar[str] = "@stratagem, saddle point by multiplicative weights over certified designs"
+    general: ClassVar[bool] = True
 
     minimax: Minimax
     inner: Certified = field(default_factory=Certified)
@@ -60,12 +62,10 @@ class Saddle(Solver):
 
     @property
     def limits(self) -> Limits:
-        """The limits of steps, time and gap; `patience` and `tolerance` are checked in `advance`."""
         steps, inner = self.inner.max_steps + self.moves, self.inner
         return Limits(steps, 1, 0.0, steps, inner.max_seconds, inner.gap)
 
     def begin(self, problem: Problem, start: int, best: Any) -> SaddleState:
-        """Return the first state, a design for the uniform mixture."""
         even = self._case(None)
         return self._average(problem, even, _round(self.inner.begin(even, start, None)), None)
 
@@ -86,12 +86,11 @@ class Saddle(Solver):
         return SaddleState(answer, found, best.onwards(), best, trace, ratios, close or idle)
 
     def finish(self, problem: Problem, state: SaddleState) -> Strategy:
-        """Return the strategy with the least largest variance so far."""
         return state.found.strategy
 
     def _answer(self, strategy: Strategy, prior: np.ndarray | None) -> Answer:
         """Return a strategy with its variances (k,) under the reconstruction for `prior`."""
-        variances = self.minimax.variances(strategy, prior)
+        variances = self.minimax.variances(estimator(strategy, prior))
         return Answer(strategy, prior, variances, self.minimax.largest(variances))
 
     def _between(self, one: Answer, two: Answer) -> Answer:

@@ -11,8 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from stratagem.solvers.junta.complementary import complementary
-from stratagem.solvers.junta.multiplier_group import MultiplierGroup
+from stratagem.solvers.junta.complementary import MultiplierGroup, complementary
 from stratagem.solvers.junta.signature import Pool, Signature
 
 WORK = 4e9

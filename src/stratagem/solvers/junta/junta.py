@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from stratagem.accuracy import objective
+from stratagem.estimators import estimator
 from stratagem.math.deadline import deadline
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
@@ -22,7 +21,7 @@ from stratagem.solvers.junta.signature_choice import check_tables, checked_harmo
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.orbit import LARGEST
 from stratagem.solvers.pattern_weights import simplex_weights
-from stratagem.solvers.solver import Limits, Solver, check_limits, check_whole
+from stratagem.solvers.solver import Algorithm, Limits, check_limits, check_whole
 from stratagem.strategies import JuntaStrategy, Pattern, TranslationStrategy
 from stratagem.strategies.translation import OUTPUTS
 from stratagem.workloads.merged import is_table_of_all
@@ -68,7 +67,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Junta(Solver):
+class Junta(Algorithm):
     """Mixtures of patterns on few attributes, by column generation and convex optimisation of the weights.
 
     The first patterns are listed or come from balanced random fields. For fixed patterns L/n = v_0 + sum_c
@@ -109,7 +108,6 @@ class Junta(Solver):
 
     @property
     def limits(self) -> Limits:
-        """The conditions under which the search stops."""
         return Limits(self.max_steps, 1, self.tolerance, self.patience, self.max_seconds or SECONDS, self.gap)
 
     def begin(self, problem: Problem, start: int, best: Mixture | None) -> Mixture:
@@ -171,7 +169,9 @@ class Junta(Solver):
         mixture = JuntaStrategy(spectrum.sizes, spectrum.groups, patterns, w / w.sum(), E)
         if not (SOLVED < problem.workload.domain_size <= LARGEST and is_table_of_all(problem.workload)):
             return mixture
-        return min(mixture, flat_orbit(spectrum.sizes, E), key=partial(objective, problem.workload))
+        return min(
+            mixture, flat_orbit(spectrum.sizes, E), key=lambda one: estimator(one).objective(problem.workload)
+        )
 
 
 def _nothing(characters: Characters, excess: float, problem: Problem) -> Mixture:

@@ -117,11 +117,14 @@ class Signature:
         return patterns
 
     def top(self, fields: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Return the sets of the sizes[p] largest entries of each field (P, cells)."""
-        order = np.argsort(-fields, axis=1, kind="stable")
-        inside = np.zeros(fields.shape, dtype=bool)
-        np.put_along_axis(inside, order, np.arange(self.cells) < sizes[:, None], axis=1)
-        return inside
+        """Return the sets of the sizes[p] largest entries of each field (P, cells), of equal ones the first."""
+        chosen = sizes > 0
+        last = -np.sort(-fields, axis=1)[np.arange(len(fields)), np.maximum(sizes, 1) - 1, None]
+        inside, level = fields > last, fields == last
+        room = sizes - inside.sum(axis=1)
+        tied = level.sum(axis=1) > room
+        level[tied] &= np.cumsum(level[tied], axis=1) <= room[tied, None]
+        return (inside | level) & chosen[:, None]
 
     def _risen(self, patterns: np.ndarray, prices: np.ndarray) -> np.ndarray:
         sizes, moving = patterns.sum(axis=1), np.arange(len(patterns))

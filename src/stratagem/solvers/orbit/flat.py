@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from scipy.optimize import nnls
 
-from stratagem.accuracy.two_valued_scores import EvenScores
+from stratagem.estimators.translation.score import EvenScores
 from stratagem.math.block_design import (
     cyclotomic_index,
     is_prime,

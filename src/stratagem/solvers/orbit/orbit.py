@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from stratagem.accuracy import Accuracy, evaluate
-from stratagem.accuracy.orbit import orbit_accuracy, transformed_objective
+from stratagem.estimators import Accuracy, evaluate
+from stratagem.estimators.translation.transformed import transformed_objective
 from stratagem.math.deadline import deadline
 from stratagem.math.number import count_text
 from stratagem.math.privacy import ratio
@@ -19,7 +19,7 @@ from stratagem.problem import Average, Problem
 from stratagem.solvers.orbit.flat import flat_orbit
 from stratagem.solvers.orbit.target import CycleTarget
 from stratagem.solvers.pattern_weights import simplex_weights
-from stratagem.solvers.solver import Callback, Limits, Solver, check_limits, check_whole, search
+from stratagem.solvers.solver import Algorithm, Callback, Limits, check_limits, check_whole, search
 from stratagem.strategies import OrbitStrategy, Pattern
 from stratagem.workloads import Workload
 from stratagem.workloads.merged import is_table_of_all
@@ -81,7 +81,7 @@ class Flat(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Orbit(Solver):
+class Orbit(Algorithm):
     """All translates of a few patterns on Z_a1 x ... x Z_ad, O(n log n) each, for domains up to 2^22 cells.
 
     Averaged over translations the information is diagonal in the characters, with eigenvalues m = sum_b w_b
@@ -128,7 +128,6 @@ class Orbit(Solver):
 
     @property
     def limits(self) -> Limits:
-        """The conditions under which the search stops."""
         steps = -(-(self.patterns or MANY) // BATCH) - 1
         return Limits(steps, 1, self.tolerance, 1, self.max_seconds, self.gap)
 
@@ -149,7 +148,7 @@ class Orbit(Solver):
         strategy = self.finish(problem, found.best)
         if isinstance(found.best, Flat):
             return strategy, found.best.accuracy
-        return strategy, orbit_accuracy(workload, strategy)
+        return strategy, evaluate(workload, strategy)
 
     def begin(self, problem: Problem, start: int, best: Any) -> Mixture | Flat:
         """Return the state with the first batch of patterns, or the final state for a large histogram.
@@ -204,7 +203,6 @@ class Orbit(Solver):
         return replace(ahead, weights=kept, objective=state.objective, strategy=state.strategy)
 
     def finish(self, problem: Problem, state: Any) -> OrbitStrategy:
-        """Return the strategy of the state."""
         return state.strategy
 
 

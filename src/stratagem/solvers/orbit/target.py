@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stratagem.accuracy.window import Window
+from stratagem.estimators.translation.window import Window
 from stratagem.math.deadline import deadline
 from stratagem.math.transform import fast_length, irfftn, multiplicities, rfftn
 from stratagem.workloads import Workload, prefix

@@ -1,1 +1,0 @@
-"""The catalogues: workloads and solvers by name, one short TOML file an entry."""

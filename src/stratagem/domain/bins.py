@@ -1,0 +1,277 @@
+"""Bins: intervals between edges that are decimals, dates or times, and a last value for everything else."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from stratagem.domain.moment import instant, rule, shortest, spaced_moments, steps_text
+from stratagem.domain.rounding import spaced_text
+from stratagem.domain.values import ABSENT, NO_ANSWER, OTHER, Bin, Place, Values, is_missing, silence
+from stratagem.io.numeral import EXACT, decimal_text, parse_decimal, parse_number
+
+MAX_BINS = 1 << 20
+LARGEST = 400
+"""Largest exponent of an edge, which is beyond those of double precision."""
+FORMS = "START:STOP:STEP nor e0,e1,..."
+
+
+@dataclass(frozen=True)
+class Bins(Values):
+    """Bin k holds what is from edge k to below edge k + 1: decimals, or dates and times as texts of ISO 8601.
+
+    Edges and values are compared as the decimals that they are written as. Where the text "other" follows the last
+    edge, a value after the bins stands for whatever is in none. With `no_answer` a last one stands for empty and
+    missing answers. A date that names its zone is moved to local time in `zone`, a name such as Europe/Berlin of the
+    IANA database, by default UTC; where clocks go back both hours are one.
+
+    >>> Bins.parse("0:1:0.1").cell("0.3"), Bins.parse("2026-01-01:2026-03-01:1mo").cell("2026-02-01T00:30+02:00")
+    (3, 0)
+    >>> Bins.parse("2026-01-01:2026-03-01:1mo[Europe/Berlin]").cell("2026-01-31T23:30Z")
+    1
+
+    Raises:
+        ValueError: for edges that are none or do not increase, a bin too few, or a zone of none or of no dates.
+    """
+
+    edges: tuple[str, ...]
+    no_answer: bool = False
+    zone: str = ""
+    LINK: ClassVar = " to below "
+    UP_TO: ClassVar = "below"
+
+    def __post_init__(self) -> None:
+        """Check the edges."""
+        object.__setattr__(self, "edges", tuple(self.edges))
+        shown = ",".join(map(str, self.edges[:8]))
+        keys = self._keys
+        if any(key is None for key in keys) or any(a >= b for a, b in pairwise(keys)):
+            raise ValueError(
+                f"the edges {shown} were given, but edges must be finite numbers, dates or times of day that "
+                "increase: put them in order"
+            )
+        if len(keys) < 2:
+            raise ValueError(f"the edges {shown} were given, but a bin lies between two: give one more")
+        rule(self.zone)
+        if self.zone == "UTC":
+            object.__setattr__(self, "zone", "")
+        if self.zone and self.kind != "a date":
+            raise ValueError(
+                f"the zone {self.zone} was given, but the edges {shown} are no dates: leave it out"
+            )
+
+    @staticmethod
+    def of(edges: Iterable[object], zone: str = "") -> Bins:
+        """Return the bins between numbers, dates or times, each written in the shortest way.
+
+        Raises:
+            ValueError: as the constructor.
+        """
+        if not isinstance(edges, Iterable):
+            raise ValueError(f"the edges are {edges!r:.60}, but must be several: give a list")
+        return Bins(tuple(edge_text(edge, zone) for edge in edges), zone=zone)
+
+    @staticmethod
+    def parse(text: str, zone: str = "") -> Bins:
+        """Read START:STOP:STEP (STOP is the last edge) or a comma list of edges.
+
+        Dates may be followed by their zone, "[Europe/Berlin]"; then either by ",other", and by ",no answer".
+
+        Raises:
+            ValueError: for any other text.
+        """
+        text, silent = _ended(text, NO_ANSWER)
+        text, other = _ended(text, OTHER)
+        if text.endswith("]"):
+            text, _, zone = text[:-1].rpartition("[")
+        return Bins(_read(text, zone) + ((OTHER,) if other else ()), silent, zone)
+
+    def __str__(self) -> str:
+        """Write START:STOP:STEP for equal steps, the last one perhaps shorter, or the edges; then a zone."""
+        keys, texts = self._keys, self.edges[: self.bins + 1]
+        spaced = steps_text(texts) if self.moments else ""
+        if not self.moments:
+            *steps, last = [EXACT.subtract(b, a) for a, b in pairwise(keys)]
+            even = {last} == {last, *steps} or (len(steps) > 1 and len(set(steps)) == 1 and last < steps[0])
+            spaced = spaced_text(keys[0], keys[-1], [*steps, last][0]) if even else ""
+        zone = f"[{self.zone}]" if self.zone else ""
+        return ",".join(
+            [(spaced or ",".join(texts)) + zone, *(str(self.value(cell)) for cell in self.outside)]
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of bins, with the values for everything else and for no answer."""
+        return len(self.edges) - 1 + self.no_answer
+
+    @property
+    def bins(self) -> int:
+        """The number of bins between edges."""
+        return len(self._keys) - 1
+
+    @property
+    def other(self) -> int | None:
+        return len(self.edges) - 2 if self.edges[-1:] == (OTHER,) else None
+
+    @cached_property
+    def moments(self) -> bool:
+        """Whether the edges are dates or times."""
+        return instant(self.edges[0]) is not None
+
+    @cached_property
+    def kind(self) -> str:
+        """What the values are, in words."""
+        return "a number" if not self.moments else "a date" if "-" in self.edges[0] else "a time of day"
+
+    @cached_property
+    def _keys(self) -> list[Any]:
+        """The edges as they are compared; None for what is no edge."""
+        texts = self.edges[:-1] if self.edges[-1:] == (OTHER,) else self.edges
+        return list(map(self._key if texts and self.moments else edge_number, texts))
+
+    def _key(self, text: object) -> Any:
+        """Return a text as it is compared with the edges; None for what is not of their kind."""
+        if not isinstance(text, str):
+            return None
+        if not self.moments:
+            return parse_decimal(text)
+        found = instant(text.strip(), self.zone)
+        return found if found and ("-" in found) == ("-" in self.edges[0]) else None
+
+    def place(self, text: str | None) -> Place:
+        """Return the bin of a value, by binary search."""
+        if text is None or is_missing(text):
+            return self.without(text, ABSENT)
+        key = self._key(text)
+        if key is None:
+            return self.without(text, f"not {self.kind}")
+        place, bins = bisect_right(self._keys, key) - 1, self.bins
+        if place < 0:
+            return Place(-1, f"below {self.edges[0]}", 0)
+        return Place(place) if place < bins else Place(-1, f"{self.edges[bins]} or above", bins - 1)
+
+    def value(self, cell: int) -> str | Bin:
+        if cell < self.bins:
+            return Bin(*map(edge_value, self.edges[cell : cell + 2]))
+        return OTHER if cell == self.other else NO_ANSWER
+
+    def ends(self, low: int, high: int) -> tuple[str, str]:
+        return self.edges[low], self.edges[high + 1]
+
+    def apart(self, low: int, high: int) -> tuple[int, ...]:
+        return tuple(range(max(low, self.bins), high + 1))
+
+    def fit(self, size: int) -> Bins:
+        if size != self.size:
+            also, bins = (
+                "".join(f" and {self.value(cell)}" for cell in self.outside),
+                size - len(self.outside),
+            )
+            raise ValueError(
+                f"the edges make {self.bins} bins{also}, but the attribute has {size} values: "
+                f"give {bins + 1} edges, or START:STOP:STEP with {bins} steps"
+            )
+        return self
+
+    def entry(self) -> dict[str, Any]:
+        """Return the edges as a bundle states them."""
+        return {"edges": list(self.edges)} | silence(self) | ({"zone": self.zone} if self.zone else {})
+
+
+def edge_value(text: str) -> float | str:
+    """Return an edge as a number, or as text if it is a date or a time."""
+    number = parse_decimal(text)
+    return text if number is None else float(number)
+
+
+def edge_text(value: object, zone: str = "") -> str:
+    """Return the shortest text of a number, date or time, which may be in a zone; "other" as it is.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if value == OTHER:
+        return OTHER
+    try:
+        text = _text(value)
+    except (TypeError, ValueError, OverflowError):
+        text = ""
+    if whole := instant(text, zone):
+        return shortest(whole)
+    if (number := edge_number(text)) is None:
+        raise ValueError(
+            f"the edge {value!r:.60} is not a finite number, date or time: give such edges that increase, and "
+            f"{OTHER!r} after the last one for everything else"
+        )
+    return decimal_text(number)
+
+
+def _text(value: Any) -> str:
+    """Return a number as the decimal that it is written as, a date or a time in ISO 8601."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, str | int | Decimal):
+        return str(value)
+    return repr(float(value))
+
+
+def edge_number(text: object) -> Decimal | None:
+    """Return the number of an edge; None for what is no finite one."""
+    number = parse_decimal(text) if isinstance(text, str) else None
+    if number is None or not number.is_finite() or abs(number.adjusted()) > LARGEST:
+        return None
+    return number
+
+
+def _ended(text: str, last: str) -> tuple[str, bool]:
+    """Return a list without its last word, if this is `last`, and whether it was."""
+    body, comma, word = text.rpartition(",")
+    return (body, True) if comma and word.strip() == last else (text, False)
+
+
+def _read(text: str, zone: str) -> tuple[str, ...]:
+    if (moments := spaced_moments(text, MAX_BINS)) is not None:
+        return moments
+    parts = [part.strip() for part in text.split(",")]
+    dated = {"-" in part for part in parts}
+    if len(parts) > 1 and len(dated) == 1 and all(map(instant, parts)):  # 15:95:10 alone is START:STOP:STEP
+        return tuple(edge_text(part, zone) for part in parts)
+    spaced = [part.strip() for part in text.split(":")]
+    parts = spaced if len(spaced) == 3 else parts
+    try:
+        finite = all(map(math.isfinite, map(parse_number, parts)))
+    except ValueError:
+        raise ValueError(
+            f"the edges {text!r} are neither {FORMS}: write for example -60:260:5, or 2026-01-01:2027-01-01:1mo"
+        ) from None
+    if len(spaced) == 3:
+        return spaced_numbers(*map(Decimal, spaced))
+    return tuple(map(edge_text, parts)) if finite else tuple(parts)
+
+
+def spaced_numbers(start: Decimal, stop: Decimal, step: Decimal) -> tuple[str, ...]:
+    """Return the texts of start, start + step, ..., stop; the last bin is shorter where the steps pass over stop.
+
+    >>> spaced_numbers(Decimal(18), Decimal(30), Decimal(5))
+    ('18', '23', '28', '30')
+
+    Raises:
+        ValueError: for steps that do not lead to stop, or more than 2^20.
+    """
+    numbers = start, stop, step
+    finite = all(number.is_finite() and abs(number.adjusted()) <= LARGEST for number in numbers)
+    if not (finite and step > 0 and stop > start and (stop - start) / step < MAX_BINS):
+        raise ValueError(
+            f"the edges {':'.join(map(str, numbers))} do not lead from START to STOP in steps above zero, fewer than "
+            f"{MAX_BINS:,} of them: write for example -60:260:5, which has 64 bins"
+        )
+    count = int(EXACT.divide_int(EXACT.subtract(stop, start), step))
+    edges = [EXACT.fma(step, k, start) for k in range(count + 1)]
+    return tuple(map(decimal_text, edges if edges[-1] == stop else [*edges, stop]))

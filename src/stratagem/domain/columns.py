@@ -1,0 +1,239 @@
+"""Real data: columns of a CSV or Parquet file as a data vector."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from stratagem.domain.attribute import Attribute
+from stratagem.domain.bins import Bins
+from stratagem.domain.domain import Domain
+from stratagem.domain.file import batches
+from stratagem.domain.moment import zones_said
+from stratagem.domain.policy import (
+    FAIL,
+    STRICT,
+    InvalidValuesError,
+    Policy,
+    like_missing,
+    listed,
+)
+from stratagem.domain.text import alike, said
+from stratagem.domain.values import OTHER, Labels
+from stratagem.math.number import entries
+
+TEXTS = ("not a number", "unknown label", "not a date", "not a time of day")
+"""Endings of the reasons that concern a text."""
+CELLS = 1 << 27
+"""Largest number of cells of a data vector (1 GiB)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The coordinates of rows in the domain, with reasons for rows outside it."""
+
+    coordinates: np.ndarray
+    """Value of every attribute in every row, of shape (k, d); 0 where it is outside the domain."""
+    reason: list[str]
+    """Reason why each row is outside the domain; empty for rows inside."""
+    others: list[tuple[int, str]]
+    """Pairs of a row and a reason, for every attribute whose value counts as "other" by the policy."""
+    texts: list[tuple[int, str]]
+    """Pairs of a row outside the domain and the text that is no value."""
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Whether each row is inside the domain, of shape (k,)."""
+        return np.array([not why for why in self.reason], dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Data of a file: the number of users of each type, and of those outside the domain."""
+
+    domain: Domain
+    coordinates: np.ndarray
+    """User types that occur, of shape (k, d), one value per attribute; a type may occur again."""
+    counts: np.ndarray
+    """Number of users of each of these types: integers of shape (k,)."""
+    outside: dict[str, int] = field(default_factory=dict)
+    """Number of users outside the domain by reason, counted at the first attribute that excludes them."""
+    others: dict[str, int] = field(default_factory=dict)
+    """Number of values that count as "other" by reason; their users are inside the domain."""
+
+    remarks: tuple[str, ...] = ()
+    """Sentences on how texts were read that could be meant otherwise."""
+
+    @property
+    def users(self) -> int:
+        """Number of users inside the domain."""
+        return int(self.counts.sum())
+
+    def __str__(self) -> str:
+        """Say how many rows are inside the domain and why others are not."""
+        total = self.users + sum(self.outside.values())
+        outside = f"; outside the domain: {listed(self.outside)}" if self.outside else ""
+        others = f"; as other: {listed(self.others)}" if self.others else ""
+        return f"{self.users:,} of {total:,} rows counted{outside}{others}"
+
+    @property
+    def like_missing(self) -> str:
+        """A sentence on the answers that look like none, such as the label NA; empty without them."""
+        rows: Counter[str] = Counter()
+        for place, one in enumerate(self.domain.attributes):
+            for k, text in enumerate(_texts(one)):
+                rows[text] += int(self.counts[self.coordinates[:, place] == k].sum())
+        return like_missing(rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what was read otherwise than somebody may have meant it: spellings, answers such as NA."""
+        values = [one.values for one in self.domain.attributes]
+        spelt = [said(dict(one.spellings)) for one in values if isinstance(one, Labels)]
+        return tuple(filter(None, (*self.remarks, *spelt, self.like_missing)))
+
+    @property
+    def x(self) -> np.ndarray:
+        """Users of each cell (n,), integers.
+
+        Raises:
+            ValueError: for a domain of more than 2^27 cells.
+        """
+        advice = "use the user types that occur, or a smaller domain"
+        entries(self.domain.size, CELLS, "a data vector", advice)
+        x = np.zeros(self.domain.size, dtype=np.int64)
+        np.add.at(x, np.ravel_multi_index(tuple(self.coordinates.T), self.domain.sizes), self.counts)
+        return x
+
+
+def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: Policy = STRICT) -> Data:
+    """Count the rows of a file in the cells of a domain; every row inside or outside is accounted for.
+
+    Raises:
+        InvalidValuesError: for values outside the domain, unless the policy says what becomes of them.
+        ValueError: for a file that is not CSV or Parquet, a missing column, an attribute without a source,
+            one without a value "other" where the policy needs it, or no row inside the domain.
+    """
+    chosen = _chosen(domain, columns)
+    rows = _grouped(Path(path), chosen)
+    data, texts = _count(rows, domain, chosen, policy)
+    if data.outside and policy.invalid == FAIL:
+        total = data.users + sum(data.outside.values())
+        has_other = all(one.other is not None for one in domain.attributes)
+        labels = [text for one in domain.attributes for text in _texts(one)]
+        raise InvalidValuesError(path, total, data.outside, texts, alike(texts, labels), has_other=has_other)
+    if data.users == 0:
+        reasons = (
+            ", ".join(f"{reason}: {count}" for reason, count in data.outside.items()) or "it has no rows"
+        )
+        raise ValueError(
+            f"{path} has no row inside the domain ({reasons}): check the columns, edges and labels"
+        )
+    return data
+
+
+def distinct(path: str | Path, column: str, policy: Policy = STRICT) -> Counter[str | None]:
+    """Return the distinct values of a column as text, as the policy reads them, None where missing, with their rows.
+
+    Raises:
+        ValueError: for a file that is not CSV or Parquet, or a missing column.
+    """
+    return policy.counted(dict(_grouped(Path(path), [column])))
+
+
+def stream(
+    path: str | Path, domain: Domain, columns: Mapping[str, str], policy: Policy = STRICT
+) -> Iterator[tuple[Placed, np.ndarray]]:
+    """Yield the different rows among some thousand rows of a file at a time, and which of them each row is (k,).
+
+    Raises:
+        ValueError: as `read`, before the first rows.
+    """
+    if policy.invalid == FAIL:
+        read(path, domain, columns, policy)
+    chosen = _chosen(domain, columns)
+    for rows in batches(Path(path), chosen):
+        different: dict[tuple, int] = {}
+        which = [different.setdefault(row, len(different)) for row in rows]
+        yield _placed(list(different), domain, chosen, policy), np.array(which)
+
+
+def _texts(attribute: Attribute) -> tuple[str, ...]:
+    return attribute.values.texts if isinstance(attribute.values, Labels) else ()
+
+
+def _chosen(domain: Domain, columns: Mapping[str, str]) -> list[str]:
+    """Return the columns in the order of the attributes."""
+    if missing := [name for name in domain.names if name not in columns]:
+        raise ValueError(f"attribute {missing[0]!r} has no source: name its column")
+    return [columns[name] for name in domain.names]
+
+
+def _placed(rows: list[tuple], domain: Domain, columns: list[str], policy: Policy) -> Placed:
+    """Return the coordinates of all rows; further entries of a row are not read."""
+    placed = Placed(np.zeros((len(rows), len(columns)), dtype=np.int64), [""] * len(rows), [], [])
+    for position, (attribute, column) in enumerate(zip(domain.attributes, columns, strict=True)):
+        values = [policy.read(row[position]) for row in rows]
+        cells, other = attribute.values.cells(values, clip=policy.clip), attribute.other
+        reasons = [(row, f"{column} {why}") for row, why in enumerate(cells.reason) if why]
+        if policy.invalid == OTHER and reasons:
+            _check_other(column, other, reasons[0][1])
+            placed.others.extend(reasons)
+            reasons = []
+        placed.coordinates[:, position] = np.where(cells.cell < 0, other or 0, cells.cell)
+        for row, why in reasons:
+            text = values[row]
+            if why.endswith(TEXTS) and text is not None and not placed.reason[row]:
+                placed.texts.append((row, text.strip()))
+            placed.reason[row] = placed.reason[row] or why
+    return placed
+
+
+def _check_other(column: str, other: int | None, why: str) -> None:
+    if other is None:
+        raise ValueError(
+            f"{why} was found, but none of the values that are stated for column {column!r} is called "
+            f"{OTHER!r}: state one as the last of its edges or labels"
+        )
+
+
+def _count(
+    rows: list[tuple], domain: Domain, columns: list[str], policy: Policy
+) -> tuple[Data, Counter[str]]:
+    """Place the distinct rows, each with its multiplicity last; return also the texts that are no values."""
+    counts = np.array([row[-1] for row in rows], dtype=np.int64)
+    placed = _placed(rows, domain, columns, policy)
+    outside, others, texts = (
+        tallied(pairs, counts) for pairs in (enumerate(placed.reason), placed.others, placed.texts)
+    )
+    inside = placed.inside
+    kinds = dict(outside.most_common()), dict(others.most_common())
+    dated = {
+        k: one.values.zone
+        for k, one in enumerate(domain.attributes)
+        if isinstance(one.values, Bins) and one.values.moments
+    }
+    zones = tuple(
+        zones_said(tallied(((i, row[k] or "") for i, row in enumerate(rows)), counts), zone)
+        for k, zone in dated.items()
+    )
+    return Data(domain, placed.coordinates[inside], counts[inside], *kinds, zones), texts
+
+
+def tallied(pairs: Iterable[tuple[int, str]], counts: np.ndarray) -> Counter[str]:
+    """Count texts by the multiplicity of their rows, the empty one not."""
+    found: Counter[str] = Counter()
+    for row, text in pairs:
+        if text:
+            found[text] += int(counts[row])
+    return found
+
+
+def _grouped(path: Path, columns: list[str]) -> list[tuple]:
+    """Return the distinct rows of the columns as text, NULL as None, each with its count, sorted."""
+    parts = batches(path, columns, ", count(*)", "GROUP BY ALL ORDER BY ALL")
+    return [row for rows in parts for row in rows]

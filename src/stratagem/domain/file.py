@@ -1,0 +1,190 @@
+"""Files of answers: columns of a CSV or Parquet file as texts, found by the names that stand in the file."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from stratagem.io.database import PARQUET_SCAN, connect
+from stratagem.io.literal import compression, first_line, line_end_fault, literal, open_regular
+from stratagem.io.toml import nearest
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+PARQUET_MAGIC = b"PAR1"
+HEAD = 4096
+"""Bytes of a file that say what it is, and how many lines stand above its header."""
+BATCH = 1 << 16
+"""Number of rows fetched together."""
+CSV_SCAN = (
+    "read_csv(?, all_varchar = true, header = true, skip = {}, comment = '', quote = '\"', escape = '\"', "
+    "compression = '{}', hive_partitioning = false)"
+)
+"""Template of the query for a CSV file. DuckDB guesses only the delimiter: if it guessed more, it would drop
+lines that look like comments or titles."""
+ABOVE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=.|[\s,;|\"]*)")
+"""A line above the header that names no column: an empty one, or the one that tells Excel the delimiter."""
+NESTED = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
+"""Types of Parquet columns each of whose values is several."""
+
+
+def batches(path: Path, columns: list[str], also: str = "", grouping: str = "") -> Iterator[list[tuple]]:
+    """Yield the rows of the columns as text, NULL as None, in batches.
+
+    Raises:
+        ValueError: for a file that is not CSV or Parquet, or a column that is missing, named twice or holds lists.
+    """
+    import duckdb
+
+    try:
+        with literal(path) as name, connect() as connection:
+            scan = _scan(path)
+            try:
+                chosen = ", ".join(_chosen(connection, scan, path, name, columns))
+                rows = connection.execute(f"SELECT {chosen}{also} FROM {scan} {grouping}", [name])
+                while batch := rows.fetchmany(BATCH):
+                    yield batch
+            except duckdb.Error as error:
+                raise ValueError(_unreadable(path, scan, error)) from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}): name a CSV or Parquet file") from None
+
+
+def _unreadable(path: Path, scan: str, error: Exception) -> str:
+    """Return why DuckDB cannot read a file and what to do, in a sentence."""
+    kind = scan.split("(")[0].removeprefix("read_").upper()
+    if kind == "CSV" and "utf-8" in str(error).lower() and (fault := _encoding_fault(path)):
+        return fault
+    plain = kind == "CSV" and compression(path) == "none" and "on Line" not in str(error)
+    if plain and (fault := line_end_fault(path)):
+        return fault
+    return f"{path} cannot be read as {kind} ({first_line(error, path)}): give a CSV file with a header, or Parquet"
+
+
+def _encoding_fault(path: Path) -> str | None:
+    """Return the sentence about the first byte of a text file that is no UTF-8; None where all are."""
+    with open_regular(path) as file:
+        for number, line in enumerate(_unpacked(path, file), 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                byte = line[error.start : error.start + 1]
+                letter = byte.decode("cp1252", "replace")
+                return (
+                    f"{path} is not written in UTF-8 (line {number:,} holds the byte {byte.hex()}, {letter!r} in "
+                    "Latin-1): save it as CSV in UTF-8"
+                )
+    return None
+
+
+def _unpacked(path: Path, file: BinaryIO) -> BinaryIO | gzip.GzipFile:
+    return gzip.GzipFile(fileobj=file) if compression(path) == "gzip" else file
+
+
+def _scan(path: Path) -> str:
+    """Return DuckDB's table function for the file, chosen by its first bytes, then by its name."""
+    with open_regular(path) as file:
+        head = file.read(HEAD)
+        if head.startswith(PARQUET_MAGIC):
+            return PARQUET_SCAN
+        name = path.name.lower()
+        if not name.endswith(TEXT_SUFFIXES):
+            raise ValueError(
+                f"{path} is neither Parquet nor text named {', '.join(TEXT_SUFFIXES)}: convert it to one of these"
+            )
+        file.seek(0)
+        with suppress(OSError, EOFError, zlib.error):  # DuckDB says what is wrong with it
+            head = _unpacked(path, file).read(HEAD)
+    if b"\0" in head:
+        wide = head.startswith((b"\xff\xfe", b"\xfe\xff")) or not (
+            head[::2].strip(b"\0") and head[1::2].strip(b"\0")
+        )
+        held = "is written in UTF-16" if wide else "has a NUL byte, which no text has in UTF-8"
+        raise ValueError(f"{path} {held}: save it as CSV in UTF-8")
+    return CSV_SCAN.format(_above(head), compression(path))
+
+
+def _above(head: bytes) -> int:
+    r"""Return how many lines stand above the header.
+
+    >>> _above(b"\n,\nage,sex\n"), _above(b"age\n\n17\n")
+    (2, 0)
+    """
+    return next((k for k, line in enumerate(head.splitlines()) if not ABOVE.fullmatch(line)), 0)
+
+
+def _chosen(
+    connection: DuckDBPyConnection, scan: str, path: Path, name: str, columns: list[str]
+) -> Iterator[str]:
+    """Yield the expression of each column as text, by the names that stand in the file."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {scan}", [name]).fetchall()
+    found = [row[0] for row in described]
+    heads = _top(connection, name) if scan == PARQUET_SCAN else _header(connection, scan, name)
+    if not any(heads):
+        raise ValueError(
+            f"{path} has no column {columns[0]!r}, nor a header: begin it with the names of the columns"
+        )
+    if len(heads) != len(found):
+        heads = found  # DuckDB calls what is named twice, or in other case, by another name
+    heads = [head or other for head, other in zip(heads, found, strict=True)]
+    for column in columns:
+        times = heads.count(column)
+        if not times:
+            raise ValueError(
+                f"{path} has no column {column!r}: {nearest(column, [head[:50] for head in heads[:50]])}"
+            )
+        if times > 1:
+            raise ValueError(f"{path} has {times} columns {column!r}: rename all but one")
+        known, kind, *_ = described[heads.index(column)]
+        if NESTED.fullmatch(kind):
+            what = "lists" if kind.endswith("]") else "structures"
+            raise ValueError(
+                f"column {column!r} of {path} holds {what} ({kind[:60]}), but an answer is one number, date or text: "
+                "write each part into a column of its own"
+            )
+        quoted = known.replace('"', '""')
+        yield f'CAST("{quoted}" AS VARCHAR)'
+
+
+def stated_order(path: Path, column: str) -> tuple[str, ...]:
+    """Return the values of an ordered categorical column of a Parquet file in their order; nothing for others."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_regular(path) as file:
+            if file.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
+                return ()
+            found = pq.ParquetFile(file)
+            kind = found.schema_arrow.field(column).type
+            if not (isinstance(kind, pa.DictionaryType) and kind.ordered):
+                return ()
+            part = next(found.iter_batches(batch_size=1, columns=[column]), None)
+            return () if part is None else tuple(map(str, part.column(0).dictionary.to_pylist()))
+    except (OSError, KeyError, pa.ArrowException):
+        return ()
+
+
+def _header(connection: DuckDBPyConnection, scan: str, name: str) -> list[str]:
+    """Return the names in the header of a CSV file, an empty one where there is none."""
+    bare = scan.replace("header = true", "header = false")
+    row = connection.execute(f"SELECT * FROM {bare} LIMIT 1", [name]).fetchone()
+    return [(text or "").strip() for text in row or ()]
+
+
+def _top(connection: DuckDBPyConnection, name: str) -> list[str]:
+    """Return the names of the columns of a Parquet file, without those of the parts of their values."""
+    rows = connection.execute("SELECT name, num_children FROM parquet_schema(?)", [name]).fetchall()
+    names, inner = [], 0
+    for text, children in rows[1:]:
+        if not inner:
+            names.append(text)
+        inner += (children or 0) - bool(inner)
+    return names

@@ -1,0 +1,185 @@
+"""Dates, dates with times, and times of day: texts of ISO 8601, moved to one zone where they name another."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+CLOCK = "[0-9]{2}:[0-9]{2}(?::[0-9]{2})?"
+DATE = f"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{CLOCK})?"
+MOMENT = re.compile(rf"({DATE}|{CLOCK})(?:\.([0-9]+))?(Z|[+-][0-9]{{2}}(?::?[0-5][0-9])?)?")
+"""A date, with a time or without, or a time of day; a fraction of a second; a zone."""
+SPACED = re.compile(f"(?P<start>{DATE}|{CLOCK}):(?P<stop>{DATE}|{CLOCK}):(?P<number>[0-9]+)(?P<unit>[a-z]+)")
+ZONE = re.compile("[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
+UNITS = {
+    "s": timedelta(seconds=1),
+    "min": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+MONTHS = {"mo": 1, "y": 12}
+MIDNIGHT = datetime(2000, 1, 1)
+"""Date to which times of day are attached for arithmetic."""
+MIDNIGHT_AFTER = "24:00"
+"""The end of a day, after all of its times."""
+
+
+@cache
+def rule(zone: str) -> tzinfo:
+    """Return the rule of a zone of the IANA database, by its name; UTC for the empty one.
+
+    Raises:
+        ValueError: for a name of none.
+    """
+    try:
+        if not zone or ZONE.fullmatch(zone):
+            return ZoneInfo(zone) if zone else UTC
+    except (LookupError, OSError, ValueError):
+        pass
+    raise ValueError(
+        f"the zone {zone!r:.60} was given, but this system knows none of this name: write for example Europe/Berlin"
+    )
+
+
+def instant(text: str, zone: str = "") -> str | None:
+    """Return a date or a time of day in full, so that those of one kind sort by time; None for what is none.
+
+    What names a zone is moved to the local time of `zone`, by default UTC; anything else stands as it is.
+
+    >>> instant("2026-01-01"), instant("2026-01-01 01:30+02:00"), instant("09:30"), instant("2026-02-31")
+    ('2026-01-01T00:00:00', '2025-12-31T23:30:00', '09:30:00', None)
+    >>> [instant(f"2026-10-25T{hour}:30Z", "Europe/Berlin") for hour in ("00", "01")]  # the clock goes back
+    ['2026-10-25T02:30:00', '2026-10-25T02:30:00']
+    """
+    found = MOMENT.fullmatch(text)
+    plain, fraction, offset = found.groups("") if found else ("", "", "")
+    if not plain or (fraction and plain.count(":") < 2) or (offset and len(plain) < len("2026-01-01T00:00")):
+        return None
+    try:
+        if "-" in plain:
+            at = datetime.fromisoformat(plain + offset)
+            plain = (at.astimezone(rule(zone)) if offset else at).replace(tzinfo=None).isoformat()
+        elif plain not in (MIDNIGHT_AFTER, f"{MIDNIGHT_AFTER}:00"):
+            plain = time.fromisoformat(plain).isoformat()
+    except (ValueError, OverflowError):
+        return None
+    return f"{plain}.{fraction}".rstrip("0").rstrip(".") if fraction else plain
+
+
+def zones_said(counts: Mapping[Any, int], zone: str = "") -> str:
+    """Return a sentence on the zones that the texts of a column name; empty where all name none.
+
+    >>> zones_said({"2026-01-01T12:00Z": 3, "2026-07-01T12:00+02:00": 2}, "Europe/Berlin")
+    'Dates name zones (Z 3, +02:00 2): each is read in Europe/Berlin, the zone of the bins.'
+    """
+    rows: Counter[str] = Counter()
+    for text, count in counts.items():
+        if found := MOMENT.fullmatch((text or "").strip()):
+            rows[found[3] or "none"] += count
+    if set(rows) <= {"none"}:
+        return ""
+    kinds = ", ".join(f"{offset} {count:,}" for offset, count in rows.most_common())
+    bare = "; one without a zone stays as it is" if "none" in rows else ""
+    read = f"{zone}, the zone of the bins" if zone else "UTC, as the bins name no zone"
+    return f"Dates name zones ({kinds}): each is read in {read}{bare}."
+
+
+def shortest(text: str) -> str:
+    """Return a date or time in full without the seconds and the midnight that say nothing.
+
+    >>> shortest("2026-01-01T00:00:00"), shortest("09:30:00")
+    ('2026-01-01', '09:30')
+    """
+    whole = text.removesuffix(":00") if text.count(":") == 2 else text
+    return whole.removesuffix("T00:00")
+
+
+def spaced_moments(text: str, most: int) -> tuple[str, ...] | None:
+    """Return the moments from START to STOP in steps, None for a text that is no START:STOP:STEP of moments.
+
+    The last bin is shorter where the steps pass over STOP.
+
+    >>> spaced_moments("2026-01-01:2026-04-01:1mo", most=12)
+    ('2026-01-01', '2026-02-01', '2026-03-01', '2026-04-01')
+    >>> spaced_moments("00:00:24:00:8h", most=12)
+    ('00:00', '08:00', '16:00', '24:00')
+
+    Raises:
+        ValueError: for moments that do not exist, an unknown unit, or steps that do not lead to STOP, or more than
+            `most` of them.
+    """
+    found = SPACED.fullmatch(text)
+    if not found:
+        return None
+    clock = "-" not in found["start"]
+    at, stop = _moment(found["start"]), _moment(found["stop"])
+    number, unit = int(found["number"]), found["unit"]
+    known = (*UNITS, *(() if clock else MONTHS))
+    if unit not in known:
+        raise ValueError(
+            f"the step {number}{unit} was given, but units are {', '.join(known)}: write one of them"
+        )
+    moments = [at]
+    while number and moments[-1] < stop and len(moments) <= most:
+        moments.append(_later(at, number * len(moments), unit))
+    if moments[-1] < stop or len(moments) < 2:
+        raise ValueError(
+            f"{text} does not lead from START to STOP in steps above zero, at most {most:,} of them: write for example "
+            f"{'00:00:24:00:1h' if clock else '2026-01-01:2027-01-01:1mo'}"
+        )
+    moments[-1] = stop
+    return tuple(_moment_text(moment, clock=clock) for moment in moments)
+
+
+def steps_text(texts: Sequence[str]) -> str:
+    """Return START:STOP:STEP for moments in equal steps; empty for others.
+
+    >>> steps_text(("2026-01-01", "2026-04-01", "2026-07-01")), steps_text(("00:00", "08:00", "20:00"))
+    ('2026-01-01:2026-07-01:3mo', '')
+    """
+    start, second = _moment(texts[0]), _moment(texts[1])
+    months = 12 * (second.year - start.year) + second.month - start.month
+    steps = [f"{months // 12}y"] if months % 12 == 0 else [f"{months}mo"]
+    steps += [f"{(second - start) // one}{unit}" for unit, one in reversed(UNITS.items())]
+    for step in steps:
+        text = f"{texts[0]}:{texts[-1]}:{step}"
+        with suppress(ValueError):
+            if spaced_moments(text, len(texts)) == tuple(texts):
+                return text
+    return ""
+
+
+def _moment(text: str) -> datetime:
+    whole = instant(text)
+    if whole is None:
+        if "-" in text:
+            raise ValueError(f"{text} is no date that exists: write for example 2026-12-31")
+        raise ValueError(f"{text} is no time of day, which go from 00:00 to 24:00: write one of these")
+    if whole.startswith(MIDNIGHT_AFTER):
+        return MIDNIGHT + timedelta(days=1)
+    return datetime.fromisoformat(whole if "-" in whole else f"{MIDNIGHT:%Y-%m-%d}T{whole}")
+
+
+def _later(moment: datetime, number: int, unit: str) -> datetime:
+    if unit in UNITS:
+        return moment + number * UNITS[unit]
+    months = moment.month - 1 + number * MONTHS[unit]
+    try:
+        return moment.replace(year=moment.year + months // 12, month=months % 12 + 1)
+    except ValueError:
+        raise ValueError(
+            f"months were counted from day {moment.day}, which some months lack: begin at day 28 or before"
+        ) from None
+
+
+def _moment_text(moment: datetime, *, clock: bool) -> str:
+    if not clock:
+        return shortest(moment.isoformat())
+    return "24:00" if moment.day > MIDNIGHT.day else shortest(moment.time().isoformat())

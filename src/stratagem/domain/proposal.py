@@ -1,0 +1,264 @@
+"""Bins or labels proposed for a column: round numbers, calendar steps or frequent texts, and "other" for the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TypeVar
+
+import numpy as np
+
+from stratagem.domain.bins import Bins
+from stratagem.domain.moment import instant, zones_said
+from stratagem.domain.policy import refuse_commas
+from stratagem.domain.rounding import finite_numbers, floor, round_steps, roundest, spaced_text, whole
+from stratagem.domain.text import alike, labelled, respelt, spellings
+from stratagem.domain.values import OTHER, Labels, Values, is_missing
+from stratagem.io.numeral import decimal_text
+
+T = TypeVar("T")
+STATED = "stated"
+"""The rule of values that nobody chose from data."""
+MOST = 32
+"""Largest number of bins that are proposed; whole numbers and labels may be twice as many."""
+ALIKE = 0.9
+"""Share of the values that must be numbers, or dates, for the column to count as one of numbers, or of dates."""
+CROWDED = 0.2
+"""Share of the numbers in one of equal bins above which bins get about equal shares instead."""
+SKEWED = 20
+"""Number of these bins, where no number is frequent."""
+TAIL = 0.005
+"""Share of the numbers at either end that bins need not cover."""
+RARE = 0.005
+"""Share of the rows below which a text has no label of its own."""
+FIRST, LAST = 1000, 9000
+"""Years of the dates that bins are made for: files use years before and after for what they do not know."""
+STEPS = (("1d", 1), ("1w", 7), ("1mo", 30), ("3mo", 91), ("1y", 365), ("10y", 3652))
+"""Steps of the calendar, and about how many days they have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """Values proposed for a column, and what the column's rows become under them."""
+
+    values: Bins | Labels
+    """The bins or labels, after them "other" for whatever is in none of them, and "no answer"."""
+    rule: str
+    """A sentence that says how they were chosen."""
+
+    @property
+    def option(self) -> str:
+        """The text that `Bins.parse` or `Labels.parse` reads as these values."""
+        return str(self.values)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the values have an order, so that shares below a limit make sense."""
+        return isinstance(self.values, Bins)
+
+    def remarks(self, counts: Mapping[str | None, int]) -> tuple[str, ...]:
+        """Return sentences on the zones of dates, and on texts that have no label though they are spellings of one."""
+        values = self.values
+        if isinstance(values, Bins):
+            return (zones_said(counts, values.zone),) if values.moments else ()
+        spelt = alike(filter(None, counts), values.texts)
+        if not (missed := {text: label for text, label in spelt.items() if values.place(text).cell < 0}):
+            return ()
+        return (
+            f"Some rows hold other spellings of labels and count as {OTHER!r}; mapping={missed} reads them.",
+        )
+
+    def count(self, counts: Mapping[str | None, int]) -> tuple[np.ndarray, dict[str, int]]:
+        """Return the rows of each value (n,), and the number of rows in none of them, by reason.
+
+        These count as other where there is such a value, and nowhere else.
+        """
+        texts = list(counts)
+        cells, rows = self.values.cells(texts), np.array([counts[text] for text in texts], dtype=np.int64)
+        x, others, other = np.zeros(self.values.size, dtype=np.int64), Counter(), self.values.other
+        chosen = cells.cell if other is None else np.where(cells.cell < 0, other, cells.cell)
+        np.add.at(x, chosen[chosen >= 0], rows[chosen >= 0])
+        for reason, number in zip(cells.reason, rows, strict=True):
+            if reason:
+                others[reason] += int(number)
+        return x, dict(others.most_common())
+
+
+def stated(values: Values) -> Proposal:
+    """Return values that were stated.
+
+    Raises:
+        ValueError: for whole numbers without bins, or "other" among labels before the last one.
+    """
+    if not isinstance(values, Bins | Labels):
+        raise ValueError(
+            f"the values {values} were given, but a plan is for bins or labels: give st.bins(...)"
+        )
+    if isinstance(values, Labels) and OTHER in values.texts[:-1]:
+        raise ValueError(
+            f"the values {values} were given, but {OTHER!r} must be the last of them: write it there, or leave it out"
+        )
+    return Proposal(values=values, rule=STATED)
+
+
+def propose(
+    counts: Mapping[str | None, int], column: str, *, as_is: bool = False, order: Sequence[str] = ()
+) -> Proposal:
+    """Return bins or labels for a column, from how often each of its texts occurs (None where missing).
+
+    Texts that differ in case, outer blanks or Unicode form alone are one label, unless `as_is`; labels stand in the
+    `order` that is known.
+
+    Numbers get round steps, the smallest of 1, 2 or 5 times a power of ten that makes at most 32 bins of all but the
+    .5 % at either end; whole numbers that span at most 64 are told apart. Dates get days, weeks, months, quarters,
+    years or decades, times of day get hours. Texts that at least .5 % of the rows hold get labels.
+
+    Raises:
+        ValueError: for a column without values, with one value alone, or of texts that hardly repeat.
+    """
+    labels: Counter[str] = Counter()
+    for text, count in counts.items():
+        if text is not None and text.strip():
+            labels[text.strip()] += count
+    spelt = {} if as_is else spellings(labels)
+    labels = respelt(labels, spelt)
+    texts = Counter({text: count for text, count in labels.items() if not is_missing(text)})
+    if not texts or len(labels) < 2:
+        held = f"holds {next(iter(texts))!r} alone" if texts else "holds no values"
+        raise ValueError(f"column {column!r} {held}, so that there is nothing to ask: name another column")
+    numbers = finite_numbers(texts, column)
+    if len(numbers) > 1 and _most(texts, numbers):
+        return _of_numbers(_summed(texts, numbers))
+    moments = {text: moment for text in texts if (moment := instant(text)) is not None}
+    days = {text: datetime.fromisoformat(moment) for text, moment in moments.items() if "-" in moment}
+    if len(days) > 1 and _most(texts, days):
+        return _of_dates(_summed(texts, days))
+    if len(moments) - len(days) > 1 and _most(texts, moments.keys() - days.keys()):
+        return _of_hours()
+    refuse_commas({text: count for text, count in texts.items() if text not in numbers}, column)
+    return _of_texts(labels, column, spelt, order)
+
+
+def _summed(texts: Mapping[str, int], values: Mapping[str, T]) -> dict[T, int]:
+    """Return how often each value occurs, by how often its texts do."""
+    found: dict[T, int] = {}
+    for text, value in values.items():
+        found[value] = found.get(value, 0) + texts[text]
+    return found
+
+
+def _most(texts: Mapping[str, int], chosen: Iterable[str]) -> bool:
+    return sum(texts[text] for text in chosen) >= ALIKE * sum(texts.values())
+
+
+def _inner(counts: Mapping[T, int]) -> tuple[T, T]:
+    """Return the least and the largest value that remain when .5 % at either end are left out."""
+    ordered = sorted(counts)  # type: ignore[type-var]
+    share = np.cumsum([counts[value] for value in ordered]) / sum(counts.values())
+    left, right = (ordered[int(np.searchsorted(share, part))] for part in (TAIL, 1 - TAIL))
+    return left, right
+
+
+def _of_numbers(counts: Mapping[Decimal, int]) -> Proposal:
+    low, high, integers = min(counts), max(counts), all(map(whole, counts))
+    if integers and high - low < 2 * MOST:
+        return _bins(spaced_text(low, high + 1, Decimal(1)), "every whole number has a value of its own")
+    first, last, step = round_steps(*_inner(counts), MOST, least=Decimal(integers))
+    start, stop = floor(low, step), floor(high, step) + 1
+    if stop - start <= last - first + MOST // 8:
+        first, last = start, stop
+    covered = "all" if (first, last) == (start, stop) else "99 %"
+    places = Counter({floor(number, step): 0 for number in counts})
+    for number, rows in counts.items():
+        places[floor(number, step)] += rows
+    if len(counts) > MOST and max(places.values()) > CROWDED * sum(counts.values()):
+        return _of_skewed(counts, integers=integers)
+    return _bins(
+        spaced_text(first * step, last * step, step), f"round steps that cover {covered} of the numbers"
+    )
+
+
+def _bins(option: str, rule: str) -> Proposal:
+    return Proposal(values=Bins.parse(f"{option},{OTHER}"), rule=rule)
+
+
+def _of_hours() -> Proposal:
+    return _bins("00:00:24:00:1h", "every hour of the day has a bin")
+
+
+def _of_skewed(counts: Mapping[Decimal, int], *, integers: bool) -> Proposal:
+    """Return bins of about as many numbers each, between the roundest numbers near the quantiles."""
+    ordered, (low, high) = sorted(counts), _inner(counts)
+    share = np.cumsum([counts[number] for number in ordered]) / sum(counts.values())
+    near = [
+        [ordered[int(np.searchsorted(share, (k + off) / SKEWED))] for off in (-0.25, 0.25)]
+        for k in range(1, SKEWED)
+    ]
+    inner = sorted({roundest(a, b) for a, b in near if a > low and b < high} - {low})
+    if not inner:
+        inner = [roundest(low, high)]
+    least = Decimal(1) if integers else (high - low) / SKEWED / 100
+    first = roundest(low - max(inner[0] - low, least), low)
+    last = roundest(high, high + max(high - inner[-1], least))
+    edges = [first, *(edge for edge in inner if first < edge < last), last]
+    covered = "all" if first <= ordered[0] and ordered[-1] < last else "99 %"
+    return _bins(
+        ",".join(map(decimal_text, edges)),
+        f"round edges, between most of which about {100 / SKEWED:g} % of the numbers lie; they cover {covered}",
+    )
+
+
+def _of_dates(counts: Mapping[datetime, int]) -> Proposal:
+    known = {day: count for day, count in counts.items() if FIRST <= day.year < LAST}
+    first, last = _inner(known or counts)
+    step = next((step for step, length in STEPS if (last - first).days < MOST * length), STEPS[-1][0])
+    start = _beginning(first, step)
+    stop = next(moment for moment in _later(start, step) if moment > last)
+    covered = "all" if all(start <= day < stop for day in counts) else "nearly all"
+    rule = f"steps of the calendar ({step}) that cover {covered} dates"
+    return _bins(f"{start:%Y-%m-%d}:{stop:%Y-%m-%d}:{step}", rule)
+
+
+def _beginning(moment: datetime, step: str) -> datetime:
+    """Return the last beginning of a step: midnight, Monday, the first of a month, quarter, year or decade."""
+    day = datetime(moment.year, moment.month, moment.day)
+    if step == "1d":
+        return day
+    if step == "1w":
+        return day - timedelta(days=day.weekday())
+    month = {"1mo": day.month, "3mo": day.month - (day.month - 1) % 3}.get(step, 1)
+    return datetime(day.year - day.year % 10 if step == "10y" else day.year, month, 1)
+
+
+def _later(start: datetime, step: str) -> Iterator[datetime]:
+    """Yield the moments that follow a start in equal steps."""
+    days = {"1d": 1, "1w": 7}.get(step)
+    months = {"1mo": 1, "3mo": 3, "1y": 12, "10y": 120}.get(step, 0)
+    while True:
+        if days:
+            start += timedelta(days=days)
+        else:
+            passed = start.month - 1 + months
+            start = datetime(start.year + passed // 12, passed % 12 + 1, 1)
+        yield start
+
+
+def _of_texts(counts: Counter[str], column: str, spelt: Mapping[str, str], order: Sequence[str]) -> Proposal:
+    least = max(2, RARE * sum(counts.values()))
+    labels = [text for text, count in counts.most_common(2 * MOST) if count >= least and text != OTHER]
+    if all(map(is_missing, labels)):
+        raise ValueError(
+            f"column {column!r} holds {len(counts):,} different texts, none of them in {100 * RARE:g} % of the rows "
+            "and more than once: name a column of answers to choose from, or state values=st.labels('a', 'b', ...)"
+        )
+    values = labelled(labels, spelt, order, (OTHER,))
+    rest = len(set(counts) - {OTHER}) - len(labels)
+    rule = (
+        "every text has a label"
+        if rest <= 0
+        else f"the {len(labels)} most frequent texts of {len(labels) + rest:,} have labels"
+    )
+    return Proposal(values=values, rule=rule)

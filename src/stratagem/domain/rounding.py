@@ -1,0 +1,103 @@
+"""Round numbers: steps of 1, 2 or 5 times a power of ten that cover the numbers of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from itertools import count, pairwise
+
+from stratagem.domain.values import is_missing
+from stratagem.io.numeral import EXACT, decimal_text, parse_decimal
+
+HUGE = Decimal("1e300")
+"""Largest number that round steps can cover; what is larger stands for no value in all data that were seen."""
+EXACT_TO = 2**53
+"""Whole numbers up to here are exact in double precision."""
+FINEST = 9, 300
+"""Digits of the largest number that steps may tell apart, and of the smallest step at all."""
+
+
+def finite_numbers(texts: Iterable[str], column: str) -> dict[str, Decimal]:
+    """Return the texts of a column that are finite numbers, with these.
+
+    Raises:
+        ValueError: for a number beyond 10^300, or whole numbers that double precision does not tell apart.
+    """
+    numbers = {text: parse_decimal(text) for text in texts if not is_missing(text)}
+    found = {text: one for text, one in numbers.items() if one is not None and one.is_finite()}
+    huge = next((text for text, number in found.items() if abs(number) > HUGE), None)
+    if huge is not None:
+        raise ValueError(
+            f"column {column!r} holds the number {huge[:40]}, but bins are found for numbers up to {HUGE:.0e}: if it "
+            f"stands for no value, say so with missing={huge!r}"
+        )
+    _check_apart(found.values(), column)
+    return found
+
+
+def _check_apart(numbers: Iterable[Decimal], column: str) -> None:
+    """Refuse whole numbers beyond 2^53 that clients cannot tell apart, as identifiers are."""
+    large = sorted({number for number in numbers if abs(number) >= EXACT_TO and whole(number)})
+    for one, other in pairwise(large):
+        if float(one) == float(other):
+            raise ValueError(
+                f"column {column!r} holds whole numbers such as {decimal_text(one)} and {decimal_text(other)}, but "
+                "beyond 2^53 double precision does not tell all of them apart: if they are identifiers name another "
+                "column, otherwise state edges that lie further apart"
+            )
+
+
+def whole(number: Decimal) -> bool:
+    """Return whether a number is an integer."""
+    return number == number.to_integral_value()
+
+
+def round_steps(
+    low: Decimal, high: Decimal, most: int, least: Decimal = Decimal(0)
+) -> tuple[int, int, Decimal]:
+    """Return (a, b, step) so that a step <= low and high < b step, with at most about `most` steps between them.
+
+    The step is 1, 2 or 5 times a power of ten, the smallest that is at least `least` and (high - low)/most.
+
+    >>> round_steps(Decimal(0), Decimal("3.3"), 33)
+    (0, 34, Decimal('0.1'))
+    """
+    smallest = max(high.adjusted() - FINEST[0], -FINEST[1])
+    width = max((high - low) / most, least, Decimal(1).scaleb(smallest))
+    power = Decimal(1).scaleb(width.adjusted())
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width)
+    return floor(low, step), floor(high, step) + 1, step
+
+
+def roundest(low: Decimal, high: Decimal) -> Decimal:
+    """Return the number above `low` and at most `high` that is a multiple of the largest 5, 2 or 1 times 10^k.
+
+    Where both are the same, it is this number.
+
+    >>> [decimal_text(roundest(*map(Decimal, pair))) for pair in (("-3", "4"), ("7", "23"), ("0.31", "0.38"))]
+    ['0', '20', '0.35']
+    """
+    if low == high:
+        return high
+    for power in count(max(low.adjusted(), high.adjusted()) + 1, -1):
+        for factor in (5, 2, 1):
+            step = factor * Decimal(1).scaleb(power)
+            found = EXACT.multiply(floor(high, step), step)
+            if found > low:
+                return found
+    raise AssertionError
+
+
+def floor(number: Decimal, step: Decimal) -> int:
+    """Return the largest whole number of steps that is at most a number."""
+    steps = EXACT.divide_int(number, step)
+    return int(steps) - (EXACT.multiply(steps, step) > number)
+
+
+def spaced_text(start: Decimal, stop: Decimal, step: Decimal) -> str:
+    """Return START:STOP:STEP.
+
+    >>> spaced_text(Decimal("-1E+1"), Decimal(10), Decimal("2.50"))
+    '-10:10:2.5'
+    """
+    return ":".join(map(decimal_text, (start, stop, step)))

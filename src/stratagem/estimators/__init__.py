@@ -1,0 +1,40 @@
+"""Linear estimators, a kind of strategy a file: exact variances, and answers with their errors from counts."""
+
+from __future__ import annotations
+
+from stratagem.estimators import best_linear, published  # noqa: F401 - each kind registers its estimator
+from stratagem.estimators.accuracy import (
+    ERROR,
+    Accuracy,
+    Errors,
+    UnsupportedWorkloadError,
+    Users,
+    both_needed,
+    errors,
+    users_needed,
+)
+from stratagem.estimators.estimator import Estimator, estimator, evaluate, per_query_variance
+from stratagem.estimators.evidence import Evidence
+from stratagem.estimators.translation import junta, orbit  # noqa: F401 - each kind registers its estimator
+from stratagem.estimators.units import ask, comparable, goal, mean_variance, off
+
+__all__ = [
+    "ERROR",
+    "Accuracy",
+    "Errors",
+    "Estimator",
+    "Evidence",
+    "UnsupportedWorkloadError",
+    "Users",
+    "ask",
+    "both_needed",
+    "comparable",
+    "errors",
+    "estimator",
+    "evaluate",
+    "goal",
+    "mean_variance",
+    "off",
+    "per_query_variance",
+    "users_needed",
+]

@@ -1,0 +1,138 @@
+"""The accuracy of a strategy on a workload: exact variances by user type, and the users needed for a standard error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from stratagem.io.screen import brief
+from stratagem.math.number import real, users_text
+
+ERROR = 0.01
+"""Standard error of an answer, as a share of the users, at which the users needed are stated."""
+SMALLEST = 1e-9
+"""Smallest standard error that may be asked for; the largest is its inverse."""
+NOISE = 1e-12
+"""Relative error of double precision, which must not round 80,000.000000001 users up to one more."""
+
+
+class Users(NamedTuple):
+    """Users needed for a standard error, whole numbers, even if everybody had the least favourable type."""
+
+    root_mean_square: int
+    """Users needed for the root mean square of the standard errors over all queries."""
+    least_accurate: int | None
+    """Users enough for every single answer: no more than needed, but for prefixes and ranges of very many values an
+    upper bound (see `largest_variance`); None where there are too many queries to compute each."""
+
+    def __str__(self) -> str:
+        """Return both numbers in words."""
+        single = "not known" if self.least_accurate is None else users_text(self.least_accurate)
+        return f"{users_text(self.root_mean_square)} people for a typical answer; for every answer: {single}"
+
+
+class Errors(NamedTuple):
+    """Standard errors of answers as shares of the users, if all of them have the least favourable type."""
+
+    root_mean_square: float
+    """Root mean square over the queries."""
+    least_accurate: float | None
+    """That of the least accurate answer; None where the queries are too many to be looked at one by one."""
+
+
+def errors(root_mean_square: float, least_accurate: float | None, users: int) -> Errors:
+    """Return (variance/N)^(1/2) for the mean and the largest variance that one of N users adds to an answer."""
+    single = None if least_accurate is None else math.sqrt(least_accurate / users)
+    return Errors(math.sqrt(max(0.0, root_mean_square) / users), single)
+
+
+def users_needed(variance: float, error: float = ERROR) -> int:
+    """Return the least N with (N variance)^(1/2)/N <= error, at least one.
+
+    N users of one type add N times the variance of one to the variance of a count; the standard error of the
+    answer as a share of the users is (variance/N)^(1/2).
+
+    Raises:
+        ValueError: for an error that is no number from 1e-9 to 1e9.
+
+    Example:
+        >>> users_needed(2.5), users_needed(2.5, 0.1)
+        (25000, 250)
+    """
+    share = real(error)
+    if not SMALLEST <= share <= 1 / SMALLEST:
+        raise ValueError(
+            f"the standard error is {error!r}, but must be a share of the users from {SMALLEST:g} on: give for "
+            "example 0.01"
+        )
+    users = variance / share**2
+    return max(1, round(users) if abs(users - round(users)) <= NOISE * users else math.ceil(users))
+
+
+def both_needed(root_mean_square: float, least_accurate: float | None, error: float = ERROR) -> Users:
+    """Return the users needed, from the mean and the largest variance that one user adds to an answer.
+
+    Raises:
+        ValueError: as `users_needed`.
+    """
+    single = None if least_accurate is None else users_needed(least_accurate, error)
+    return Users(users_needed(root_mean_square, error), single)
+
+
+class UnsupportedWorkloadError(ValueError):
+    """The workload is not in the row space of the strategy: no unbiased estimate of it exists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """The variance of a workload's answers under a strategy, for one user of each type.
+
+    A user of type u adds t_u = sum_y Q[y, u] ||W R e_y||^2 - ||W e_u||^2 to the total variance of the
+    answers, R = M^+ Q^T D^-1 (McKenna et al., VLDB 2020, Theorem 3.4, with R as in Theorem 3.10). R, M and D
+    are those of a prior p over the user types: D = diag(n Q p), M = Q^T D^-1 Q; p = 1/n unless one is given.
+    """
+
+    __repr__ = brief
+
+    objective: float
+    """L(Q) = tr(M^+ V) = n sum_u p_u (t_u + V_uu), with p = 1/n Theorem 3.11's average case; per user type,
+    L/n, on a domain that is not `counted`."""
+    per_type: np.ndarray
+    """t_u (n,): total variance over all queries added by one user of type u, in squared counts; (1,) where all
+    types add the same."""
+    queries: int
+    """Number p of queries."""
+    attributes: tuple[int, ...] | None = None
+    """The attributes whose cells `per_type` lists, where others do not matter and n is large; None for all."""
+
+    @property
+    def worst_case_variance(self) -> float:
+        """max_u t_u: total variance per user if everybody had the least favourable type."""
+        return float(self.per_type.max())
+
+    @property
+    def average_variance(self) -> float:
+        """mean_u t_u = (L(Q) - tr V)/n: total variance per user, averaged over the types."""
+        return float(self.per_type.mean())
+
+    def samples_for(self, alpha: float) -> float:
+        """Return the users needed for a worst-case normalised variance alpha: max_u t_u / (p alpha).
+
+        Normalised variance: the variance of an answer divided by N, averaged over the p queries, with the
+        answers as fractions of the N users (McKenna et al., VLDB 2020, Corollary 5.3). It is the square of the
+        standard error as a share of the users, so that a standard error of 1 %, root mean square over the queries,
+        takes samples_for(0.0001) users; single answers may take more, as `Solution.users_for` says.
+
+        Raises:
+            ValueError: if alpha is not a positive number.
+        """
+        if not (alpha > 0 and math.isfinite(alpha)):
+            raise ValueError(f"alpha is {alpha!r}: give the wanted normalised variance, for example 0.01")
+        return self.worst_case_variance / (self.queries * alpha)
+
+    def total_variance(self, x: np.ndarray) -> float:
+        """Return Var(x) = sum_u x_u t_u, the exact total variance for the data vector x (n,)."""
+        return float((np.asarray(x, dtype=float) * self.per_type).sum())

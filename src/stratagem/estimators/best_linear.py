@@ -1,0 +1,208 @@
+"""The linear estimator of least variance under a prior, by n x n arrays."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.estimators.accuracy import Accuracy
+from stratagem.estimators.dense import Dense, DenseEvidence, quadratic_forms
+from stratagem.estimators.estimator import Estimator, estimator
+from stratagem.estimators.evidence import impossible_report, whole_counts
+from stratagem.estimators.support import check_domain, check_entries, check_support, check_work
+from stratagem.math.counts import Counts, SparseCounts
+from stratagem.math.linalg import CANCELLED, CentredInverse, PseudoInverse, squared_distances
+from stratagem.math.privacy import check_prior, uniform
+from stratagem.strategies import Strategy
+from stratagem.strategies.strategy import apply_inverse, inverse_row_sums, reconstructed
+from stratagem.workloads import Workload
+from stratagem.workloads.centring import levelled, root, total_term
+
+BLOCK = 1 << 25
+"""Entries of a temporary array of accuracies."""
+ROWS = 1 << 24
+"""Entries of a temporary array of the answers to reports."""
+PLAIN = 1 << 22
+"""Largest number of answers to reports, (m, p), for which variances of queries are summed report by report: the
+covariance of all types would lose the digits of queries that the strategy answers much better than others."""
+
+
+class LeastVariance(Dense):
+    """x_hat = R c, R = M^+ Q^T D^-1 with D = diag(n Q p) and M = Q^T D^-1 Q, through (M - 11^T/n)^+."""
+
+    prior: np.ndarray | None
+    """The prior p (n,); None for 1/n."""
+
+    @abstractmethod
+    def inverted(self) -> CentredInverse | PseudoInverse:
+        """Return the pseudo-inverse (M - 11^T/n)^+ (n x n) of the centred information matrix."""
+
+    @final
+    @cached_property
+    def inverse(self) -> CentredInverse | PseudoInverse:
+        """Pseudo-inverse (M - 11^T/n)^+ (n x n) of the centred information matrix."""
+        return self.inverted()
+
+    @final
+    @property
+    def shares(self) -> np.ndarray:
+        return uniform(len(self.inverse.null)) if self.prior is None else self.prior
+
+    @final
+    @property
+    def null(self) -> np.ndarray:
+        around = self.inverse.null
+        turned, _ = np.linalg.qr(around.sum(axis=0)[:, None], mode="complete")
+        return around @ turned[:, 1:]
+
+    @final
+    @property
+    def least_spread(self) -> np.ndarray:
+        """Second moments R diag(Q p) R^T = M^+ / n (n x n) of one report's scores under the prior."""
+        n = len(self.inverse.null)
+        return apply_inverse(self.inverse, np.eye(n), self.prior) / n
+
+    @final
+    def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
+        """Return L(Q), as `Estimator.objective`."""
+        self.check(workload)
+        F = root(workload, self.prior) if factor is None else factor()
+        return total_term(workload, self.prior) + float(np.sum(F * self._solved(F)))
+
+    @final
+    def _solved(self, F: np.ndarray) -> np.ndarray:
+        """Return M^+ F for F (n x r)."""
+        return apply_inverse(self.inverse, F, self.prior)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BestLinear(LeastVariance, Estimator):
+    """The estimator of a strategy Q (m x n) of least average variance under a prior, among the unbiased linear ones."""
+
+    strategy: Strategy
+    prior: np.ndarray | None = None
+
+    def inverted(self) -> CentredInverse | PseudoInverse:
+        return self.strategy.inverse_information(self.prior)
+
+    @property
+    def privacy(self) -> tuple[float, float]:
+        return self.strategy.epsilon, self.strategy.delta
+
+    def check(self, workload: Workload) -> None:
+        check_domain(workload, self.strategy.domain_size)
+        if isinstance(self.inverse, PseudoInverse):
+            check_support(workload, self.inverse.null, self.prior)
+
+    def accuracy(self, workload: Workload) -> Accuracy:
+        """Return the exact accuracy, by ||W R e_y||^2 = ||F^T M^+ q_y||^2 / d_y^2 with V = F F^T."""
+        self.check(workload)
+        F = root(workload, self.prior)
+        B, own = self._solved(F), np.square(F).sum(axis=1)
+        inverse = inverse_row_sums(self.strategy, self.prior)
+        per_type = self.strategy.backward(_squared_norms(self.strategy, B, inverse)) - own
+        if not (per_type >= CANCELLED * own).all():
+            per_type = _distances_by_type(self.strategy, inverse[:, None] * self.strategy.forward(B), F)
+        return Accuracy(total_term(workload, self.prior) + float(np.sum(F * B)), per_type, workload.queries)
+
+    def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
+        """Return w_i^T C w_i (p,) with C = R diag(Q x) R^T - diag(x), the covariance of x_hat."""
+        self.check(workload)
+        workload, strategy = levelled(workload, self.prior), self.strategy
+        if workload.queries * max(strategy.outputs, len(x)) > PLAIN:
+            covariance = self.estimated_spread(strategy.forward(x)) - np.diag(x)
+            return np.maximum(quadratic_forms(workload, covariance), 0.0)
+        W = workload.matrix().T
+        answers, own = self._answers(W), x @ np.square(W)
+        variance = strategy.forward(x) @ np.square(answers) - own
+        if (variance < CANCELLED * own).any():
+            return _distances_by_query(strategy, answers, W, x)
+        return np.maximum(variance, 0.0)
+
+    def _typical(self, workload: Workload) -> np.ndarray:
+        check_entries(workload)
+        return self._variances(workload, self.shares)
+
+    def _largest(self, workload: Workload) -> np.ndarray:
+        p, n, m = workload.queries, workload.domain_size, self.strategy.outputs
+        check_work(workload, p * n * m)
+        self.check(workload)
+        W, largest, step = levelled(workload, self.prior).matrix(), np.empty(p), max(1, ROWS // max(m, n))
+        for first in range(0, p, step):
+            rows = W[first : first + step].T
+            variances = self.strategy.backward(np.square(self._answers(rows))) - np.square(rows)
+            largest[first : first + step] = variances.max(axis=0)
+        return np.maximum(largest, 0.0)
+
+    def _worst(self, workload: Workload) -> float:
+        return float(self._largest(workload).max())
+
+    def evidence(self, counts: Counts) -> DenseEvidence:
+        """Return what counts of reports (m,), or sparse ones, say."""
+        given = counts.dense() if isinstance(counts, SparseCounts) else counts
+        checked = whole_counts(given, self.strategy.outputs)
+        impossible = (checked > 0) & (self.strategy.row_sums <= 0)
+        if impossible.any():
+            raise impossible_report(int(np.argmax(impossible)))
+        return DenseEvidence(self, checked)
+
+    def users(self, counts: np.ndarray) -> int:
+        return round(counts.sum())
+
+    def estimated_data(self, counts: np.ndarray) -> np.ndarray:
+        """Return R c (n,), or (n, k) for k columns of counts (m, k); meaningful on the row space of Q."""
+        return reconstructed(self.strategy, self.inverse, counts, self.prior)
+
+    def estimated_spread(self, counts: np.ndarray) -> np.ndarray:
+        """Return R diag(counts) R^T (n x n), an unbiased estimate of sum_u x_u E[s s^T | u].
+
+        R^T = D^-1 Q M^+ is formed first: rows of Q are nearly constant at small epsilon, and products of two of
+        them would lose the digits that M^+ magnifies.
+        """
+        rows = self.strategy.forward(self._solved(np.eye(self.strategy.domain_size)))
+        rows *= (np.sqrt(counts) * inverse_row_sums(self.strategy, self.prior))[:, None]
+        return rows.T @ rows
+
+    def _answers(self, W: np.ndarray) -> np.ndarray:
+        """Return the answers (m, p) to every report from queries (n x p)."""
+        return inverse_row_sums(self.strategy, self.prior)[:, None] * self.strategy.forward(self._solved(W))
+
+
+@estimator.register
+def _(strategy: Strategy, prior: np.ndarray | None = None) -> BestLinear:
+    return BestLinear(strategy, None if prior is None else check_prior(prior, strategy.domain_size))
+
+
+def _distances_by_type(strategy: Strategy, A: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Return t_u = sum_y Q[y, u] ||a_y - f_u||^2 (n,) for answers A (m x r) and the rows of F (n x r).
+
+    It equals the difference of two sums of squares, and is used where that difference would be nothing but
+    rounding: at high epsilon it is a share exp(-eps) of the sums.
+    """
+    n, width = len(F), max(1, BLOCK // strategy.outputs)
+    blocks = (np.eye(n, min(width, n - first), -first) for first in range(0, n, width))
+    return np.concatenate(
+        [(strategy.forward(block) * squared_distances(A, block.T @ F)).sum(axis=0) for block in blocks]
+    )
+
+
+def _distances_by_query(strategy: Strategy, A: np.ndarray, F: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return sum_u x_u sum_y Q[y, u] (a_yi - f_ui)^2 (p,) for every query i, A (m x p) and F (n x p)."""
+    columns = ((u, strategy.forward(np.eye(len(F), 1, -u))[:, 0]) for u in map(int, np.flatnonzero(x)))
+    return sum((x[u] * (q @ np.square(A - F[u])) for u, q in columns), np.zeros(F.shape[1]))
+
+
+def _squared_norms(strategy: Strategy, B: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return ||scale_y e_y^T Q B||^2 for every report y (m,), never holding all of Q B (m x r)."""
+    width = max(1, BLOCK // strategy.outputs)
+    blocks = (B[:, first : first + width] for first in range(0, B.shape[1], width))
+    return sum(
+        (np.square(scale[:, None] * strategy.forward(block)).sum(axis=1) for block in blocks),
+        np.zeros(strategy.outputs),
+    )

@@ -1,0 +1,250 @@
+"""Answers and their variances from reports of a strategy of translates, on domains of any size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from stratagem.estimators.dense import DenseEvidence
+from stratagem.estimators.evidence import (
+    About,
+    Evidence,
+    check_covariance,
+    least_share,
+    sampled,
+    settled,
+)
+from stratagem.estimators.translation.interaction import Interactions
+from stratagem.estimators.translation.line import Line
+from stratagem.estimators.translation.reports import PlacedReports, even_sums
+from stratagem.estimators.translation.score import Labels, even_scores
+from stratagem.estimators.translation.tables import TABLE, Tables
+from stratagem.estimators.translation.window import Gap
+from stratagem.math.number import entries
+from stratagem.workloads import Workload
+from stratagem.workloads.combined import unweighted
+from stratagem.workloads.explicit import Explicit
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.ranges import AllRange, Prefix
+from stratagem.workloads.selection import Cells, Ranges
+from stratagem.workloads.workload import Margin
+
+DATA = 1 << 25
+"""Cells of the largest domain whose data vector is written out (256 MiB)."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TranslationEvidence(Evidence):
+    """Counts of reports of translates: estimates only the tables of the attributes that queries touch.
+
+    A table is estimated from the reports that cover some of its attributes.
+    """
+
+    tables: Tables
+    reports: PlacedReports
+    _interactions: list[Interactions] = field(default_factory=list, init=False, repr=False)
+    """Sums over reports that were computed before, kept for later queries."""
+    _cells: dict[Labels, float] = field(default_factory=dict, init=False, repr=False)
+    """Variances of the score of one report for a cell, by the groups of the table's attributes."""
+
+    @property
+    def users(self) -> int:
+        return self.reports.users
+
+    def estimated_data(self) -> np.ndarray:
+        """Return the estimated data vector x_hat (n,).
+
+        Raises:
+            ValueError: for a domain of more than 2^25 cells.
+        """
+        return self._tables([self._every()], False)[0][0].ravel()
+
+    def table(self, attributes: Iterable[int]) -> DenseEvidence:
+        """Return the table of some attributes, in rising order, with the covariance of all its cells.
+
+        Raises:
+            ValueError: for a table of more than 2048 cells.
+        """
+        return DenseEvidence(self.tables.table(attributes), self.reports)
+
+    def written_out(self) -> Evidence:
+        strategy = self.tables.strategy
+        return self if strategy.domain_size > TABLE else self.table(range(len(strategy.sizes)))
+
+    def check(self, workload: Workload) -> None:
+        self.tables.check(workload)
+
+    def answers(self, workload: Workload) -> np.ndarray:
+        """Return the estimated answers W x_hat (p,)."""
+        workload = self.tables.asked(workload)
+        answers, margins = np.empty(workload.queries), list(workload.margins())
+        tables = self._tables([one.attributes for one in margins], False)
+        for margin, (table,) in zip(margins, tables, strict=True):
+            answers[margin.places] = self._answers(margin, table.ravel())
+        return answers
+
+    def variances(self, workload: Workload, about: About = "users") -> np.ndarray:
+        """Return the estimated variances (p,) of the answers W x_hat about the users or their population."""
+        workload = self.tables.asked(workload)
+        variances, margins = np.empty(workload.queries), list(workload.margins())
+        cells = any(_cells(unweighted(one.workload)[1]) is not None for one in margins)
+        tables = self._tables([one.attributes for one in margins], cells)
+        for margin, found in zip(margins, tables, strict=True):
+            variances[margin.places] = self._variances(margin, found[0].ravel(), found[-1].ravel(), about)
+        return variances
+
+    def prior_variances(self, workload: Workload) -> np.ndarray:
+        """Return the variances (p,) of the score of one report if user types are uniform on the cycles."""
+        workload = self.tables.asked(workload)
+        variances = np.empty(workload.queries)
+        for margin in workload.margins():
+            variances[margin.places] = self._least(margin)
+        return variances
+
+    def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
+        """Return the unbiased estimate (p x p) of the covariance of queries that touch a few attributes.
+
+        Raises:
+            ValueError: if these have a table of more than 2048 cells, or as `DenseEvidence.covariance`.
+        """
+        check_covariance(workload)
+        workload = self.tables.asked(workload)
+        margins = list(workload.margins())
+        touched = sorted({i for margin in margins for i in margin.attributes})
+        dense = self.table(touched)
+        rows = np.empty((workload.queries, *(self.tables.strategy.sizes[i] for i in touched)))
+        for margin in margins:
+            W = margin.workload.matrix()
+            own = [self.tables.strategy.sizes[i] if i in margin.attributes else 1 for i in touched]
+            rows[margin.places] = W.reshape(len(W), *own)
+        flat = rows.reshape(workload.queries, -1)
+        return dense.covariance(Explicit(flat, workload.domain.part(touched)), about)
+
+    def _answers(self, margin: Margin, table: np.ndarray) -> np.ndarray:
+        weight, workload = unweighted(margin.workload)
+        if self._gap is not None and isinstance(workload, Prefix):
+            labels, _ = self.tables.placed(margin.attributes)
+            scores = self._source({0}, [labels], False).tables(labels, np.zeros((1, 1), dtype=int))
+            return weight * self._gap.window.answers(scores[0, 0])
+        return weight * table if isinstance(workload, Identity) else margin.workload.answer(table)
+
+    @cached_property
+    def _gap(self) -> Gap | None:
+        """The estimator of prefixes where a single attribute is a window of a longer cycle; None otherwise."""
+        strategy = self.tables.strategy
+        single = strategy.window and len(strategy.sizes) == 1
+        return Gap(self.reports, self.tables.scores) if single else None
+
+    def _variances(self, margin: Margin, table: np.ndarray, squares: np.ndarray, about: About) -> np.ndarray:
+        weight, workload = unweighted(margin.workload)
+        if (cells := _cells(workload)) is not None:
+            squares, table = squares[cells], table[cells]
+            found = self._settled(squares, table, table, self._least(margin) / weight**2, about)
+        elif self._gap is not None and isinstance(workload, Prefix):
+            answers = self._answers(margin, table) / weight
+            found = self._settled(self._gap.squares(), answers, answers, self._gap.least(), about)
+        elif self._along(margin):
+            line, answers = (
+                Line(self.reports, self.tables.scores, margin.attributes[0]),
+                workload.answer(table),
+            )
+            own = answers if isinstance(workload, Prefix | AllRange | Ranges) else line.own(workload, table)
+            found = self._settled(line.squares(workload), answers, own, line.least(workload), about)
+        else:
+            found = self.table(margin.attributes).variances(workload, about)
+        return weight**2 * found
+
+    def _along(self, margin: Margin) -> bool:
+        """Return whether queries are about one attribute and computed along it, without the covariance of cells."""
+        _, workload = unweighted(margin.workload)
+        large = workload.domain_size > TABLE or self._even is not None
+        return len(margin.attributes) == 1 and (large or isinstance(workload, Prefix | AllRange | Ranges))
+
+    def _least(self, margin: Margin) -> np.ndarray:
+        """Return the variances of the score of one report from a uniformly random user type."""
+        weight, workload = unweighted(margin.workload)
+        if _cells(workload) is not None:
+            return np.full(
+                workload.queries, weight**2 * self._least_of_cell(self.tables.placed(margin.attributes)[0])
+            )
+        if self._gap is not None and isinstance(workload, Prefix):
+            return weight**2 * self._gap.least()
+        if self._along(margin):
+            return weight**2 * Line(self.reports, self.tables.scores, margin.attributes[0]).least(workload)
+        return weight**2 * self.table(margin.attributes).prior_variances(workload)
+
+    def _least_of_cell(self, labels: Labels) -> float:
+        """Return `_least` of a cell of a table over attributes of these groups."""
+        if labels not in self._cells:
+            cells = math.prod(self.tables.scores.sizes(labels))
+            self._cells[labels] = float(self.tables.scores.inverse(labels).sum() - 1) / cells**2
+        return self._cells[labels]
+
+    def _settled(
+        self, first: np.ndarray, answers: np.ndarray, own: np.ndarray, least: np.ndarray, about: About
+    ) -> np.ndarray:
+        """Return the estimated variances (p,) of `answers`, about the users or their population.
+
+        `first` are the sums over reports of squared scores, `own` the estimates of sum_u w_u^2 x_u, and `least`
+        the variances of the score of one report from a uniformly random user type, all of shape (p,).
+        """
+        strategy = self.tables.strategy
+        about_population = sampled(first - answers**2 / self.users, self.users)
+        variance = first - own if about == "users" else about_population
+        return settled(variance, least_share(self.users, strategy.epsilon, strategy.delta) * least, first)
+
+    def _tables(self, sets: list[tuple[int, ...]], squared: bool) -> list[np.ndarray]:
+        """Return the estimated table (1, sizes) of each set of attributes.
+
+        With `squared` the arrays are (2, sizes), the second entry the sums over reports of squared scores.
+        """
+        if self._even is not None and all(attributes == (0,) for attributes in sets):
+            return [self._even[: 1 + squared, : self.tables.strategy.sizes[0]]] * len(sets)
+        inner = [self.tables.placed(attributes) for attributes in sets]
+        by_labels: dict[Labels, list[int]] = {}
+        for place, (labels, _) in enumerate(inner):
+            by_labels.setdefault(labels, []).append(place)
+        source = self._source({i for attributes in sets for i in attributes}, by_labels, squared)
+        found: dict[int, np.ndarray] = {}
+        for labels, places in by_labels.items():
+            chosen = np.array([[sets[place][i] for i in inner[place][1]] for place in places])
+            tables = source.tables(labels, chosen)[: 1 + squared]
+            for k, place in enumerate(places):
+                back = 1 + np.argsort(inner[place][1])
+                cut = (slice(self.tables.strategy.sizes[i]) for i in sets[place])
+                found[place] = tables[:, k].transpose(0, *back)[(slice(None), *cut)]
+        return [found[place] for place in range(len(sets))]
+
+    @cached_property
+    def _even(self) -> np.ndarray | None:
+        """Sums over reports of scores and of squared scores (2, N); None unless scores have two values."""
+        scores = even_scores(self.tables.strategy)
+        return None if scores is None else even_sums(self.reports, scores)
+
+    def _source(self, asked: set[int], kinds: Iterable[Labels], squared: bool) -> Interactions:
+        """Return sums of scores for the attributes asked about; reuse earlier sums that cover all of them."""
+        for one in self._interactions:
+            if one.holds(asked, kinds, squared):
+                return one
+        members = [[i for i in group if i in asked] for group in self.tables.strategy.groups]
+        self._interactions.append(Interactions(self.reports, self.tables.scores, members, squared))
+        return self._interactions[-1]
+
+    def _every(self) -> tuple[int, ...]:
+        """Return the indices of all attributes, after checking that the domain has at most 2^25 cells."""
+        strategy = self.tables.strategy
+        entries(strategy.domain_size, DATA, "the data vector", "ask for marginals, not for all cells")
+        return tuple(range(len(strategy.sizes)))
+
+
+def _cells(workload: Workload) -> np.ndarray | slice | None:
+    """Return which cells of a table the queries are; None where they are no single cells."""
+    if isinstance(workload, Cells):
+        return workload.chosen
+    return slice(None) if isinstance(workload, Identity) else None

@@ -1,0 +1,274 @@
+"""Whether answers are exact enough to use, and what would make them so: more people, more epsilon or fewer values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stratagem.estimation.answer import standard_errors_each_side
+from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.limits import extremes
+from stratagem.estimators import comparable, users_needed
+from stratagem.math.deadline import within
+from stratagem.math.number import spread, users_text
+from stratagem.problem import problem_of
+from stratagem.workloads import Domain, Workload
+from stratagem.workloads.combined import Stack, Weighted
+from stratagem.workloads.explicit import counts_users
+from stratagem.workloads.identity import Identity
+from stratagem.workloads.marginals import Marginals
+from stratagem.workloads.merged import Padded
+from stratagem.workloads.product import Product
+from stratagem.workloads.ranges import AllRange, Prefix
+from stratagem.workloads.selection import Selection
+
+CONFIDENCE = 0.95
+"""Confidence of the typical interval, whatever that of the intervals shown."""
+LOOKED_AT = 512
+"""Answers that are looked at; of more, evenly spread ones."""
+MOST = 10.0
+"""Largest epsilon that is named; above it little is protected."""
+LARGE, CELLS, ATTRIBUTES = (128, 64, 16, 4), 4096, 32
+"""Values of an attribute that are tried, and most cells and attributes for which lower bounds take some hundredths of
+a second."""
+CLOSE = 1.05
+"""Ratio of an epsilon that is enough to one that is not at which the search ends."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """What would be enough, each by itself and rounded to the safe side; None where nothing of the kind is known."""
+
+    people: int | None
+    epsilon: float | None
+    values: int | None
+    """Values of every attribute, without "other"."""
+
+    def __str__(self) -> str:
+        """Return the ways in words."""
+        known = {
+            f"ask {users_text(self.people)} people": self.people,
+            f"epsilon {self.epsilon} with as many people": self.epsilon,
+            f"at most {self.values} coarser values": self.values,
+        }
+        return ", or ".join(words for words, value in known.items() if value is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usability:
+    """Whether the answers of so many people can be used, why not, and the ways out."""
+
+    people: int
+    usable: bool
+    error: float
+    """Root mean square of the standard errors, as a share of what the answers could be; of the people for counts."""
+    reason: str
+    """How far answers are typically off, in words."""
+    ways: Ways | None = None
+
+    def __str__(self) -> str:
+        """Return the verdict in one or two sentences."""
+        people = "1 person" if self.people == 1 else f"{users_text(self.people)} people"
+        out = f" About enough: {self.ways}." if self.ways is not None and str(self.ways) else ""
+        return f"{'Usable' if self.usable else 'Not usable'} with {people}: {self.reason}.{out}"
+
+    def data(self) -> dict[str, Any]:
+        """Return the verdict as JSON values: `usable`, and `ways`, which is None where it is."""
+        return {"usable": self.usable, "ways": None if self.ways is None else asdict(self.ways)}
+
+
+def largest_error(mean: float | None) -> float:
+    """Return the largest standard error with which answers are usable, as a share of what they could be.
+
+    What an answer could be without asking anybody has the length R = N (max w - min w) for the query w, N for a count
+    of N people. Answers are usable where the root mean square s of their standard errors and that of R have
+    2 c s <= R, c = 1.96, so that a typical 95 % interval is no wider than R; and, where they count people, s is at
+    most half of the mean answer. `mean` is that of the answers if all values are equally frequent, as a share of N,
+    which is 1/n for the n cells of a table whatever their frequencies; None for queries that do not count people.
+
+    >>> round(largest_error(None), 3), largest_error(1 / 64)
+    (0.255, 0.0078125)
+    """
+    widest = 1 / (2 * standard_errors_each_side(CONFIDENCE))
+    return widest if mean is None else min(widest, mean / 2)
+
+
+def usability(
+    workload: Workload, epsilon: float | None, users: int, variance: float, *, other: int = 0
+) -> Usability:
+    """Return whether answers are usable to which each of N users adds so much variance, in the mean over the queries.
+
+    The rule is that of `largest_error`. The people follow from the variance. How it changes with epsilon and with the
+    number of values follows the lower bounds on the variance of every unbiased mechanism, which the best mechanisms
+    come near; so these ways are about right. `other` is how many last values of an attribute are none of its own;
+    without an epsilon only people are named.
+    """
+    asked = _some(comparable(workload))
+    allowed, size = _limit(asked), _size(asked)
+    share = math.sqrt(max(0.0, variance) / users) / size
+    found = Usability(people=users, usable=share <= allowed, error=share, reason=_reason(asked, share))
+    if found.usable:
+        return found
+    people = _upwards(users_needed(variance / size**2 / allowed**2, 1.0))
+    ways = Ways(people=people, epsilon=None, values=None)
+    if epsilon is not None:
+        budget, values = _others(comparable(workload), epsilon, share, other)
+        ways = replace(ways, epsilon=budget, values=values)
+    return replace(found, ways=ways)
+
+
+def estimate_usability(
+    found: Estimate, epsilon: float | None, asked: Workload | None = None, users: int | None = None
+) -> Usability:
+    """Return whether the answers of an estimate are usable, by the standard errors of the unbiased ones.
+
+    `epsilon` is that of a report; None for people who sent several, of whom only the number is stated. `asked` are
+    the same queries over a domain of their own, where they are some of a larger workload. `users` is the number of
+    people who will have reported in the end, by default those who did.
+    """
+    chosen, shown = comparable(found.workload), found.raw()
+    shown = shown if chosen is found.workload else shown.ask(chosen)
+    shown = shown.some(spread(chosen.queries, LOOKED_AT)) if chosen.queries > LOOKED_AT else shown
+    variance = float(np.square(shown.standard_errors).mean()) / found.users
+    gaps = max(len(one.values.outside) for one in found.naming.attributes)
+    return usability(asked or found.workload, epsilon, users or found.users, variance, other=gaps)
+
+
+def _some(workload: Workload) -> Workload:
+    """Return some queries, evenly spread, where there are many."""
+    many = workload.queries
+    return workload if many <= LOOKED_AT else Selection(workload, np.array(spread(many, LOOKED_AT)))
+
+
+def _size(workload: Workload) -> float:
+    """Return the root mean square of max w - min w over the queries w."""
+    if counts_users(workload):
+        return 1.0
+    least, most = extremes(workload)
+    return math.sqrt(float(np.square(most - least).mean()))
+
+
+def _limit(workload: Workload) -> float:
+    """Return the largest usable standard error for these queries."""
+    return largest_error(_mean(workload) if counts_users(workload) else None)
+
+
+def _mean(workload: Workload) -> float:
+    """Return the mean answer as a share of the people, if all values are equally frequent."""
+    if isinstance(workload, Selection):
+        asked = (workload.workload.describe(int(number)) for number in workload.chosen)
+        return float(np.mean([query.mean(workload.domain.sizes) for query in asked]))
+    found = [
+        margin.workload.answer(np.full(margin.workload.domain_size, 1 / margin.workload.domain_size))
+        for margin in workload.margins()
+    ]
+    return float(np.concatenate(found).mean())
+
+
+def _reason(workload: Workload, share: float) -> str:
+    """Return how far answers are typically off, and how wide their intervals are, in words."""
+    wide = f"{100 * CONFIDENCE:g} % intervals about ± {100 * standard_errors_each_side(CONFIDENCE) * share:.3g} %"
+    off = f"answers are typically off by {100 * share:.3g} % of"
+    if not counts_users(workload):
+        return f"{off} what they could be ({wide})"
+    return f"{off} all people ({wide}), where the mean answer is {100 * _mean(workload):.3g} %"
+
+
+def _others(workload: Workload, epsilon: float, share: float, other: int) -> tuple[float | None, int | None]:
+    """Return the epsilon and the number of values that are about enough, from the variance of the same family."""
+    family = _family(workload)
+    if family is None or not (now := _least(family, epsilon)) > 0:
+        return None, None
+    allowed = _limit(_some(workload))
+
+    def affordable(budget: float) -> bool:
+        return share * math.sqrt(_least(family, budget) / now) <= allowed
+
+    def coarse(values: int) -> bool:
+        asked = _coarser(workload, values)
+        return asked is not None and share * math.sqrt(_least(asked, epsilon) / now) <= _limit(_some(asked))
+
+    fewest, most = 2 + other, min(max(workload.domain.sizes) - 1, max(family.domain.sizes))
+    values = _largest(coarse, fewest, most)
+    return _budget(affordable, epsilon), None if values is None else values - other
+
+
+def _family(workload: Workload) -> Workload | None:
+    """Return the same queries over a domain whose lower bounds are quick; None where there is none."""
+    if len(workload.domain.sizes) > ATTRIBUTES:
+        return None
+    for values in LARGE:
+        found = _coarser(workload, values) or workload
+        if isinstance(found, Marginals) or found.domain_size <= CELLS:
+            return found
+    return None
+
+
+def _least(workload: Workload, epsilon: float) -> float:
+    """Return what one user adds to the variance of an answer at least, whatever the unbiased mechanism.
+
+    For the cells of one table bounds without any search are as good, and no time is left for one.
+    """
+    problem = problem_of(workload, epsilon)
+    with within(0.0 if isinstance(workload, Identity) else math.inf):
+        return problem.least(problem.bounds) / workload.queries
+
+
+def _coarser(workload: Workload, values: int) -> Workload | None:
+    """Return the same queries over attributes of at most so many values; None where that means nothing."""
+    domain = Domain.sized(workload.domain.names, (min(size, values) for size in workload.domain.sizes))
+    match workload:
+        case Identity() | Prefix() | Marginals():
+            return replace(workload, domain=domain)
+        case AllRange():
+            return replace(workload, domain=domain, width=min(workload.width, values))
+        case Padded():
+            spare = workload.domain_size - workload.workload.domain_size
+            inner = _coarser(workload.workload, max(1, values - spare))
+            return (
+                replace(workload, workload=inner, domain=Domain.of(inner.domain_size + spare))
+                if inner
+                else None
+            )
+        case Product():
+            parts = [_coarser(part, values) for part in workload.factors]
+            return Product(tuple(part for part in parts if part)) if all(parts) else None
+        case Stack():
+            parts = [_coarser(part, values) for part in workload.parts]
+            return Stack(tuple(part for part in parts if part)) if all(parts) else None
+        case Weighted():
+            inner = _coarser(workload.workload, values)
+            return None if inner is None else Weighted(inner, workload.weight)
+    return None
+
+
+def _largest(holds: Callable[[int], bool], low: int, high: int) -> int | None:
+    """Return the largest number from low to high for which something holds that holds for those below; else None."""
+    if low > high or not holds(low):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def _budget(affordable: Callable[[float], bool], epsilon: float) -> float | None:
+    """Return about the smallest epsilon up to `MOST` that is enough, with two digits, rounded up."""
+    if epsilon >= MOST or not affordable(MOST):
+        return None
+    low, high = epsilon, MOST
+    while high > CLOSE * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if affordable(middle) else (middle, high)
+    digits = 10.0 ** (1 - math.floor(math.log10(high)))
+    return math.ceil(high * digits * (1 - 1e-9)) / digits
+
+
+def _upwards(people: int) -> int:
+    """Return a number of people rounded up to two digits."""
+    unit = 10 ** max(0, len(str(people)) - 2)
+    return -(-people // unit) * unit

@@ -1,0 +1,282 @@
+/* stratagem: the form. It asks, draws a report once, says in words what it is, and sends it if it is told to. */
+
+import { make, question, rounded, terms } from "./answer.js";
+import { load } from "./client.js";
+import { keeps, Record } from "./record.js";
+import { meaning, ownAmong, sureness } from "./words.js";
+
+const RADIOS = 12; // answers that are shown all at once
+const SHOWN = 12; // answers of a report that are shown at once; the others can be unfolded
+const PATIENCE = 30_000; // milliseconds in which the survey must acknowledge a report
+const OFFLINE = 0, BUSY = [429, 503], UNSURE = [408, 425, 500, 502, 504]; // statuses; every other one but 200 refuses for good
+const AGAIN = "Press Send again: it is counted once, however often you send it.";
+const $ = (id) => document.getElementById(id);
+const { submit } = document.querySelector("main").dataset, place = submit && new URL(submit, document.baseURI).href;
+let client = null, record = null, questions = [], own = null;
+
+document.title = $("question-title").textContent;
+$("stuck").hidden = true;
+$("outcome").textContent = "Loading …";
+$("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  answer();
+});
+$("send").addEventListener("click", send);
+$("decline").addEventListener("click", () => move({ step: "declined" }));
+$("again").addEventListener("click", () => move({ step: record.read().report ? "drawn" : "new" }));
+await start();
+
+/** Load the mechanism, and show where this device stands. */
+async function start() {
+  const keeping = keeps();
+  try {
+    client = await load(new URL("bundle.ldp.json", document.baseURI), keeping ? {} : { memo: null });
+  } catch (error) {
+    $("outcome").textContent = "This form cannot be used here, and nothing was sent. Try another browser; if that does not "
+      + `help, tell the people who run the survey: ${error.message}.`;
+    return;
+  }
+  const { memo } = client.bundle;
+  if (memo && !keeping) {
+    $("outcome").textContent = "This form cannot be used here, and nothing was sent. It must keep on this device what was "
+      + "drawn for you, and this browser keeps nothing for this page. Let the browser store data for this page, or use "
+      + "another browser.";
+    return;
+  }
+  own = ownAmong(client);
+  record = new Record(submit ? `stratagem form ${client.identifier} ${place} ${document.title}` : null, isReport);
+  questions = client.attributes.map((attribute, k) => withError(question(attribute, k, RADIOS), k));
+  if (questions.length === 1) {
+    const [{ element, controls }] = questions;
+    element.firstChild.hidden = true; // the question itself names it
+    (element.localName === "fieldset" ? element : controls[0]).setAttribute("aria-labelledby", "question-title");
+  }
+  $("fields").replaceChildren(...questions.map(({ element }) => element));
+  $("experts").hidden = false;
+  $("preview").hidden = Boolean(submit);
+  $("buttons").hidden = !submit;
+  if (!submit) {
+    $("make").textContent = "Show what would be sent";
+    $("review-title").textContent = "This would be sent:";
+  }
+  $("learn").textContent = `That you took part and, as with every web page, when, your network address, and your browser and its language. ${learnt()}`;
+  $("shared").textContent = "If somebody else answered on this device before you, open this page in another browser"
+    + `${memo ? "" : " or in a private window"} to give your own answer. Answer only once: a second report would tell others more about you.`;
+  addEventListener("storage", ({ key }) => key !== null && key !== record.name || show()); // another tab of this form
+  show();
+}
+
+/** Return a question with a place in it for what is wrong with its answer. */
+function withError(asked, k) {
+  const { element, controls } = asked, error = make("p", { id: `answer-${k}-error`, className: "error", role: "alert" });
+  element.firstChild.after(error);
+  for (const control of controls) {
+    const others = (control.getAttribute("aria-describedby") ?? "").replace(/\berror$/, "");
+    control.setAttribute("aria-describedby", `${others}${error.id}`);
+  }
+  return { ...asked, error };
+}
+
+/** Return whether a report that was kept is one of this mechanism. */
+function isReport({ mechanism, id, output }) {
+  return mechanism === client.identifier.slice(0, 16) && /^[0-9a-f]{32}$/.test(id)
+    && Number.isInteger(output) && output >= 0 && output < client.bundle.table.outputs;
+}
+
+/** Go on from where this device stands, and lead the eye and the screen reader there. */
+function move(change) {
+  record.write({ ...record.read(), ...change });
+  show();
+  (document.querySelector("main > :not([hidden]) > h2") ?? questions[0].controls[0]).focus();
+}
+
+/** Show where this device stands. */
+function show() {
+  const { step, report, times, tried } = record.read(), waits = step === "drawn";
+  $("ask").hidden = step !== "new";
+  $("review").hidden = !waits;
+  $("done").hidden = step !== "sent" && step !== "declined";
+  $("once").textContent = once();
+  $("forgetful").hidden = record.lasting;
+  $("shared").hidden = !submit || !record.lasting || (step === "new" && times === 0);
+  $("facts").replaceChildren(...terms(facts()));
+  $("outcome").textContent = "";
+  $("send").textContent = tried ? "Send again" : "Send";
+  $("words").replaceChildren(...(waits ? words(report.output) : []));
+  $("report").hidden = !waits;
+  $("report").textContent = waits ? JSON.stringify(report, null, 2) : "";
+  if (step === "sent") tellSent(times);
+  if (step === "declined") tellDeclined(tried);
+}
+
+/** Return in words how long what will be drawn stands; nothing on a page that sends nothing. */
+function once() {
+  if (!submit) return "";
+  if (!record.lasting) return "It is kept only until you close this page or load it again.";
+  return client.bundle.memo
+    ? "It is drawn anew each time that you answer. You cannot change this answer after this step."
+    : "It is drawn once, so you cannot change your answer after this step.";
+}
+
+function tellSent(times) {
+  const { memo } = client.bundle, kept = record.lasting ? " This device remembers that and sends nothing more." : "";
+  $("done-title").textContent = memo ? "Thank you, sent." : "Thank you, sent once.";
+  $("done-text").textContent = memo
+    ? `This device has sent ${times === 1 ? "one report" : `${times} reports`} to this survey. This page does not `
+      + `remind you: when the people who run the survey ask again, open it and answer once. ${learnt()}`
+    : `Your report has arrived, and it counts once.${kept}`;
+  $("again").hidden = !memo;
+  $("again").textContent = "Answer again";
+}
+
+function tellDeclined(tried) {
+  $("done-title").textContent = tried ? "Nothing more is sent." : "Nothing was sent.";
+  $("done-text").textContent = `${tried ? "What you tried to send before may have arrived. " : ""}`
+    + (record.lasting
+      ? "You can close this page. If you change your mind, you find what was drawn here: it is not drawn again."
+      : "If you change your mind, show it again before you close this page or load it again: afterwards it is lost.");
+  $("again").hidden = false;
+  $("again").textContent = "Show it again";
+}
+
+/** Draw the report of what was answered, or say what is missing. */
+function answer() {
+  if (record.read().step !== "new") return move({}); // another tab was faster
+  const values = Object.create(null), several = questions.length > 1;
+  let first = null;
+  for (const [k, { controls, error, read, wanted }] of questions.entries()) {
+    const { name } = client.attributes[k];
+    let wrong = false;
+    try {
+      values[name] = read();
+      wrong = values[name] === undefined; // a question that is left out says so
+      client.readers[k](values[name]);
+    } catch {
+      wrong = true;
+    }
+    for (const control of controls) control.setAttribute("aria-invalid", String(wrong));
+    const told = several ? [make("bdi", name), `: please give ${wanted}.`] : [`Please give ${wanted}.`];
+    error.replaceChildren(...(wrong ? told : []));
+    if (wrong) first ??= controls[0];
+  }
+  $("error").textContent = "";
+  if (first) return first.focus();
+  let report = null;
+  try {
+    report = client.randomise(values);
+  } catch (error) { // a memo that cannot be kept or is damaged
+    $("error").textContent = "Nothing was sent. This browser does not keep what is drawn for you, or it is damaged. Please "
+      + `tell the people who run the survey: ${error.message}.`;
+    return;
+  }
+  if (client.permanent !== null) navigator.storage?.persist?.().catch(() => {}); // browsers clear storage unasked
+  $("ask").reset();
+  move({ step: "drawn", report });
+}
+
+/** Send the report that is shown; one that may have arrived keeps its id, so that it counts once. */
+async function send() {
+  const { step, report, times, tried } = record.read();
+  if (step !== "drawn") return move({}); // another tab was faster
+  for (const id of ["send", "decline"]) $(id).disabled = true;
+  $("outcome").textContent = "Sending …";
+  const [status, said] = await post(report);
+  for (const id of ["send", "decline"]) $(id).disabled = false;
+  if (status === 200) return move({ step: "sent", times: times + 1, tried: false, report: undefined });
+  const unsure = UNSURE.includes(status);
+  move(unsure ? { tried: true } : {});
+  $("outcome").textContent = status === OFFLINE
+    ? `This device is offline, so your report was not sent${tried ? " this time" : ""}. Connect it first. ${AGAIN}`
+    : unsure ? `The survey did not answer, so your report may have arrived or not. Check your connection. ${AGAIN}`
+    : BUSY.includes(status)
+      ? `The survey is busy and has not taken your report. Wait a minute. ${AGAIN}`
+      : "The survey refused your report, so it does not count. You did nothing wrong: please tell the people who run the "
+        + `survey (status ${status}${said ? `: ${said}` : ""}).`;
+  $("send").focus();
+}
+
+/** Return the status of an answer, 504 for none, OFFLINE where no request can have left, and what it says is wrong; 200
+ * only for a report that is acknowledged.
+ */
+async function post(report) {
+  const options = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(report) };
+  const offline = !navigator.onLine;
+  try {
+    const signal = AbortSignal.timeout(PATIENCE);
+    const reply = await fetch(place, { ...options, signal, credentials: "omit", redirect: "error" });
+    const { received = 0, repeated = 0, error = "" } = await reply.json().catch(() => ({}));
+    return [reply.ok ? (received + repeated === 1 ? 200 : 502) : reply.status, error];
+  } catch {
+    return [offline && !navigator.onLine ? OFFLINE : 504, ""];
+  }
+}
+
+/** Return in words, as elements, what a report of this output is. */
+function words(output) {
+  const { kind, texts, count } = meaning(client, output), one = count === 1;
+  const code = `A code number that was drawn at random: ${output}.`;
+  const yours = `Your own answer may or may not be ${one ? "this one" : "among them"}.`;
+  const [before, after] = {
+    set: [`A random group${one ? ", here of one answer only" : " of answers"}. It may or may not hold your own answer:`,
+      chances()],
+    fits: [`${code} It comes up more often for:`, `Every other answer can lead to it too. ${yours}`],
+    nothing: [code, "It is as likely for every answer, so it says nothing about yours."],
+    part: [code, "It stands for a part of all possible answers. Yours may or may not be in that part."],
+  }[kind];
+  const list = (some) => make("ul", { className: "answers" }, ...some.map(chip));
+  const elements = [make("p", before), list(texts.slice(0, SHOWN))];
+  if (texts.length > SHOWN) {
+    const summary = make("summary", `and ${texts.length - SHOWN} more`);
+    elements.push(make("details", summary, list(texts.slice(SHOWN))));
+  }
+  return [...elements, make("p", after)];
+}
+
+/** Return an answer in a report; names and values stay together, whichever way each of them is read. */
+function chip(pairs) {
+  if (pairs[0][0] === "") return make("li", { dir: "auto" }, pairs[0][1]);
+  const parts = pairs.map(([name, value]) => make("bdi", name, ": ", make("bdi", value)));
+  const dir = getComputedStyle($("question-title")).direction;
+  return make("li", { dir }, ...parts.flatMap((part, j) => (j ? [", ", part] : [part])));
+}
+
+/** Return how often people send their own answer among others, in words; nothing where the table does not say. */
+function chances() {
+  if (own === null) return "";
+  const people = [100, 1e4, 1e6].find((many) => Math.min(own, 1 - own) * many >= 1) ?? 1e8;
+  const some = Math.round(own * people), count = (number) => number.toLocaleString("en");
+  return `Of ${count(people)} people, about ${count(some)} send a report that holds their own answer, and `
+    + `${count(people - some)} one that does not.`;
+}
+
+/** Return what reports tell about the person who sends them, in words. */
+function learnt() {
+  const { memo } = client.bundle, sure = sureness(memo ? client.permanent : client.epsilon);
+  const seen = memo ? "all your reports about this answer together, however many you send" : "what you send";
+  const told = "Suppose somebody knows that your answer is one of two, and holds both for equally likely. After seeing "
+    + `${seen}, they can be at most ${sure} sure which of the two it is.`;
+  if (!memo) return told;
+  const [two, three] = [2, 3].map((values) => sureness(values * client.permanent));
+  return `${told} If your answer changes, the new one counts for itself, and the change may be seen: with two different `
+    + `answers in turn the ${sure} become ${two}, with three ${three}.`;
+}
+
+/** Return the terms and descriptions for experts. */
+function facts() {
+  const { table, workload, sha256, memo } = client.bundle, epsilon = rounded(client.epsilon), all = client.permanent;
+  return {
+    "Epsilon": memo
+      ? `${rounded(all)} for all reports about one answer together, ${epsilon} for one alone; ${rounded(2 * all)} about two `
+        + `different answers, m times ${rounded(all)} about m`
+      : `${epsilon}, for one report`,
+    "Checked here": "hash, certificate and epsilon of the mechanism, in whole numbers",
+    "Mechanism": `SHA-256 ${sha256}`,
+    "Made for": workload?.name ?? "",
+    "Possible reports": table.outputs.toLocaleString("en"),
+    "Sent to": place || "nowhere",
+    "Not sent": "your answer, cookies; the server sees your network address, browser and language, as every server does",
+    "Kept here": memo
+      ? "a permanent report for each possible answer, a report that waits, and how many were sent; never your answer"
+      : submit && record.lasting ? "a report that waits, and that it was sent; never your answer" : "nothing",
+  };
+}

@@ -1,0 +1,53 @@
+/* stratagem: what a device remembers of one survey: the report that was drawn, until it was sent, and that it was. */
+
+const FRESH = { step: "new", times: 0, tried: false };
+
+/** Return whether the browser keeps what this page stores. */
+export function keeps() {
+  const name = "stratagem form";
+  try {
+    localStorage.setItem(name, name);
+    const kept = localStorage.getItem(name) === name;
+    localStorage.removeItem(name);
+    return kept;
+  } catch {
+    return false;
+  }
+}
+
+/** Where this device stands, in the storage of the browser, or in memory where that keeps nothing.
+ *
+ * `step` is "new", "drawn", "declined" or "sent"; `report` is what was drawn and not sent, and was `tried` if it may have
+ * arrived; `times` counts the reports that were sent. An answer is never kept, nor a report that was sent.
+ */
+export class Record {
+  constructor(name, isReport) {
+    this.name = name; // null where nothing is to be kept
+    this.isReport = isReport;
+    this.lasting = true;
+    this.held = FRESH;
+    this.write(this.read()); // tells whether the browser keeps it
+  }
+
+  read() {
+    if (this.name === null || !this.lasting) return this.held;
+    try {
+      const { step, times, tried, report } = JSON.parse(localStorage.getItem(this.name));
+      const known = ["drawn", "declined"].includes(step) ? this.isReport(report) : ["new", "sent"].includes(step);
+      if (known && Number.isInteger(times)) return { step, times, tried: tried === true, report };
+    } catch {} // no storage, or nothing in it that is ours
+    return this.held;
+  }
+
+  write(state) {
+    this.held = state;
+    if (this.name === null || !this.lasting) return;
+    const text = JSON.stringify(state);
+    try {
+      localStorage.setItem(this.name, text);
+      this.lasting = localStorage.getItem(this.name) === text;
+    } catch {
+      this.lasting = false;
+    }
+  }
+}

@@ -1,0 +1,174 @@
+"""The addresses of the server: the form, the reports, the results and its health."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from stratagem.collection.tally import Receipt
+from stratagem.mechanism.webpage import FRONT
+from stratagem.serve.intake import BusyError, Intake, RefusedError, StoreError, body_of, kind_of, reports_of
+from stratagem.serve.results import Results
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+}
+CAREFUL = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cache-control": "no-cache"}
+PRIVATE = CAREFUL | {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+}
+TWICE = "this id came before with another output: the first report counts"
+
+
+def application(
+    files: Mapping[str, bytes], intake: Intake, results: Results, token: str, origins: Sequence[str] = ()
+) -> Starlette:
+    """Return the application that serves the files of the form and takes reports into the collection.
+
+    POST /reports takes one report as JSON, or many as JSON lines, and answers once what it took is on the disk.
+    /results and /results.json need the token, as a bearer's or as the password of any name. Pages of `origins` may
+    send reports too.
+    """
+    routes = [
+        Route("/reports", _Reports(intake).post, methods=["POST"]),
+        Route("/results", _Guarded(results, token).page),
+        Route("/results.json", _Guarded(results, token).data),
+        Route("/health", _Health(intake).get),
+        Route("/", _File(files[FRONT], FRONT).get),
+        *(Route(f"/{name}", _File(content, name).get) for name, content in files.items()),
+    ]
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=list(origins),
+        allow_methods=["POST"],
+        allow_headers=["content-type"],
+    )
+    return Starlette(routes=routes, middleware=[cors] if origins else [])
+
+
+class _Reports:
+    """Takes reports."""
+
+    def __init__(self, intake: Intake):
+        self._intake = intake
+
+    async def post(self, request: Request) -> Response:
+        """Answer with what became of the reports in a request."""
+        intake = self._intake
+        try:
+            kind = kind_of(request)
+            if not intake.allowance.left:
+                raise RefusedError(429, "more reports come than are taken: send it again in a second")
+            intake.allowance.spend(1)
+            ids, outputs, refused = reports_of(await body_of(request, kind), kind, intake.form)
+            intake.allowance.spend(len(ids) + refused.total() - 1)
+            intake.refuse(refused)
+            found = Counter((await intake.take(ids, outputs)).tolist()) if len(ids) else Counter()
+        except RefusedError as error:
+            return _refusal(error.status, str(error))
+        except BusyError:
+            return _refusal(503, "too many reports wait to be stored: send it again in a second")
+        except StoreError:
+            return _refusal(503, "the report could not be stored: send it again later")
+        return _receipt(found, {str(reason): number for reason, number in refused.items() if number})
+
+
+def _receipt(found: Counter[int], refused: dict[str, int]) -> Response:
+    """Say what became of reports: 200 if all are stored, 409 for an id taken before, 400 for what is no report."""
+    contested = found[Receipt.CONTESTED]
+    error = (
+        f"refused as no report of this survey: {', '.join(refused)}"
+        if refused
+        else TWICE
+        if contested
+        else ""
+    )
+    data = {"received": found[Receipt.TAKEN], "repeated": found[Receipt.REPEATED]}
+    data |= {"refused": refused | ({"id taken before": contested} if contested else {})}
+    return JSONResponse(
+        data | ({"error": error} if error else {}), 400 if refused else 409 if contested else 200, CAREFUL
+    )
+
+
+def _refusal(status: int, sentence: str) -> Response:
+    """Refuse a request whose body may not have been read: the connection ends with it."""
+    again = {"retry-after": "1"} if status in (429, 503) else {}
+    return JSONResponse({"error": sentence}, status, CAREFUL | again | {"connection": "close"})
+
+
+class _Guarded:
+    """Shows the results to who knows the token."""
+
+    def __init__(self, results: Results, token: str):
+        self._results, self._token = results, token.encode()
+
+    async def page(self, request: Request) -> Response:
+        """Answer with the page of results."""
+        return self._stranger(request) or HTMLResponse(await self._results.page(), headers=PRIVATE)
+
+    async def data(self, request: Request) -> Response:
+        """Answer with the results as JSON."""
+        return self._stranger(request) or JSONResponse(await self._results.data(), headers=PRIVATE)
+
+    def _stranger(self, request: Request) -> Response | None:
+        """Return the answer to who does not know the token; it takes as long whatever was given."""
+        if hmac.compare_digest(_secret(request.headers.get("authorization", "")), self._token):
+            return None
+        ask = {
+            "www-authenticate": 'Basic realm="results: any name, and the token as password", charset="UTF-8"'
+        }
+        sentence = "the results need the token that the server printed when it started"
+        return JSONResponse({"error": sentence}, 401, PRIVATE | ask)
+
+
+def _secret(authorization: str) -> bytes:
+    """Return the token of a header, which holds it as a bearer's or as a password; empty for any other."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip().encode()
+    if scheme.lower() != "basic":
+        return b""
+    try:
+        return base64.b64decode(value, validate=True).partition(b":")[2]
+    except (binascii.Error, ValueError):
+        return b""
+
+
+class _Health:
+    """Says whether reports are stored."""
+
+    def __init__(self, intake: Intake):
+        self._intake = intake
+
+    async def get(self, request: Request) -> Response:
+        """Answer 200, or 503 while reports cannot be written."""
+        if self._intake.fault:
+            return JSONResponse({"status": "reports cannot be stored"}, 503, CAREFUL)
+        return JSONResponse({"status": "ok"}, headers=CAREFUL)
+
+
+class _File:
+    """One file of the form."""
+
+    def __init__(self, content: bytes, name: str):
+        self._content, self._type = content, TYPES[PurePosixPath(name).suffix]
+
+    async def get(self, request: Request) -> Response:
+        """Answer with the file."""
+        return Response(self._content, headers=CAREFUL | {"content-type": self._type})

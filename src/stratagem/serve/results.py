@@ -1,0 +1,130 @@
+"""What the reports say so far: how many came, and the answers with their intervals."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from stratagem.estimation.answer_file import answers_data
+from stratagem.io.table import Table, render
+from stratagem.math.deadline import Deadline
+from stratagem.math.number import spread
+from stratagem.mechanism.usable import estimate_usability
+from stratagem.workloads.explicit import counts_users
+
+if TYPE_CHECKING:
+    from stratagem.collection.tally import Tally
+    from stratagem.estimation.answer import Answer
+    from stratagem.estimation.estimate import Estimate
+    from stratagem.mechanism.mechanism import Mechanism
+    from stratagem.mechanism.usable import Usability
+    from stratagem.serve.intake import Intake
+
+SHOWN = 128
+"""Most answers on the page; of more, some that are evenly spread."""
+EVERY = 2.0
+"""Least number of seconds between two counts, so that looking at results does not slow down what collects."""
+
+
+class Results:
+    """The counts of a collection that grows and the estimates from them, at most `EVERY` seconds old or up to date.
+
+    They are computed in a thread with a connection of its own, which sees what was committed before.
+    """
+
+    def __init__(self, mechanism: Mechanism, intake: Intake, *, question: str = "", users: int | None = None):
+        """Show the collection that the intake writes; `users` people were asked, if known."""
+        self.mechanism, self.intake, self.question, self.users = mechanism, intake, question, users
+        self._collection = intake.collection.another()
+        self._thread = ThreadPoolExecutor(1)
+        self._alone = asyncio.Lock()
+        self._clock: Deadline | None = None
+        self._stored = -1
+        self._found: tuple[Tally, Estimate | None, Usability | None]
+
+    async def page(self) -> str:
+        """Return the page of results."""
+        tally, found, verdict = await self._latest()
+        return render(
+            "serve/results.html",
+            question=self.question or self.mechanism.name,
+            reports=tally.reports,
+            users=self.users,
+            refused=[(reason, number) for reason, number in self.intake.refused.most_common() if number],
+            fault=self.intake.fault,
+            verdict="" if verdict is None or verdict.usable else str(verdict),
+            of=None if found is None else _table(found, self._shown(found)),
+            bars=[] if found is None else _bars(found, self._shown(found)),
+            confidence="" if found is None else f"{100 * found.confidence:g} %",
+            shown=0 if found is None else len(self._shown(found)),
+            queries=self.mechanism.workload.queries,
+            intervals="" if found is None else found.intervals,
+            impossible="" if found is None or not found.impossible.fact else str(found.impossible),
+            epsilon=f"{float(self.mechanism.epsilon):g}",
+        )
+
+    async def data(self) -> dict[str, Any]:
+        """Return the results as JSON values: the reports, what was refused, and the answers as a file holds them."""
+        tally, found, verdict = await self._latest()
+        head = {"mechanism": self.mechanism.identifier, "epsilon": float(self.mechanism.epsilon)}
+        head |= {"reports": tally.reports, "refused": dict(+self.intake.refused)}
+        if found is None or verdict is None:
+            return head | {"answers": []}
+        return head | verdict.data() | answers_data(self._shown(found), found.details, found.naming)
+
+    def close(self) -> None:
+        """End the thread, and the connection to the file."""
+        self._thread.shutdown()
+        self._collection.close()
+
+    def _shown(self, found: Estimate) -> list[Answer]:
+        return found.table(spread(found.workload.queries, SHOWN))
+
+    async def _latest(self) -> tuple[Tally, Estimate | None, Usability | None]:
+        """Return the counts and the estimates, new ones where reports came since the last and these are old."""
+        async with self._alone:
+            old = self._clock is None or self._clock.elapsed >= EVERY
+            if self._stored != self.intake.stored and old:
+                stored = self.intake.stored
+                loop = asyncio.get_running_loop()
+                self._found = await loop.run_in_executor(self._thread, self._computed)
+                self._stored, self._clock = stored, Deadline()
+            return self._found
+
+    def _computed(self) -> tuple[Tally, Estimate | None, Usability | None]:
+        tally = self._collection.tally()
+        if not tally.reports:
+            return tally, None, None
+        found = self.mechanism.estimate(tally.counts)
+        return (
+            tally,
+            found,
+            estimate_usability(found, float(self.mechanism.epsilon), users=max(found.users, self.users or 0)),
+        )
+
+
+def _table(found: Estimate, answers: list[Answer]) -> Table:
+    """Return answers as a table of people, or of what the queries add up."""
+    headings = ("answer", "estimate", f"{100 * found.confidence:g} % from", "to")
+    rows = [(one.label, *(f"{number:,.1f}" for number in (one.answer, one.low, one.high))) for one in answers]
+    return Table(headings, rows, caption="Estimates of the people who reported")
+
+
+def _bars(found: Estimate, answers: list[Answer]) -> list[dict[str, str]]:
+    """Return the bars of shares, their intervals and what stands beside them; none where queries count no people."""
+    if not counts_users(found.workload):
+        return []
+    first, last = min(0.0, *(one.low for one in answers)), max(one.high for one in answers)
+    bars = []
+    for one in answers:
+        numbers = one.low, one.answer, one.high
+        zero, low, answer, high = (100 * (number - first) / (last - first) for number in (0.0, *numbers))
+        least, share, most = (f"{100 * number / found.users:.1f}\N{NO-BREAK SPACE}%" for number in numbers)
+        places = {"zero": zero, "begin": min(zero, answer), "length": abs(answer - zero)}
+        places |= {"start": low, "width": high - low}
+        bars.append(
+            {key: f"{place:.2f}" for key, place in places.items()}
+            | {"label": one.label, "text": f"{share} ({least} to {most})"}
+        )
+    return bars

@@ -1,0 +1,259 @@
+"""A result for people: how many to ask, beside published mechanisms and the proven minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from stratagem.bounds import Bounds
+from stratagem.estimators import Accuracy, Users, ask, comparable, errors, off, users_needed
+from stratagem.io.screen import folded
+from stratagem.io.table import Table
+from stratagem.math.number import above_minimum, number_text, percent_apart, users_text
+from stratagem.problem import Problem, WorstCase, WorstQuery, relative_gap
+from stratagem.workloads.bibliography import SCOPE
+from stratagem.workloads.explicit import counts_users
+
+if TYPE_CHECKING:
+    from stratagem.workloads import Workload
+
+
+class Found(Protocol):
+    """A strategy with what it needs: a solution, or a published mechanism at its best.
+
+    Values that are computed when they are first asked for have the type Any here, as protocols know no other way.
+    """
+
+    @property
+    def problem(self) -> Problem:
+        """What it was made for."""
+        ...
+
+    @property
+    def objective(self) -> float:
+        """The variance that was to be small."""
+        ...
+
+    @property
+    def accuracy(self) -> Any:
+        """Exact variances of the strategy on the workload."""
+        ...
+
+    @property
+    def mean_variance(self) -> Any:
+        """The variance that one user of the worst type adds to an answer, in the mean over `comparable` queries."""
+        ...
+
+    @property
+    def largest_comparable(self) -> Any:
+        """The largest variance that one user adds to any of the `comparable` answers; None if unknown."""
+        ...
+
+    def users_for(self, error: float = ...) -> Users:
+        """Return the users needed for a standard error."""
+        ...
+
+
+OURS, PUBLISHED, MINIMUM = "Stratagem", " (published)", "proven minimum"
+"""Names of the rows of a table of people needed."""
+HARDEST = "The numbers hold even if everybody had the hardest value."
+EVERY = f"every mechanism with {SCOPE}"
+ALIKE = 5e-4
+"""Relative difference below which two numbers are the same, as it would read 0.0 %."""
+LOOKED_AT = 128
+"""User types up to which every answer of every published mechanism is looked at, which takes a second."""
+FAR = 100.0
+"""Ratio above which a number of times is said, not per cents."""
+
+
+def summary(
+    problem: Problem,
+    bounds: Bounds,
+    ours: Found,
+    published: Mapping[str, Found] | None,
+    name: str = OURS,
+    shown: int = 1,
+    users: int | None = None,
+) -> list[str | Table]:
+    """Return what is said first of a result: the people to ask, a table of them, and how near the minimum they are.
+
+    `published` are mechanisms to set beside ours, which is called `name`; the best `shown` of them stand in the table.
+    None says nothing of them. Where the number of `users` is known, the errors to expect take the place of people.
+    """
+    ranked = sorted((published or {}).items(), key=lambda one: people_needed(one[1]))
+    said = ask(ours.users_for(), problem.workload) if users is None else [*expect(ours, users), HARDEST]
+    rows = {name: ours} | {f"{other}{PUBLISHED * (shown == 1)}": one for other, one in ranked[:shown]}
+    below = [
+        HARDEST if published is None else fewer_sentence(ours, [one for _, one in ranked], users),
+        minimum_sentence(ours, bounds),
+    ]
+    return ["\n".join(said), _people(problem, bounds, rows, users), "\n".join(below)]
+
+
+def text(parts: Iterable[str | Table]) -> str:
+    """Return sentences and tables as text of at most `WIDTH` columns, an empty line between them."""
+    shown = (
+        part.text()
+        if isinstance(part, Table)
+        else "\n".join(x for line in part.split("\n") for x in folded(line))
+        for part in parts
+        if part
+    )
+    return "\n\n".join(shown)
+
+
+def _people(problem: Problem, bounds: Bounds, rows: Mapping[str, Found], users: int | None) -> Table:
+    """Return the people needed as a table, for `users` the errors: a row a mechanism, the proven minimum below."""
+    workload, cells = problem.workload, list[tuple[str, ...]]()
+    for name, one in rows.items():
+        both = one.users_for() if users is None else errors(one.mean_variance, one.largest_comparable, users)
+        cells.append((name, *(_number(value, workload) for value in both)))
+    if least := minimum_text(problem, bounds, users):
+        cells.append((MINIMUM, *(("", least) if isinstance(problem, WorstQuery) else (least, ""))))
+    heading = "people needed" if users is None else f"error with {users_text(users)} people"
+    table = Table((heading, "typical answer", "every answer"), cells, bold=0)
+    return table if workload.queries > 1 else table.without("every answer")
+
+
+def minimum_text(problem: Problem, bounds: Bounds, users: int | None) -> str:
+    """Return the least number of people that any mechanism needs, for `users` the least error; "" where unknown."""
+    if comparable(problem.workload) is not problem.workload:
+        return ""
+    least = fewest_users(problem, bounds) if users is None else least_error(problem, bounds, users)
+    return _number(least, problem.workload) if least > (1 if users is None else 0) else ""
+
+
+def _number(value: float | None, workload: Workload) -> str:
+    """Return a number of people as text, or an error as a share of them or a person in the units of the queries."""
+    if value is None or isinstance(value, int):
+        return users_text(value)
+    return error_text(value, counts_users(comparable(workload)))
+
+
+def error_text(error: float, counts: bool) -> str:
+    """Return an error as text: in per cent of the people, or a person where queries do not count people."""
+    return f"{100 * error:.3g} %" if counts else f"{error:.3g} a person"
+
+
+def expect(found: Found, users: int) -> list[str]:
+    """Return the errors to expect with so many users as a sentence."""
+    workload = found.problem.workload
+    mean, single = errors(found.mean_variance, found.largest_comparable, users)
+    counts, size = counts_users(comparable(workload)), error_text(mean, counts_users(comparable(workload)))
+    size += f" of them, or {number_text(mean * users)} people" if counts else ""
+    size += " (standard error)"
+    said = [f"With {users_text(users)} people and epsilon {found.problem.epsilon:g}, {off(workload, size)}."]
+    if single is not None and workload.queries > 1:
+        said.append(f"The least accurate is off by {error_text(single, counts)}.")
+    return said
+
+
+def least_error(problem: Problem, bounds: Bounds, users: int) -> float:
+    """Return a lower bound on the error of unbiased estimates from one report of each user, as `fewest_users`."""
+    queries = 1 if isinstance(problem, WorstQuery) else problem.workload.queries
+    return errors(problem.least(bounds) / queries, None, users).root_mean_square
+
+
+def fewer_sentence(ours: Found, published: Sequence[Found], users: int | None, *, named: bool = False) -> str:
+    """Return how many people fewer ours needs than the best published mechanism, whose name may be said."""
+    if not published:
+        return f"Published mechanisms were not set up on a domain of this size. {HARDEST}"
+    rival = min(published, key=people_needed)
+    best = f"the best published mechanism, {rival}" if named else "the best published"
+    needed, least = people_needed(ours), people_needed(rival)
+    words = ("fewer people than", "more people than", "as many people as")
+    many = needed > FAR * least
+    apart = f"{number_text(needed / least)} times {words[-1]}" if many else less(needed, least, words)
+    which = "every answer" if isinstance(ours.problem, WorstQuery) else "a typical answer"
+    hardest = "" if users is not None else f"\n{HARDEST}"
+    return f"For {which} {apart} {best}.{_better(ours, published)}{hardest}"
+
+
+def _better(ours: Found, published: Sequence[Found]) -> str:
+    """Return which published mechanism needs fewer people for every answer, "" for none or where that takes long."""
+    every, workload = ours.largest_comparable, ours.problem.workload
+    known = workload.queries == 1 or isinstance(
+        ours.problem, WorstQuery
+    )  # the typical answer is every answer
+    if every is None or known or workload.domain_size > LOOKED_AT:
+        return ""
+    others = [(one.largest_comparable, one) for one in published if one.largest_comparable is not None]
+    least, best = min(others, key=lambda one: one[0], default=(every, None))
+    if least >= every * (1 - ALIKE):
+        return ""
+    needed = users_text(users_needed(least))
+    return f"\nFor every answer {best} needs {needed}; the objective worst-query may need fewer."
+
+
+def minimum_sentence(found: Found, bounds: Bounds) -> str:
+    """Return how far above their proven minimum the people needed are, and the variance that was to be small."""
+    problem, people = found.problem, ""
+    if minimum_text(problem, bounds, None):
+        ratio = people_needed(found) / fewest_users(problem, bounds)
+        people = f"People needed {above_minimum(ratio - 1)}.\n"
+    gap = variance_gap(problem, bounds, found.objective, found.accuracy)
+    return f"{people}Variance {above_minimum(gap)}, {_which(problem)}."
+
+
+def _which(problem: Problem) -> str:
+    """Return whose variance the objective is."""
+    if isinstance(problem, WorstQuery):
+        return "for the least accurate answer, on average over the values"
+    if isinstance(problem, WorstCase):
+        return "if everybody had the hardest value"
+    return "on average over the values" if problem.prior is None else "on average under the prior"
+
+
+def variance_gap(problem: Problem, bounds: Bounds, objective: float, accuracy: Accuracy) -> float:
+    """Return what one user adds to the variance of the answers / the least that any mechanism adds - 1.
+
+    L = n times that variance + ||W||_F^2 holds a constant besides, so that its gap is smaller.
+    """
+    added = accuracy.average_variance if problem.plain else problem.added(objective)
+    return relative_gap(added, problem.least(bounds))
+
+
+def bound_sentences(problem: Problem, bounds: Bounds) -> str:
+    """Return what lower bounds on the objective say of the people that any mechanism needs."""
+    at = f"At epsilon {problem.epsilon:g}"
+    if comparable(problem.workload) is not problem.workload:
+        return (
+            f"{at} the objective of {EVERY} is at least {number_text(bounds.best)}, "
+            "over all queries, which differ in units or weights."
+        )
+    least = fewest_users(problem, bounds)
+    if least <= 1:
+        return f"{at} the lower bound is too small to say how many people are needed."
+    goal = off(
+        problem.workload, answers="the least accurate answer is" if isinstance(problem, WorstQuery) else ""
+    )
+    return f"{at} at least {users_text(least)} people are needed so that {goal}. This holds for {EVERY}."
+
+
+def bound_table(bounds: Bounds) -> Table:
+    """Return every known bound on the objective with its meaning, the best one in bold."""
+    rows = [(one.name, one.meaning, f"{one.value + bounds.offset:,.6f}") for one in bounds]
+    best = [one.name for one in bounds].index(bounds.name)
+    return Table(("lower bound", "what it is", "objective"), rows, words=2, bold=best)
+
+
+def fewest_users(problem: Problem, bounds: Bounds) -> int:
+    """Return the users that any unbiased mechanism needs for the `goal`, by lower bounds on the objective.
+
+    For the root mean square over the queries; for the least accurate answer where the objective is its variance.
+    """
+    queries = 1 if isinstance(problem, WorstQuery) else problem.workload.queries
+    return users_needed(problem.least(bounds) / queries)
+
+
+def people_needed(found: Found) -> int:
+    """Return the users needed for the `goal`, in the measure of `fewest_users`."""
+    single = found.largest_comparable if isinstance(found.problem, WorstQuery) else None
+    return users_needed(found.mean_variance if single is None else single)
+
+
+def less(ours: float, theirs: float, words: tuple[str, str, str]) -> str:
+    """Return by how many per cent of theirs our number is less or more, in `words` for less, more and the same."""
+    less, more, same = words
+    ratio = ours / theirs if theirs > 0 else 1.0
+    return same if abs(1 - ratio) < ALIKE else f"{percent_apart(ratio)} {less if ratio < 1 else more}"

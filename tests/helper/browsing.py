@@ -1,0 +1,37 @@
+"""Pages in a real Chromium, from a folder that is served on localhost, where browsers give WebCrypto."""
+
+import contextlib
+import http.server
+import threading
+from functools import partial
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def served(folder):
+    """Serve a folder; the address is yielded."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@contextlib.contextmanager
+def page_of(browser, folder, script="", **options):
+    """Open the page of a folder in a context of its own; what it requests and complains of is kept."""
+    with served(folder) as base, browser.new_context(**options) as context:
+        page = context.new_page()
+        page.add_init_script(script)
+        page.requests, page.complaints = [], []
+        page.on("request", lambda request: page.requests.append(request.url.removeprefix(base)))
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
+        page.goto(base)
+        yield page

@@ -1,0 +1,114 @@
+"""Too few people: the rule as a table of cases, and ways out that are enough by an independent computation."""
+
+import math
+
+import pytest
+
+import stratagem as st
+from stratagem.mechanism.usable import estimate_usability, largest_error, usability
+
+WIDEST = 1 / (2 * 1.959964)
+"""Standard error of a 95 % interval that is as wide as all that a share can be."""
+
+RULE = {
+    "no counts": (None, WIDEST),
+    "half of a small mean": (0.02, 0.01),
+    "half of a mean just below the width": (0.5, 0.25),
+    "the width, where the mean is large": (0.9, WIDEST),
+}
+
+
+@pytest.mark.parametrize("case", RULE)
+def test_the_rule_is_the_width_of_an_interval_and_half_the_mean(case):
+    mean, expected = RULE[case]
+    assert largest_error(mean) == pytest.approx(expected, rel=1e-6)
+
+
+EDGES = {
+    "cells: half of 1/n": (st.histogram(16), 1 / 32),
+    "prefixes: the width, the mean is above one half": (st.prefix(32), WIDEST),
+    "tables of two attributes: half of 1/6": (st.marginals("a=2,b=3", 2), 1 / 12),
+    "sums of numbers from 0.5 to 7: the width of their range": (st.mean([0.5, 3.0, 7.0]), 6.5 * WIDEST),
+}
+
+
+@pytest.mark.parametrize("users", [30, 300, 10**6])
+@pytest.mark.parametrize("case", EDGES)
+def test_answers_are_usable_up_to_an_error_and_not_above_it(case, users):
+    """The second half is the negative control of the first."""
+    workload, error = EDGES[case]
+    assert usability(workload, 1.0, users, 0.999 * users * error**2).usable
+    found = usability(workload, 1.0, users, 1.002 * users * error**2)
+    assert not found.usable
+    assert str(found).startswith(f"Not usable with {users:,} people: ")
+    assert found.data()["ways"]["people"] > users
+
+
+def solved(workload, epsilon):
+    return st.optimise(workload, epsilon, "quick")
+
+
+OUT = {
+    "cells": (st.histogram, 16, 300),
+    "prefixes": (st.prefix, 33, 40),
+    "ranges": (st.all_range, 16, 60),
+    "pairs": (lambda k: st.marginals([k, k, k], 2), 4, 500),
+}
+
+
+@pytest.mark.parametrize("case", OUT)
+def test_each_way_is_about_enough_and_hardly_more(case):
+    """Searched anew at the epsilon or size named, the mechanism has at most 1.1 times the largest usable error; with
+    four fifths of that epsilon, or a quarter more values, it would not do.
+    """
+    family, size, users = OUT[case]
+    solution = solved(family(size), 1.0)
+    found = usability(family(size), 1.0, users, solution.mean_variance)
+    ways = found.ways
+    assert usability(family(size), 1.0, ways.people, solution.mean_variance).usable
+    assert not usability(family(size), 1.0, int(0.9 * ways.people), solution.mean_variance).usable
+
+    def enough(workload, epsilon, slack=1.0):
+        return usability(workload, None, users, solved(workload, epsilon).mean_variance / slack**2).usable
+
+    assert enough(family(size), ways.epsilon, 1.1)
+    assert not enough(family(size), 0.8 * ways.epsilon)
+    if ways.values is not None:
+        assert enough(family(ways.values), 1.0, 1.1)
+        assert not enough(family(math.ceil(1.25 * ways.values) + 1), 1.0)
+
+
+NONE = {
+    "no epsilon up to 10": (st.histogram(2**14), 30, "epsilon"),
+    "no coarser values of a matrix": ([[1, 0, 0], [0, 1, 0]], 2, "values"),
+    "no coarser values than two": (st.histogram(2), 2, "values"),
+}
+
+
+@pytest.mark.parametrize("case", NONE)
+def test_a_way_that_is_not_known_is_not_named(case):
+    workload, users, way = NONE[case]
+    workload = st.optimise(workload, 1.0, "quick").workload if isinstance(workload, list) else workload
+    found = usability(workload, 1.0, users, 30.0)
+    assert found.data()["ways"][way] is None
+    assert {"epsilon": "epsilon", "values": "coarser"}[way] not in str(found.ways)
+    assert usability(workload, None, users, 30.0).data()["ways"]["epsilon"] is None
+
+
+@pytest.mark.parametrize(("users", "usable"), [(300, False), (30_000, True)])
+def test_an_estimate_says_what_its_plan_said(users, usable, rng):
+    """Answers without error are not among those that count."""
+    plan = st.plan(
+        rng.integers(0, 20, 1000), users=users, workload="histogram", values=st.bins("0:20:1"), seconds=5
+    )
+    assert plan.usability.usable == usable
+    assert ("Not usable with" in str(plan)) == (not usable)
+    mechanism = plan.mechanism()
+    sums = mechanism.strategy.row_sums
+    counts = rng.multinomial(users, sums / sums.sum())
+    found = estimate_usability(mechanism.estimate(counts), 1.0)
+    assert found.usable == usable
+    if not usable:
+        assert found.ways.people == pytest.approx(plan.usability.ways.people, rel=0.1)
+        assert found.ways.values == pytest.approx(plan.usability.ways.values, abs=1)
+    assert estimate_usability(mechanism.estimate(counts), None).data()["usable"] == usable

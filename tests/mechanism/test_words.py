@@ -1,0 +1,113 @@
+"""What the form says of a report, against the table of probabilities."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from mechanisms import CASES, mechanism
+from memos import memoised
+from node import WEB
+from stratagem.mechanism.mechanism import Mechanism
+from tools import need
+
+MOST = 40
+"""Outputs of a table that are looked at."""
+SCRIPT = """
+import { readFileSync } from "node:fs";
+import { webcrypto } from "node:crypto";
+globalThis.crypto ??= webcrypto;
+const { web, bundle, outputs, epsilons } = JSON.parse(readFileSync(0, "utf8"));
+const { load } = await import(`${web}/client.js`), words = await import(`${web}/words.js`);
+const client = await load(bundle, { atMost: 300, memo: null });
+console.log(JSON.stringify({
+  meanings: outputs.map((output) => words.meaning(client, output)),
+  own: words.ownAmong(client),
+  sure: epsilons.map(words.sureness),
+}));
+"""
+
+
+def told(found, outputs=(), epsilons=()):
+    job = {"web": WEB.as_uri(), "bundle": found.text.decode(), "outputs": [*outputs], "epsilons": [*epsilons]}
+    command = [need("node"), "--input-type=module", "--eval", SCRIPT]
+    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def texts_of(found, output):
+    """Return the answers in the meaning of an output, each as one text."""
+    (meaning,) = told(found, [output])["meanings"]
+    written = "{}: {}" if len(found.attributes) > 1 else "{}{}"
+    return [", ".join(written.format(*pair) for pair in text) for text in meaning["texts"]]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("case", CASES)
+def test_the_answers_are_those_that_make_an_output_likelier(case):
+    """A set has two probabilities; the probability of the own answer's being in it is that of the table."""
+    found = mechanism(case)
+    Q = found.strategy.dense().matrix
+    outputs = np.unique(np.linspace(0, len(Q) - 1, MOST).astype(int)).tolist()
+    given = told(found, outputs)
+    for output, meaning in zip(outputs, given["meanings"], strict=True):
+        high, low = Q[output].max(), Q[output].min()
+        likely = Q[output] ** 2 > high * low * (1 + 1e-9)
+        two = np.allclose(Q[output], np.where(likely, high, low), rtol=1e-5, atol=0)
+        kind = "nothing" if high <= low * (1 + 1e-5) else "set" if two else "fits"
+        assert (meaning["kind"], meaning["count"] > 0) == (kind, kind != "nothing")
+        assert len(meaning["texts"]) <= meaning["count"]
+    if given["own"] is not None:
+        inside = (Q**2 > Q.max(1, keepdims=True) * Q.min(1, keepdims=True) * (1 + 1e-9)).astype(float)
+        whole = Q.max(1) <= Q.min(1) * (1 + 1e-5)  # rows that hold all values of the domain, or none
+        chances = ((inside * Q)[~whole]).sum(0)
+        slack = Q[whole].sum(0).max() if whole.any() else 0.0
+        assert np.all(chances <= given["own"] + 0.01)
+        assert np.all(chances + slack >= given["own"] - 0.01)
+
+
+@pytest.mark.parametrize(
+    ("case", "output", "texts"),
+    [
+        ("labels", 1, ["nein"]),
+        ("hadamard", 2, ["0", "3 to 4", "7 to 8"]),
+        ("unit", 2, ["0.5 to below 60 minutes"]),
+        ("binary-juntas", 482, ["a2: 0"]),
+        ("mixed-juntas", 254, ["c: yes"]),
+        ("table-on-one-cycle", 4, ["sex: f, age: 0", "sex: m, age: 1"]),
+    ],
+)
+def test_answers_are_named_as_their_owners_call_them(case, output, texts):
+    """Neighbouring numbers are one text, and attributes that make no difference are left out."""
+    assert texts_of(mechanism(case), output) == texts
+
+
+def test_a_set_of_bins_ends_before_other():
+    strategy = st.hadamard_response(4, 1.0)
+    found = Mechanism.of(strategy, st.histogram(st.bins("0:30:10", other=True)), 1.0)
+    Q = strategy.dense().matrix
+    output = next(y for y in range(len(Q)) if [*(Q[y] > Q[y].mean())][2:] == [True, True])
+    texts = texts_of(found, output)
+    assert texts[-2:] == ["20 to below 30", "other"]
+
+
+def test_of_a_hundred_attributes_only_those_that_matter_are_named():
+    found = mechanism("hundred")
+    (meaning,) = told(found, [55208350644457])["meanings"]
+    named = {name for text in meaning["texts"] for name, _ in text}
+    assert (meaning["kind"], len(named)) == ("set", 5)
+
+
+def test_with_a_memo_the_chance_is_that_of_one_report():
+    found = memoised("pairs")
+    Q = found.strategy.dense().matrix
+    assert told(found)["own"] == pytest.approx((Q * (Q > Q.mean(1, keepdims=True))).sum(0)[0], abs=1e-6)
+
+
+def test_how_sure_somebody_can_be_is_rounded_up_and_stays_below_certainty():
+    """e/(1 + e) = 0.73106, e^2/(1 + e^2) = 0.88080, e^10/(1 + e^10) = 0.9999546."""
+    found = told(mechanism("labels"), epsilons=[0.0001, 1, 2, 10])["sure"]
+    assert found == ["50.1 %", "73.2 %", "88.1 %", "99.9955 %"]

@@ -1,0 +1,154 @@
+"""The page on results: the numbers of the estimate, the verdict, and what everybody can read on screens and paper."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from commands import assert_refused, run, run_json
+from mechanisms import mechanism
+from reading import LOADING, Page, low_contrast, sheets
+from stratagem.estimation.share import shares
+from stratagem.mechanism.mechanism import Mechanism
+from stratagem.report.results import write_results
+
+PEOPLE = {"few": 9, "many": 10**7}
+
+
+@cache
+def estimated(name, people):
+    """Return the estimate from counts as a mechanism makes them of values that are all alike."""
+    found = mechanism(name)
+    likely = np.full(found.strategy.outputs, 1.0) if name == "labels" else found.strategy.row_sums
+    return found.estimate(np.random.default_rng(1).multinomial(people, likely / likely.sum()))
+
+
+def written(folder, name, people, **about):
+    found = estimated(name, people)
+    return write_results(folder / "results.html", found, float(mechanism(name).epsilon), name=name, **about)
+
+
+@pytest.mark.parametrize("many", PEOPLE)
+@pytest.mark.parametrize("name", ["labels", "several-attributes"])
+def test_every_answer_is_there_with_its_interval_and_a_verdict(name, many, tmp_path):
+    found = estimated(name, PEOPLE[many])
+    page = Page(written(tmp_path, name, PEOPLE[many], question="<Ja?> ü").read_text("utf-8"))
+    for one in found.table():
+        numbers = (f"{100 * value / found.users:.1f}\u00a0%" for value in (one.answer, one.low, one.high))
+        assert " ".join([one.label, *numbers, f"{one.answer:,.0f}"]).replace(
+            "\u00a0", " "
+        ) in page.text.replace("\u00a0", " ")
+    tables = len(list(found.workload.margins()))
+    assert page.text.count("sable with") == tables
+    assert ("Not usable with 9 people" in page.text) == (many == "few")
+    assert "<Ja?> ü" in page.text
+    assert f"epsilon {float(mechanism(name).epsilon):g} about the answer" in page.text
+    assert f"{found.users:,} reports; they are unbiased" in page.text
+
+
+def test_a_page_loads_nothing_and_the_same_again_is_the_same_file(tmp_path):
+    path = written(tmp_path, "labels", 30)
+    first = path.read_bytes()
+    page = Page(first.decode())
+    loaded = [one[key] for _, one in page.elements for key in LOADING if key in one]
+    assert all(place.startswith(("#", "data:")) for place in loaded)
+    assert page.raw["script"] == []
+    assert written(tmp_path, "labels", 30).read_bytes() == first
+
+
+def test_the_command_writes_the_page_and_says_that_so_few_are_not_enough(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{k % 60 if k % 7 else ''}\n" for k in range(300))
+    Path("a.csv").write_text(f"age\n{rows}")
+    asked = ["--edges", "0:60:2", "--workload", "histogram", "--seconds", "5", "-o", "a.ldp.json"]
+    planned = run_json(capsys, "plan", "a.csv", "--column", "age", *asked)
+    assert planned["usable"] is False
+    assert planned["ways"]["people"] > 300
+    for command in (
+        [
+            "randomise",
+            "a.ldp.json",
+            "--data",
+            "a.csv",
+            "--column",
+            "age",
+            "--invalid",
+            "other",
+            "-o",
+            "r.jsonl",
+        ],
+        ["aggregate", "a.ldp.json", "r.jsonl", "-o", "c.json"],
+    ):
+        assert run(capsys, *command)[0] == 0
+    status, out, err = run(
+        capsys, "estimate", "a.ldp.json", "c.json", "--summary", "r.html", "--question", "How old?"
+    )
+    assert (status, err) == (0, "")
+    assert out.startswith("Not usable with 300 people: ")
+    assert max(map(len, out.splitlines())) <= 80
+    ways = run_json(capsys, "estimate", "a.ldp.json", "c.json")["ways"]
+    budget = f"epsilon {ways['epsilon']} with as many people"
+    sentence = f"About enough: ask {ways['people']:,} people, or {budget}, or at most {ways['values']}"
+    page = Page(Path("r.html").read_text("utf-8")).text
+    assert sentence in " ".join(out.split())
+    assert sentence in page
+    assert "How old?" in page
+    assert "(standard error) who answered" in page
+    assert "negative" in page
+    assert_refused(capsys, ["estimate", "a.ldp.json", "c.json", "--summary", "r.html"], "r.html")
+    assert_refused(capsys, ["estimate", "a.ldp.json", "c.json", "--summary", "r.pdf"], ".html")
+
+
+def test_without_no_answer_nobody_is_said_to_have_answered(tmp_path):
+    one = st.bins("0:3:1", other=True)
+    made = Mechanism.of(st.randomised_response(4, 3.0), st.histogram(one), 3.0)
+    found = made.estimate([90, 80, 70, 60])
+    page = Page(write_results(tmp_path / "r.html", found, 3.0, name="a").read_text("utf-8")).text
+    assert "(standard error) who gave another answer than 'other'" in page
+    assert "who answered" not in page
+    assert "who answered" not in str(found.quantile(0.5))
+
+
+def test_shares_of_those_who_answered_are_those_of_the_estimate(tmp_path):
+    """A mechanism without a value for gaps has one table alone."""
+    page = Page(written(tmp_path, "labels", 30).read_text("utf-8")).text
+    assert "who answered" not in page
+    assert shares(estimated("labels", 30))
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Return a function that opens a page of results offline."""
+    contexts = []
+
+    def opened(name, **options):
+        contexts.append(browser.new_context(offline=True, **options))
+        page = contexts[-1].new_page()
+        page.complaints = []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.goto(written(tmp_path, name, 30).as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", ["labels", "several-attributes"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_it_can_be_read_on_every_screen_and_printed(name, scheme, width, show):
+    page = show(name, color_scheme=scheme, viewport={"width": width, "height": 800})
+    assert page.complaints == []
+    assert low_contrast(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('svg text')].map((one) => [one.getScreenCTM(), getComputedStyle(one)])"
+        ".map(([matrix, style]) => Math.hypot(matrix.a, matrix.b) * parseFloat(style.fontSize))"
+    )
+    assert min(sizes) >= 12
+    assert all(one.get_attribute("aria-label") for one in page.locator("[role=img]").all())
+    assert sheets(page, "A4") <= 6

@@ -1,0 +1,187 @@
+"""What is said first of a result is the solution's own numbers."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import stratagem as st
+from stratagem.bounds import RULES
+from stratagem.estimators import users_needed
+from stratagem.io.screen import WIDTH
+from stratagem.math.number import above_minimum
+from stratagem.problem import problem_of
+from stratagem.study.comparison import Comparison
+from stratagem.study.comparison_sweep import Sweep
+from stratagem.study.ranking import Ranking
+from stratagem.study.summary import bound_sentences, bound_table, expect, fewest_users, summary
+
+X = np.array([40, 30, 10, 10, 5, 3, 1, 1])
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return st.optimise(st.prefix(8), 1.0, "quick")
+
+
+def whole(sentence):
+    """Return the whole numbers with separators in a sentence."""
+    return [
+        int(number.replace(",", ""))
+        for number in re.findall(r"(?<![.\w])\d[\d,]*(?![\d,.]*[.]\d| %)", sentence)
+    ]
+
+
+def shares(sentence):
+    return [float(number.replace(",", "")) for number in re.findall(r"([\d,.]+) %", sentence)]
+
+
+def said_of(solution, **options):
+    return summary(solution.problem, solution.bounds, solution, solution.baselines.named, **options)
+
+
+def test_people_to_ask_lead_and_stand_in_the_table(solution):
+    lead, table, below = said_of(solution)
+    ours = solution.users_for()
+    assert whole(lead) == [ours.root_mean_square, ours.least_accurate, 8]
+    theirs = {one.mechanism: one.users_for() for one in solution.baselines}
+    best = min(theirs, key=lambda name: theirs[name].root_mean_square)
+    least = users_needed(solution.least_variance / 8)
+    assert table.rows == [
+        ("Stratagem", *(f"{number:,}" for number in ours)),
+        (f"{best} (published)", *(f"{number:,}" for number in theirs[best])),
+        ("proven minimum", f"{least:,}", ""),
+    ]
+    fewer, hardest, people, near = below.splitlines()
+    assert shares(fewer) == [round(100 * (1 - ours.root_mean_square / theirs[best].root_mean_square), 1)]
+    assert fewer.endswith("% fewer people than the best published.")
+    assert hardest == "The numbers hold even if everybody had the hardest value."
+    assert people == f"People needed {above_minimum(ours.root_mean_square / least - 1)}."
+    assert near == f"Variance {above_minimum(solution.variance_gap)}, on average over the values."
+
+
+def test_a_solution_and_a_comparison_print_it(solution):
+    lead, table, below = said_of(solution)
+    assert str(solution) == f"{lead}\n\n{table}\n\n{below}"
+    first, rows, rest = str(Comparison.of(solution)).split("\n\n")
+    assert (first, rest) == (lead, below)
+    assert [line.split()[0] for line in rows.splitlines()[2:4]] == ["Stratagem", "hierarchical"]
+    assert len(rows.splitlines()) == 2 + 1 + 5 + 1
+    assert max(map(len, f"{solution}\n{rows}".splitlines())) <= WIDTH
+
+
+def test_with_so_many_people_errors_stand_in_their_place(solution):
+    lead, table, below = said_of(solution, users=5000)
+    mean, single = (math.sqrt(v / 5000) for v in (solution.mean_variance, solution.largest_comparable))
+    assert shares(lead) == [float(f"{100 * mean:.3g}"), float(f"{100 * single:.3g}")]
+    assert f"or {5000 * mean:.4g} people" in lead
+    assert table.headings[0] == "error with 5,000 people"
+    assert table.rows[0] == ("Stratagem", f"{100 * mean:.3g} %", f"{100 * single:.3g} %")
+    least = math.sqrt(solution.least_variance / 8 / 5000)
+    assert table.rows[-1] == ("proven minimum", f"{100 * least:.3g} %", "")
+    assert below == said_of(solution)[2].replace(
+        "\nThe numbers hold even if everybody had the hardest value.", ""
+    )
+    assert lead.endswith("\nThe numbers hold even if everybody had the hardest value.")
+    assert " ".join(expect(solution, 5000)) in lead.replace("\n", " ")
+
+
+def test_users_of_the_bound_bound_every_mechanism(solution):
+    least = fewest_users(solution.problem, solution.bounds)
+    assert all(one.users_for().root_mean_square >= least for one in (solution, *solution.baselines))
+
+
+def test_the_least_accurate_answer_counts_where_it_is_the_objective():
+    solution = st.optimise(st.prefix(6), 1.0, "quick", objective="worst-query")
+    _, table, below = said_of(solution)
+    theirs = {one.mechanism: one.users_for().least_accurate for one in solution.baselines}
+    best = min(theirs, key=theirs.__getitem__)
+    assert table.rows[1][0] == f"{best} (published)"
+    least = users_needed(solution.lower_bound)
+    assert table.rows[2] == ("proven minimum", "", f"{least:,}")
+    assert "for the least accurate answer" in below
+    said = bound_sentences(solution.problem, solution.bounds)
+    assert f"{least:,} people are needed so that the least accurate answer is typically off by 1 %" in said
+    assert solution.users_for().least_accurate >= least
+
+
+def test_as_many_more_and_none(solution):
+    rival = min(solution.baselines, key=lambda one: one.users_for().root_mean_square)
+    same = replace(solution, strategy=rival.strategy, accuracy=rival.accuracy, objective=rival.objective)
+    assert said_of(same)[2].startswith("For a typical answer as many people as the best published.")
+    worst = replace(solution, accuracy=solution.baselines[-1].accuracy)
+    assert re.match(r"For a typical answer [\d,.]+ % more people than the best published", said_of(worst)[2])
+    assert "not set up" in said_of(replace(solution, baselines=Ranking(())))[2]
+
+
+def test_a_bound_of_nothing_is_not_in_the_table():
+    solution = st.optimise(st.total(4), 1.0)
+    assert "proven minimum" not in str(said_of(solution)[1])
+    said = bound_sentences(solution.problem, solution.bounds)
+    assert said == "At epsilon 1 the lower bound is too small to say how many people are needed."
+
+
+def test_answers_in_other_units_are_no_share_of_people():
+    problem = problem_of(st.mean([0.5, 3.0, 7.0]), 1.0)
+    said = bound_sentences(problem, problem.bounds)
+    assert "off by 0.01 a person in the units of the queries" in said
+    solution = st.optimise(st.mean([0.5, 3.0, 7.0]), 1.0)
+    lead, table, _ = said_of(solution, users=5000)
+    assert "%" not in said + lead + str(table)
+    assert table.headings == ("error with 5,000 people", "typical answer")
+
+
+def test_every_bound_is_named_with_its_whole_meaning(solution):
+    known = solution.bounds.known()
+    table = bound_table(solution.bounds)
+    assert table.rows == [(name, RULES[name].meaning, f"{value:,.6f}") for name, value in known.items()]
+    assert table.rows[table.bold][0] == solution.bounds.name
+
+
+def test_a_published_mechanism_that_needs_fewer_people_for_every_answer_is_named():
+    solution = st.optimise(st.prefix(24), 3.28, "quick")
+    best = min(solution.baselines, key=lambda one: one.largest_comparable)
+    needed = best.users_for().least_accurate
+    assert needed < solution.users_for().least_accurate
+    assert f"\nFor every answer {best} needs {needed:,}; the objective worst-query" in said_of(solution)[2]
+    assert "For every answer" not in said_of(st.optimise(st.prefix(8), 1.0, "quick"))[2]
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"),
+    [
+        (0.0, "at most 0.00 % above the proven minimum"),
+        (0.00061, "at most 0.07 % above the proven minimum"),
+        (math.inf, "above a proven minimum of zero"),
+    ],
+)
+def test_a_gap_has_one_wording(gap, words):
+    assert above_minimum(gap) == words
+
+
+def test_errors_on_data_are_those_of_the_comparison(solution):
+    comparison = Comparison.of(solution).on(X)
+    first, second, third = comparison.parts()[0].splitlines()
+    ours = next(row for row in comparison.rows if row.optimised)
+    best = min((row for row in comparison.rows if not row.optimised), key=lambda row: row.value)
+    assert f"off by {ours.error:.4g} of 100 people, {ours.error:.3g} % of them" in first
+    assert second.endswith(f"with the best published, {best.mechanism}.")
+    assert shares(second) == [round(100 * (1 - ours.error / best.error), 1)]
+    gap = above_minimum(ours.error / comparison.least_error - 1)
+    assert third == f"Error {gap}, which is {comparison.least_error:.4g} on these data."
+
+
+def test_a_sweep_says_the_least_and_most_gain(solution):
+    line = Sweep("epsilon", (Comparison.of(solution), Comparison.of(st.optimise(st.prefix(8), 2.0, "quick"))))
+    needed = line.users_needed()
+    ours, least = needed.pop("optimised"), needed.pop("lower bound")
+    best = [min(users[k] for users in needed.values() if users[k] is not None) for k in (0, 1)]
+    gains = sorted(round(100 * (1 - a / b), 1) for a, b in zip(ours, best, strict=True))
+    far = max(a / b for a, b in zip(ours, least, strict=True))
+    said = line.headline()
+    assert shares(said)[:2] == gains
+    assert said.endswith(f"People needed: {above_minimum(far - 1)}.")
+    alone = replace(line, comparisons=line.comparisons[:1]).headline()
+    assert len(shares(alone)) == 2
