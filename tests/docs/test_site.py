@@ -196,7 +196,7 @@ def test_the_reference_documents_a_name_as_itself(pages, name):
     if inspect.isfunction(value):
         (signature,) = re.findall(r'<div class="doc-signature.*?</div>', text, re.DOTALL)[:1]
         given = "".join(plain(signature).split())
-        assert given.startswith(f"{value.__name__}(")
+        assert given.startswith(f"{name.rpartition('.')[2]}(")
         assert all(re.search(rf"[(,*]{one}[:,=)]", given) for one in inspect.signature(value).parameters)
     if inspect.isfunction(value) or inspect.isclass(value):
         assert plain(inspect.getdoc(value).split("\n\n")[0]) in plain(text)

@@ -138,8 +138,9 @@ def propose(
         return _of_dates(_summed(texts, days))
     if len(moments) - len(days) > 1 and _most(texts, moments.keys() - days.keys()):
         return _of_hours()
-    refuse_commas({text: count for text, count in texts.items() if text not in numbers}, column)
-    return _of_texts(labels, column, spelt, order)
+    odd = {text: count for text, count in texts.items() if text not in numbers}
+    refuse_commas(odd, column)
+    return _of_texts(labels, column, spelt, order, next(iter(odd), None) if numbers else None)
 
 
 def _summed(texts: Mapping[str, int], values: Mapping[str, T]) -> dict[T, int]:
@@ -246,13 +247,18 @@ def _later(start: datetime, step: str) -> Iterator[datetime]:
         yield start
 
 
-def _of_texts(counts: Counter[str], column: str, spelt: Mapping[str, str], order: Sequence[str]) -> Proposal:
+def _of_texts(
+    counts: Counter[str], column: str, spelt: Mapping[str, str], order: Sequence[str], odd: str | None
+) -> Proposal:
+    """Return labels for the most frequent texts; `odd` is one among numbers that is none."""
     least = max(2, RARE * sum(counts.values()))
     labels = [text for text, count in counts.most_common(2 * MOST) if count >= least and text != OTHER]
     if all(map(is_missing, labels)):
+        advice = f"if {odd!r} stands for no value, say so with missing={odd!r}, otherwise " if odd else ""
         raise ValueError(
             f"column {column!r} holds {len(counts):,} different texts, none of them in {100 * RARE:g} % of the rows "
-            "and more than once: name a column of answers to choose from, or state values=st.labels('a', 'b', ...)"
+            f"and more than once: {advice}name a column of answers to choose from, or state "
+            "values=st.labels('a', 'b', ...)"
         )
     values = labelled(labels, spelt, order, (OTHER,))
     rest = len(set(counts) - {OTHER}) - len(labels)
