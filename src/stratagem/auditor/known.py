@@ -55,10 +55,6 @@ def read_known(path: str | Path, mechanism: Mechanism) -> KnownReports:
     A row has a column `output`, and the value in a column for every attribute, named as the attribute, or its
     number 0..n-1 in the column `user_type`. The columns `id` and `mechanism` may follow, as clients write them, in
     all rows or in none. A row with any other column is no report.
-
-    Raises:
-        ValueError: for a file that cannot be read, columns that are missing, a value outside the domain, or one whose
-            `user_type` is another.
     """
     path, cells, outputs, ids = Path(path), [], [], bytearray()
     number: Callable[[Mapping[str, Any]], int] | None = None

@@ -221,11 +221,7 @@ def web_processes(mechanism: Mechanism, bundle: Path) -> Draw:
 
 
 def together(command: Sequence[str], mechanism: Mechanism) -> Draw:
-    """Return the draws of a program that is started once; audit.mjs says what it reads and prints.
-
-    Raises:
-        ValueError: if it stops, or does not print as many lines as it was asked for reports.
-    """
+    """Return the draws of a program that is started once; audit.mjs says what it reads and prints."""
 
     def draw(rows: Sequence[Sequence[int]]) -> Reports:
         place: dict[int, int] = {}

@@ -50,11 +50,7 @@ def hierarchical(
 def node_partitions(
     domain_size: int, branching: int, levels: ArrayLike | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the node of every type (n,) on each level of positive probability, and the probabilities.
-
-    Raises:
-        ValueError: if `branching` is below 2 or `levels` are not probabilities of the levels.
-    """
+    """Return the node of every type (n,) on each level of positive probability, and the probabilities."""
     domain_size = integer(domain_size, "the domain size", 1, 1 << 24, "name the size of the domain")
     branching = integer(
         branching, "the branching", 2, 1 << 53, "a tree needs at least 2 children for each node"

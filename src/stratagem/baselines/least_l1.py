@@ -87,11 +87,7 @@ def _random_starts(n: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def _checked(start: ArrayLike, n: int) -> np.ndarray:
-    """Return queries that were given as a start.
-
-    Raises:
-        ValueError: unless they are a finite k x n matrix that is not zero.
-    """
+    """Return queries that were given as a start."""
     A = np.array(start, dtype=float)
     if A.ndim != 2 or A.shape[1] != n or not np.isfinite(A).all() or not A.any():
         raise ValueError(f"a start has shape {A.shape}: give finite queries (k x {n}) that are not all zero")

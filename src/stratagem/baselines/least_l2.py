@@ -44,11 +44,7 @@ def residual_trace(A: np.ndarray, V: np.ndarray) -> float:
 
 
 def check_gram(V: np.ndarray) -> np.ndarray:
-    """Return a Gram matrix as an array of float64.
-
-    Raises:
-        ValueError: unless V is square, finite, symmetric, positive semidefinite and not zero.
-    """
+    """Return a Gram matrix as an array of float64."""
     V = np.asarray(V, dtype=float)
     if V.ndim != 2 or V.shape[0] != V.shape[1] or not np.isfinite(V).all():
         raise ValueError(f"a Gram matrix is square and finite; this array has shape {V.shape}")

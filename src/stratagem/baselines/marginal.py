@@ -76,11 +76,7 @@ def marginal_hadamard(sizes: Sequence[int], epsilon: float, tables: Tables) -> T
 
 
 def check_tables(sizes: Sequence[int], tables: Tables) -> None:
-    """Refuse tables over attributes that the domain does not have.
-
-    Raises:
-        ValueError: for no tables, or a table with a repeated or unknown attribute.
-    """
+    """Refuse tables over attributes that the domain does not have."""
     d = len(attribute_sizes(sizes))
     try:
         given = [[index(i) for i in one] for one in tables]

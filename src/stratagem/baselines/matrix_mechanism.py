@@ -99,11 +99,7 @@ def _checked(queries: ArrayLike) -> np.ndarray:
 
 
 def _distance(A: np.ndarray, metric: Literal["cityblock", "euclidean"]) -> float:
-    """Return the largest distance of two columns.
-
-    Raises:
-        ValueError: if it is lost in rounding.
-    """
+    """Return the largest distance of two columns."""
     distance = diameter(A, metric)
     if not distance > 0:
         raise ValueError(

@@ -61,11 +61,7 @@ TUNED: Mapping[str, Oracle] = {name: ORACLES[name] for name in ("randomised", "d
 
 
 def named_oracle(name: str) -> Oracle:
-    """Return the oracle of that name.
-
-    Raises:
-        ValueError: for an unknown name.
-    """
+    """Return the oracle of that name."""
     if name not in ORACLES:
         raise ValueError(f"oracle is {name!r}: choose one of {', '.join(ORACLES)}")
     return ORACLES[name]
@@ -138,9 +134,6 @@ def partition_protocol(
 
     Guarantee:
         epsilon-LDP: the partition is drawn without a look at the value, and the encoding is epsilon-LDP.
-
-    Raises:
-        ValueError: for an unknown encoding or shares that do not sum to one.
     """
     if encoding not in ENCODINGS:
         raise ValueError(f"encoding is {encoding!r}: choose one of {', '.join(ENCODINGS)}")

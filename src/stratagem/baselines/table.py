@@ -11,11 +11,7 @@ from stratagem.math.number import integer
 
 
 def attribute_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of values of the attributes.
-
-    Raises:
-        ValueError: unless they are whole numbers, at least one of them.
-    """
+    """Return the numbers of values of the attributes."""
     try:
         given = tuple(sizes)
     except TypeError:

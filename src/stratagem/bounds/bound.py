@@ -70,11 +70,7 @@ class Bounds:
         return any(one.name == name for one in self.found)
 
     def __getitem__(self, name: str) -> Bound:
-        """Return the bound of a name, without the `offset`.
-
-        Raises:
-            KeyError: for a bound that was not computed.
-        """
+        """Return the bound of a name, without the `offset`."""
         for one in self.found:
             if one.name == name:
                 return one

@@ -158,9 +158,6 @@ def exact_dual(
     Splitting rows into two-level patterns never raises L, so the optimum is a convex program over the 2^n - 2
     patterns (theory.md, section 3). The number is a certificate evaluated at every pattern, hence a lower bound
     whatever the solver did.
-
-    Raises:
-        ValueError: if epsilon is out of range or the domain has more than 10 elements.
     """
     n, E = workload.domain.size, math.exp(check(epsilon))
     if n > EXACT_LIMIT:

@@ -58,11 +58,7 @@ class PathProof:
     epsilon: float
 
     def __post_init__(self) -> None:
-        """Check what the proof takes for granted.
-
-        Raises:
-            ValueError: if N is negative somewhere, or there are fewer values than cosines.
-        """
+        """Check what the proof takes for granted."""
         if self.line.n < LOW or min(self.arrays.far.min(), self.arrays.cells.min()) < 0:
             raise ValueError(
                 f"a proof for {self.line.n} values was given, but needs at least {LOW} and no negative entry in its "

@@ -47,11 +47,7 @@ class Tree(ABC):
 
     @final
     def shares(self, budgets: np.ndarray) -> np.ndarray:
-        """Return the share of every node (k,) from the budgets of the levels (h,), leaves first.
-
-        Raises:
-            ValueError: unless there is a nonnegative budget for each level and not all are zero.
-        """
+        """Return the share of every node (k,) from the budgets of the levels (h,), leaves first."""
         w = np.asarray(budgets, dtype=float)
         if w.shape != (len(self.widths),) or (w < 0).any() or not 0 < w.sum() < math.inf:
             raise ValueError(f"budgets have shape {w.shape}: give each of {len(self.widths)} levels a part")

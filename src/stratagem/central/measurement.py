@@ -22,11 +22,7 @@ EQUAL = 1 - 1e-14
 
 
 def check(neighbours: str) -> Neighbours:
-    """Return the neighbour relation unchanged if it is known.
-
-    Raises:
-        ValueError: for any other than "add-remove" and "replace".
-    """
+    """Return the neighbour relation unchanged if it is known."""
     for relation in get_args(Neighbours):
         if neighbours == relation:
             return relation
@@ -113,11 +109,7 @@ class Measurement(ABC):
 
     @final
     def estimate(self, answers: np.ndarray) -> np.ndarray:
-        """Return x^ (n,) from noisy answers (k,), the shortest where K does not determine it.
-
-        Raises:
-            ValueError: for another number of answers.
-        """
+        """Return x^ (n,) from noisy answers (k,), the shortest where K does not determine it."""
         y = np.asarray(answers, dtype=float)
         if y.shape != (len(self.queries),):
             raise ValueError(
@@ -168,11 +160,7 @@ class GaussianMeasurement(Measurement):
 def measure_gaussian(
     queries: ArrayLike, epsilon: float, delta: float, neighbours: Neighbours
 ) -> GaussianMeasurement:
-    """Answer queries A (k x n) with normal noise that spends (epsilon, delta).
-
-    Raises:
-        ValueError: for queries that tell no neighbours apart, and as `gaussian_noise`.
-    """
+    """Answer queries A (k x n) with normal noise that spends (epsilon, delta)."""
     A = np.asarray(queries, dtype=float)
     distance = sensitivity(A, neighbours, 2)
     if not 0 < distance < math.inf:

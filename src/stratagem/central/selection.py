@@ -60,9 +60,6 @@ class Selection:
 
         An option is proposed uniformly and kept with probability alpha^(max q - q_o), so that of k options at
         most k tries are needed on average.
-
-        Raises:
-            ValueError: as `probabilities`.
         """
         q = _checked(scores)
         behind: Sequence[int] = (q.max() - q).tolist()

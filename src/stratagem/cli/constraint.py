@@ -78,11 +78,7 @@ def read_constraints(
     reports: int | None = None,
     step: str | None = None,
 ) -> list[Constraint]:
-    """Return the constraints that options ask for; several caps are as many.
-
-    Raises:
-        ValueError: for an option without the one that it belongs to, or what is no number.
-    """
+    """Return the constraints that options ask for; several caps are as many."""
     from stratagem.problem import GuessCap, Permanent, Shuffled, Steps
 
     for name, given, owner, other in (
@@ -107,11 +103,7 @@ def read_constraints(
 
 
 def check_line(workload: Workload) -> None:
-    """Refuse steps between values of which one has no place on a line.
-
-    Raises:
-        ValueError: naming the value.
-    """
+    """Refuse steps between values of which one has no place on a line."""
     for one in workload.domain.attributes:
         if one.size - 1 in one.values.outside:
             raise ValueError(
@@ -121,11 +113,7 @@ def check_line(workload: Workload) -> None:
 
 
 def _numbers(option: str, text: str) -> list[float]:
-    """Return the numbers between commas.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Return the numbers between commas."""
     try:
         return [parse_number(part) for part in text.split(",")]
     except ValueError:

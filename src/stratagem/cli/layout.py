@@ -53,9 +53,6 @@ def read_described(
     """Return the workload that the command line names, over what its values are; edges or labels may give its domain.
 
     `found` is a layout that a file of values gave.
-
-    Raises:
-        ValueError: as `load`, `derive` and `read_values`.
     """
     from stratagem.workloads.given import leaves_domain
     from stratagem.workloads.serial import over
@@ -141,11 +138,7 @@ def _stated(
 
 
 def check_values_kept(out: Path | None, domain: Domain) -> None:
-    """Refuse edges, labels and units for a file that cannot hold them.
-
-    Raises:
-        ValueError: for any but a bundle.
-    """
+    """Refuse edges, labels and units for a file that cannot hold them."""
     from stratagem.mechanism.mechanism import SUFFIX
 
     if domain.described and not (out is not None and out.name.lower().endswith(SUFFIX)):
@@ -163,11 +156,7 @@ def read_policy(
     mapped: list[str] | None,
     as_is: bool = False,
 ) -> Policy:
-    """Return what becomes of values outside the domain.
-
-    Raises:
-        ValueError: for an unknown word, or a policy without a file.
-    """
+    """Return what becomes of values outside the domain."""
     from stratagem.domain.policy import STRICT, Policy
     from stratagem.domain.text import read_map
 
@@ -196,11 +185,7 @@ def invalid_advice(error: InvalidValuesError) -> str:
 
 
 def read_sources(domain: Domain, columns: list[str]) -> dict[str, str]:
-    """Return the column of each attribute that `--column` names.
-
-    Raises:
-        ValueError: for an unknown, repeated or missing attribute.
-    """
+    """Return the column of each attribute that `--column` names."""
     named = (f"{column}={column}" if column in domain.names else column for column in columns)
     sources = _assigned(domain.names, named, "--column")
     for name in (name for name in domain.names if name not in sources):
@@ -215,11 +200,7 @@ def named_columns(columns: list[str] | None) -> list[str]:
 
 
 def _assigned(attributes: Sequence[str], values: Iterable[str], option: str) -> dict[str, str]:
-    """Read ATTRIBUTE=VALUE; with a single attribute the prefix may be left out, without any all are welcome.
-
-    Raises:
-        ValueError: for an unknown or repeated attribute.
-    """
+    """Read ATTRIBUTE=VALUE; with a single attribute the prefix may be left out, without any all are welcome."""
     found: dict[str, str] = {}
     for value in values:
         name, separator, text = value.partition("=")

@@ -115,11 +115,7 @@ def frontier(
     force: bool,
     json: bool,
 ) -> None:
-    """Say what several caps on the best guess cost.
-
-    Raises:
-        ValueError: for a file that one strategy would be saved in, or another constraint beside the caps.
-    """
+    """Say what several caps on the best guess cost."""
     from stratagem.problem import GuessCap
     from stratagem.study.frontier import guess_frontier
 

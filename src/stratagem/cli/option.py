@@ -221,11 +221,7 @@ class GroupedCommand(typer.core.TyperCommand):
             return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a command line.
-
-        Raises:
-            ValueError: for an option given too often, or what `parse_number` refuses.
-        """
+        """Read the words of a command line."""
         from stratagem.io.toml import naming
 
         given, _, order = self.make_parser(ctx).parse_args(args=list(args))
@@ -266,11 +262,7 @@ class GroupedCommand(typer.core.TyperCommand):
 
 
 def read_workload(name: str, domain: Domain | str | None, order: int | None, width: int | None) -> Workload:
-    """Return the workload that the command line names.
-
-    Raises:
-        ValueError: as `load`.
-    """
+    """Return the workload that the command line names."""
     from stratagem.workloads.given import load
 
     return load(name, domain=domain, order=order, width=width)
@@ -280,9 +272,6 @@ def about_numbers(name: str, asked: Workload, order: int | None, *, gaps: bool =
     """Return the workload; if it asks about numbers and its attribute has bins, about the middles of these.
 
     With `gaps`, or a value for no answer, that and a value other add nothing to a sum.
-
-    Raises:
-        ValueError: for labels, or bins that are not all of numbers.
     """
     from stratagem.domain.values import Codes, Labels
     from stratagem.workloads.given import load, takes_numbers
@@ -334,11 +323,7 @@ def read_row(path: Path) -> np.ndarray:
 
 
 def check_free(path: Path | None, *, force: bool) -> None:
-    """Refuse to overwrite a file that nobody gave up, before the work.
-
-    Raises:
-        ValueError: naming the file that exists.
-    """
+    """Refuse to overwrite a file that nobody gave up, before the work."""
     if path is not None and path.is_file() and not force:
         raise ValueError(f"{path} exists: name another file, or give --force")
 

@@ -127,11 +127,7 @@ def lost(error: OSError) -> ValueError:
 
 
 def check_streams() -> None:
-    """Let a closed input be empty and closed errors go nowhere; refuse a closed output before any work.
-
-    Raises:
-        ValueError: where standard output is closed.
-    """
+    """Let a closed input be empty and closed errors go nowhere; refuse a closed output before any work."""
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     if sys.stdin is None:

@@ -160,11 +160,7 @@ def _on_one_core(asked: Request | Saved) -> AbstractContextManager[object]:
 
 
 def saved_alone(workload: str, given: Iterable[str]) -> Path | None:
-    """Return the file if a strategy is saved in it, None for a workload; .csv and .npy files hold queries.
-
-    Raises:
-        ValueError: for a saved strategy with options, by name, that it answers itself.
-    """
+    """Return the file if a strategy is saved in it, None for a workload; .csv and .npy files hold queries."""
     if not workload.lower().endswith(SUFFIXES):
         return None
     for name in given:
@@ -175,11 +171,7 @@ def saved_alone(workload: str, given: Iterable[str]) -> Path | None:
 
 
 def _request_or_saved(workload: str, epsilon: float | None, **others: Any) -> Request | Saved:
-    """Return what a file of a strategy is asked for, or the request of a workload.
-
-    Raises:
-        ValueError: for options that a file answers itself, or a workload without epsilon.
-    """
+    """Return what a file of a strategy is asked for, or the request of a workload."""
     given = [name for name, value in (others | {"epsilon": epsilon}).items() if value != DEFAULTS[name]]
     if (file := saved_alone(workload, (name for name in given if name not in ASKED))) is not None:
         return Saved(file, others["objective"], "objective" in given)
@@ -275,9 +267,6 @@ def read_over(
     """Return the workload and budget of a command, one of them replaced by the several that --over names.
 
     `elsewhere` reads a domain and returns the same queries there.
-
-    Raises:
-        ValueError: for what is no axis with places on it.
     """
     axis, _, places = over.partition("=")
     if axis not in AXES or not places or "=" in places:
@@ -291,11 +280,7 @@ def read_over(
 
 
 def read_budgets(over: str) -> list[float]:
-    """Return the budgets that --over names, for a command that goes along budgets alone.
-
-    Raises:
-        ValueError: for another axis, or what is no number.
-    """
+    """Return the budgets that --over names, for a command that goes along budgets alone."""
     axis, _, places = over.partition("=")
     if axis != "epsilon" or not places:
         raise ValueError(

@@ -190,11 +190,7 @@ class Aggregator:
 
 
 def _numbers(received: Mapping[str, Any]) -> Counter[str]:
-    """Return the number of valid and rejected lines of one aggregator from its saved form.
-
-    Raises:
-        ValueError: for an unknown reason or a number that is no whole number.
-    """
+    """Return the number of valid and rejected lines of one aggregator from its saved form."""
     if not received.keys() <= {VALID, *Reason}:
         raise ValueError
     return Counter({kind: integer(number, "", 0, 1 << 62, "") for kind, number in received.items()})

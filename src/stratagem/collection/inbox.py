@@ -82,10 +82,6 @@ def find(sources: Iterable[str | Path]) -> Found:
 
     In a folder, names that begin with . or _ are left out, and so are links to folders. Hidden files that are empty
     and the checksums that Hadoop keeps beside its files hold no reports, and are not mentioned.
-
-    Raises:
-        ValueError: for a path that does not exist, a device or a pipe, a file with another suffix (in a folder
-            too, so that nothing is left out unseen), or a folder without files.
     """
     found, skipped = [], []
     for source in map(Path, sources):

@@ -58,11 +58,7 @@ class Content:
 
     @classmethod
     def of(cls, path: Path) -> Content:
-        """Return the content of a file, which is read once.
-
-        Raises:
-            ValueError: for a file that cannot be read.
-        """
+        """Return the content of a file, which is read once."""
         try:
             with open_regular(path) as file:
                 stamp = _stamp(os.fstat(file.fileno()))
@@ -71,11 +67,7 @@ class Content:
             raise ValueError(f"{path} cannot be read ({error.strerror}): name a readable file") from None
 
     def check_unchanged(self) -> None:
-        """Refuse a file that was written to while it was read.
-
-        Raises:
-            ValueError: naming it.
-        """
+        """Refuse a file that was written to while it was read."""
         if _stamp(self.path.stat()) != self.stamp:
             raise ValueError(f"{self.path} changed while it was read: give it again when it is complete")
 
@@ -114,9 +106,6 @@ def judged(
     """Yield the rows of a file as a judged table (`judge`), or as reports and numbers of rejected rows by reason.
 
     A single transaction must take all of them. Use a table before asking for more: the file is open until then.
-
-    Raises:
-        ValueError: for columns that cannot hold reports.
     """
     if content.path.suffix.lower() == ".jsonl":
         if content.lines == 1 and [*line_ends(content.path)] == ["CR"]:  # none ends a line of JSON lines

@@ -36,11 +36,7 @@ class AnonymousReportsError(ValueError):
 
 
 def check_anonymous(anonymous: str) -> str:
-    """Return `anonymous`, the way to treat reports without ids, after checking it.
-
-    Raises:
-        ValueError: for another word than those of `ANONYMOUS`.
-    """
+    """Return `anonymous`, the way to treat reports without ids, after checking it."""
     if anonymous not in ANONYMOUS:
         raise ValueError(
             f"anonymous is {anonymous!r}, but reports without ids have two ways: say {' or '.join(ANONYMOUS)}"
@@ -125,11 +121,7 @@ def tally(
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse a table without a column `output`.
-
-    Raises:
-        ValueError: if there is none, naming the columns with the closest names.
-    """
+    """Refuse a table without a column `output`."""
     names = tuple(names)
     if "output" not in names:
         found = nearest("output", [name[:50] for name in names[:20]])
@@ -137,11 +129,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_columns(table: Table) -> None:
-    """Refuse a table without a column `output`, or with a column of reports that has another type than these have.
-
-    Raises:
-        ValueError: naming the column.
-    """
+    """Refuse a table without a column `output`, or with a column of reports that has another type than these have."""
     check_names(table.columns)
     for name, allowed in COLUMNS.items():
         if name in table.columns:

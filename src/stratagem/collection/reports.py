@@ -146,11 +146,7 @@ def lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the next lines of a file together, without the end of the last one, as `lines` takes them apart.
-
-    Raises:
-        ValueError: for a line of more than 1 GiB.
-    """
+    """Yield the next lines of a file together, without the end of the last one, as `lines` takes them apart."""
     mark, begun, size = codecs.BOM_UTF8, b"", 0
     while chunk := file.read(CHUNK):
         first, last = chunk.find(b"\n"), chunk.rfind(b"\n")

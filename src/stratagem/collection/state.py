@@ -47,11 +47,7 @@ class Execute(Protocol):
 
 
 def prepare(execute: Execute, path: Path, form: ReportFormat) -> None:
-    """Make the tables in an empty file, or check those in it.
-
-    Raises:
-        ValueError: for a file with other tables, of another version, or of another mechanism.
-    """
+    """Make the tables in an empty file, or check those in it."""
     (database,) = execute("SELECT system.main.current_database()")[0]
     if execute(FOREIGN, database, database):
         raise ValueError(

@@ -83,11 +83,7 @@ def tally_data(tally: Tally, identifier: str) -> dict[str, Any]:
 
 
 def read_tally(path: str | Path, form: ReportFormat) -> Tally:
-    """Read the tally of one mechanism.
-
-    Raises:
-        ValueError: for a file that is none, or counts another mechanism's reports.
-    """
+    """Read the tally of one mechanism."""
     try:
         with open_regular(path) as file:
             text = file.read()
@@ -97,11 +93,7 @@ def read_tally(path: str | Path, form: ReportFormat) -> Tally:
 
 
 def parse_tally(text: bytes, form: ReportFormat, source: str) -> Tally:
-    """Read a tally from JSON text; `source` names it in errors.
-
-    Raises:
-        ValueError: as `read_tally`.
-    """
+    """Read a tally from JSON text; `source` names it in errors."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -140,11 +132,7 @@ def _counts_data(counts: Counts) -> list[int] | dict[str, list[int]]:
 
 
 def _counts(data: Any, size: int, source: str) -> Counts:
-    """Return the counts of `size` outputs from the form in which `_counts_data` writes them.
-
-    Raises:
-        ValueError: for data of another form, or numbers out of range.
-    """
+    """Return the counts of `size` outputs from the form in which `_counts_data` writes them."""
     if size > DENSE:
         if not isinstance(data, dict) or set(data) != {"outputs", "counts"}:
             raise ValueError(f"{source} needs the outputs that came, and their counts: {ADVICE}")

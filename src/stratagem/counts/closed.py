@@ -52,11 +52,7 @@ class ClosedForm(CountMechanism):
         )
 
     def whole(self) -> Whole:
-        """Return the probabilities as whole numbers with a common total, exactly.
-
-        Raises:
-            ValueError: above n = 512.
-        """
+        """Return the probabilities as whole numbers with a common total, exactly."""
         n, (p, q) = self.size, self.alpha.as_integer_ratio()
         if n > TABLE:
             raise ValueError(f"whole numbers for {n} people would be huge; above {TABLE} draw directly")

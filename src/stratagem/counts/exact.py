@@ -118,9 +118,6 @@ def decay(alpha: float | str | Fraction | None = None, epsilon: float | None = N
 
     Guarantee:
         For a given epsilon, 1/alpha <= exp(epsilon), proved in whole numbers.
-
-    Raises:
-        ValueError: unless exactly one is given, alpha between 1e-131 and 1.
     """
     if (alpha is None) == (epsilon is None):
         raise ValueError("give either alpha, for example 0.9, or epsilon, for example 0.1")
@@ -131,11 +128,7 @@ def decay(alpha: float | str | Fraction | None = None, epsilon: float | None = N
 
 
 def proper_fraction(value: object, name: str) -> Fraction:
-    """Return the decimal number or quotient that was given for `name`, exactly.
-
-    Raises:
-        ValueError: unless it is below 1 and at least 1e-131, just below exp(-300).
-    """
+    """Return the decimal number or quotient that was given for `name`, exactly."""
     try:
         floating = isinstance(value, Real) and not isinstance(value, Rational)
         written = plain_digits(value) if isinstance(value, str) else value

@@ -28,11 +28,7 @@ class Loss:
 
     @classmethod
     def of(cls, loss: str | Sequence | np.ndarray, n: int) -> Loss:
-        """Return the loss of that name, or of that matrix.
-
-        Raises:
-            ValueError: for an unknown name or a matrix that is not (n+1) x (n+1), finite and non-negative.
-        """
+        """Return the loss of that name, or of that matrix."""
         if isinstance(loss, str):
             return cls._named(loss, n)
         try:
@@ -60,11 +56,7 @@ class Loss:
 
 
 def distance_power(name: str, n: int) -> tuple[int, int, float]:
-    """Return t, d and the factor of a loss |i - j|^t [|i - j| > d] by its name.
-
-    Raises:
-        ValueError: for an unknown name or a d that no error exceeds.
-    """
+    """Return t, d and the factor of a loss |i - j|^t [|i - j| > d] by its name."""
     found = PATTERN.fullmatch(name.replace(" ", "").upper())
     if not found:
         raise ValueError(f"loss {name!r} is unknown: choose L0, L1, L2, or L0,2 for errors above 2")
@@ -75,11 +67,7 @@ def distance_power(name: str, n: int) -> tuple[int, int, float]:
 
 
 def weights_of(prior: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray:
-    """Return the weights of the counts (n+1,), normalised to sum to one; uniform if none are given.
-
-    Raises:
-        ValueError: unless they are n + 1 finite numbers, none negative, not all zero.
-    """
+    """Return the weights of the counts (n+1,), normalised to sum to one; uniform if none are given."""
     if prior is None:
         return np.full(n + 1, 1 / (n + 1))
     try:

@@ -65,11 +65,7 @@ class CountMechanism(ABC):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The matrix P (n+1 x n+1), P[i, j] = Pr[output i | count j].
-
-        Raises:
-            ValueError: above n = 4096.
-        """
+        """The matrix P (n+1 x n+1), P[i, j] = Pr[output i | count j]."""
         if self.size > MATRIX:
             raise ValueError(f"a matrix for {self.size} people would be huge: ask for column(count) instead")
         return np.column_stack([self.column(count) for count in range(self.size + 1)])
@@ -131,11 +127,7 @@ class CountMechanism(ABC):
 
 
 def check_ratio(mechanism: CountMechanism) -> Fraction:
-    """Return the exact ratio of a mechanism, checked against its alpha.
-
-    Raises:
-        ValueError: if neighbours differ by more than 1/alpha, or a zero faces a positive number.
-    """
+    """Return the exact ratio of a mechanism, checked against its alpha."""
     ratio = mechanism.ratio()
     if ratio * mechanism.alpha > 1:
         measured, allowed = -log_decay(1 / ratio), -log_decay(mechanism.alpha)
@@ -156,11 +148,7 @@ def whole_count(count: int, size: int) -> int:
 
 
 def whole_counts(counts: Sequence[int] | np.ndarray, size: int, what: str = "counts") -> np.ndarray:
-    """Return counts (k,) as an array of integers.
-
-    Raises:
-        ValueError: unless all are whole numbers from 0 to n.
-    """
+    """Return counts (k,) as an array of integers."""
     try:
         found = np.asarray(counts)
     except ValueError:

@@ -36,11 +36,7 @@ def other(engine: Engine) -> Engine:
 
 
 def run(problem: Any, engine: Engine) -> float:
-    """Solve a program and return its value.
-
-    Raises:
-        RuntimeError: if no attempt succeeds.
-    """
+    """Solve a program and return its value."""
     import cvxpy as cp
 
     reason = "no attempt"

@@ -74,11 +74,7 @@ class Property(StrEnum):
 
 
 def property_set(asked: str | Property | Iterable[str | Property]) -> frozenset[Property]:
-    """Return the properties named, as in "RM,WH", ["RM", "WH"] or "all".
-
-    Raises:
-        ValueError: for an unknown name.
-    """
+    """Return the properties named, as in "RM,WH", ["RM", "WH"] or "all"."""
     if isinstance(asked, Property) or not isinstance(asked, Iterable):
         asked = [asked]
     if isinstance(asked, str):

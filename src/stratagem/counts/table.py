@@ -44,11 +44,7 @@ class CountTable(CountMechanism):
         return np.array([math.log(number) if number else -math.inf for number in row])
 
     def sampler(self) -> ColumnSampler:
-        """Return the exact sampler of the columns, after a check of their sums and ratios.
-
-        Raises:
-            ValueError: if the columns do not sum to the total, or neighbours break alpha.
-        """
+        """Return the exact sampler of the columns, after a check of their sums and ratios."""
         if (self.numbers.cells.sum(axis=0) != self.numbers.total).any():
             raise ValueError("a column does not sum to the total of the table: do not use it")
         check_ratio(self)
@@ -64,11 +60,7 @@ class CountTable(CountMechanism):
 
 
 def worst_ratio(whole: Whole) -> Fraction:
-    """Return the largest ratio of neighbours in a row of whole numbers; outputs that never occur hide nothing.
-
-    Raises:
-        ValueError: if a zero faces a positive number.
-    """
+    """Return the largest ratio of neighbours in a row of whole numbers; outputs that never occur hide nothing."""
     high, low = 1, 1
     for left, right in zip(whole.cells[:, :-1].ravel(), whole.cells[:, 1:].ravel(), strict=True):
         less, more = min(left, right), max(left, right)

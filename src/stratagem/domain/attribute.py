@@ -116,11 +116,7 @@ class Attribute:
 
 
 def unit_text(name: str, unit: object) -> str:
-    """Return a unit that fits beside a number.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Return a unit that fits beside a number."""
     if not isinstance(unit, str) or not unit.isprintable() or not 0 < len(unit.strip()) <= UNIT:
         raise ValueError(
             f"the unit of {name} is {unit!r:.60}, but must be a word of at most {UNIT} letters: give for example "

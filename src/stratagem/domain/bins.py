@@ -69,11 +69,7 @@ class Bins(Values):
 
     @staticmethod
     def of(edges: Iterable[object], zone: str = "") -> Bins:
-        """Return the bins between numbers, dates or times, each written in the shortest way.
-
-        Raises:
-            ValueError: as the constructor.
-        """
+        """Return the bins between numbers, dates or times, each written in the shortest way."""
         if not isinstance(edges, Iterable):
             raise ValueError(f"the edges are {edges!r:.60}, but must be several: give a list")
         return Bins(tuple(edge_text(edge, zone) for edge in edges), zone=zone)
@@ -192,11 +188,7 @@ def edge_value(text: str) -> float | str:
 
 
 def edge_text(value: object, zone: str = "") -> str:
-    """Return the shortest text of a number, date or time, which may be in a zone; "other" as it is.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Return the shortest text of a number, date or time, which may be in a zone; "other" as it is."""
     if value == OTHER:
         return OTHER
     try:
@@ -261,9 +253,6 @@ def spaced_numbers(start: Decimal, stop: Decimal, step: Decimal) -> tuple[str, .
 
     >>> spaced_numbers(Decimal(18), Decimal(30), Decimal(5))
     ('18', '23', '28', '30')
-
-    Raises:
-        ValueError: for steps that do not lead to stop, or more than 2^20.
     """
     numbers = start, stop, step
     finite = all(number.is_finite() and abs(number.adjusted()) <= LARGEST for number in numbers)

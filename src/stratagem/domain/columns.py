@@ -111,13 +111,7 @@ class Data:
 
 
 def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: Policy = STRICT) -> Data:
-    """Count the rows of a file in the cells of a domain; every row inside or outside is accounted for.
-
-    Raises:
-        InvalidValuesError: for values outside the domain, unless the policy says what becomes of them.
-        ValueError: for a file that is not CSV or Parquet, a missing column, an attribute without a source,
-            one without a value "other" where the policy needs it, or no row inside the domain.
-    """
+    """Count the rows of a file in the cells of a domain; every row inside or outside is accounted for."""
     chosen = _chosen(domain, columns)
     rows = _grouped(Path(path), chosen)
     data, texts = _count(rows, domain, chosen, policy)

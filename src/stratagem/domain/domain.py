@@ -164,11 +164,7 @@ def check_order(value: object, domain: Domain) -> int:
 
 
 def check_one_attribute(domain: Domain, what: str) -> int:
-    """Return the size of the only attribute of `domain`.
-
-    Raises:
-        ValueError: when there are several, because an order along the cells would be arbitrary.
-    """
+    """Return the size of the only attribute of `domain`."""
     size, *others = domain.sizes
     if others:
         raise ValueError(

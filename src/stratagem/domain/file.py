@@ -36,11 +36,7 @@ NESTED = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
 
 
 def batches(path: Path, columns: list[str], also: str = "", grouping: str = "") -> Iterator[list[tuple]]:
-    """Yield the rows of the columns as text, NULL as None, in batches.
-
-    Raises:
-        ValueError: for a file that is not CSV or Parquet, or a column that is missing, named twice or holds lists.
-    """
+    """Yield the rows of the columns as text, NULL as None, in batches."""
     import duckdb
 
     try:

@@ -33,11 +33,7 @@ MIDNIGHT_AFTER = "24:00"
 
 @cache
 def rule(zone: str) -> tzinfo:
-    """Return the rule of a zone of the IANA database, by its name; UTC for the empty one.
-
-    Raises:
-        ValueError: for a name of none.
-    """
+    """Return the rule of a zone of the IANA database, by its name; UTC for the empty one."""
     try:
         if not zone or ZONE.fullmatch(zone):
             return ZoneInfo(zone) if zone else UTC
@@ -110,10 +106,6 @@ def spaced_moments(text: str, most: int) -> tuple[str, ...] | None:
     ('2026-01-01', '2026-02-01', '2026-03-01', '2026-04-01')
     >>> spaced_moments("00:00:24:00:8h", most=12)
     ('00:00', '08:00', '16:00', '24:00')
-
-    Raises:
-        ValueError: for moments that do not exist, an unknown unit, or steps that do not lead to STOP, or more than
-            `most` of them.
     """
     found = SPACED.fullmatch(text)
     if not found:

@@ -131,11 +131,7 @@ def with_spellings(spelt: Mapping[str, str]) -> str:
 
 
 def refuse_commas(texts: Mapping[str, int], column: str) -> None:
-    """Refuse to take numbers with commas for labels.
-
-    Raises:
-        ValueError: naming what reads them.
-    """
+    """Refuse to take numbers with commas for labels."""
     if advice := with_commas(texts):
         raise ValueError(
             f"column {column!r} holds {examples(Counter(texts))}{advice}, or state values=st.labels('a', 'b', ...)"

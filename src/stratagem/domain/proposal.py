@@ -88,11 +88,7 @@ class Proposal:
 
 
 def stated(values: Values) -> Proposal:
-    """Return values that were stated.
-
-    Raises:
-        ValueError: for whole numbers without bins, or "other" among labels before the last one.
-    """
+    """Return values that were stated."""
     if not isinstance(values, Bins | Labels):
         raise ValueError(
             f"the values {values} were given, but a plan is for bins or labels: give st.bins(...)"
@@ -115,9 +111,6 @@ def propose(
     Numbers get round steps, the smallest of 1, 2 or 5 times a power of ten that makes at most 32 bins of all but the
     .5 % at either end; whole numbers that span at most 64 are told apart. Dates get days, weeks, months, quarters,
     years or decades, times of day get hours. Texts that at least .5 % of the rows hold get labels.
-
-    Raises:
-        ValueError: for a column without values, with one value alone, or of texts that hardly repeat.
     """
     labels: Counter[str] = Counter()
     for text, count in counts.items():

@@ -26,9 +26,6 @@ def found_values(
 
     Where the policy drops rows they are the bins or labels alone. A domain is public: where a mechanism is to be run,
     it must not be read from the data of those who are to be protected, so state bins or labels there.
-
-    Raises:
-        ValueError: as `propose`.
     """
     found = propose(counts, column, as_is=policy.as_is, order=order)
     if policy.invalid != DROP:

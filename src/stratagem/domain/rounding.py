@@ -18,11 +18,7 @@ FINEST = 9, 300
 
 
 def finite_numbers(texts: Iterable[str], column: str) -> dict[str, Decimal]:
-    """Return the texts of a column that are finite numbers, with these.
-
-    Raises:
-        ValueError: for a number beyond 10^300, or whole numbers that double precision does not tell apart.
-    """
+    """Return the texts of a column that are finite numbers, with these."""
     numbers = {text: parse_decimal(text) for text in texts if not is_missing(text)}
     found = {text: one for text, one in numbers.items() if one is not None and one.is_finite()}
     huge = next((text for text, number in found.items() if abs(number) > HUGE), None)

@@ -126,11 +126,7 @@ def leading(text: str) -> tuple[float, int] | None:
 
 
 def read_map(given: Iterable[str]) -> dict[str, str]:
-    """Read texts FROM=TO, and the names of CSV files of two columns with a header, as what stands for what.
-
-    Raises:
-        ValueError: for any other text, a file that cannot be read, or a text that stands for two.
-    """
+    """Read texts FROM=TO, and the names of CSV files of two columns with a header, as what stands for what."""
     found: dict[str, str] = {}
     for one in given:
         start, equals, target = one.partition("=")

@@ -130,11 +130,7 @@ class Values(ABC):
         return relation, f"{words}{f' {unit}' if unit else ''}{f' or {names}' if names else ''}"
 
     def fit(self, size: int) -> Self:
-        """Return the values for an attribute of so many.
-
-        Raises:
-            ValueError: for another number of them.
-        """
+        """Return the values for an attribute of so many."""
         if size != self.size:
             also = f" and {NO_ANSWER}" if self.no_answer else ""
             raise ValueError(
@@ -144,11 +140,7 @@ class Values(ABC):
         return self
 
     def cell(self, text: str | None) -> int:
-        """Return the cell of a value as text.
-
-        Raises:
-            ValueError: saying why it has none.
-        """
+        """Return the cell of a value as text."""
         place = self.place(text)
         if place.cell < 0:
             raise ValueError(f"{text!r:.60} was given, but is {place.reason}: give one of the values {self}")
@@ -263,11 +255,7 @@ class Labels(Values):
 
     @staticmethod
     def parse(text: str) -> Labels:
-        """Read a comma list of labels, in double quotes where they hold commas; a last "no answer" is no label.
-
-        Raises:
-            ValueError: for several lines, or as the constructor.
-        """
+        """Read a comma list of labels, in double quotes where they hold commas; a last "no answer" is no label."""
         if len(text.splitlines()) > 1:
             raise ValueError(
                 f"{text!r:.60} was given as labels, but has several lines: write one, with commas"

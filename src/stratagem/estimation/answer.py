@@ -15,11 +15,7 @@ LEAST_CONFIDENCE, LEAST_DOUBT = 1e-6, 1e-12
 
 
 def check_confidence(confidence: float) -> float:
-    """Return a confidence level between 0 and 1, at least 10^-6 from 0 and 10^-12 from 1.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Return a confidence level between 0 and 1, at least 10^-6 from 0 and 10^-12 from 1."""
     if not LEAST_CONFIDENCE <= confidence <= 1 - LEAST_DOUBT:
         raise ValueError(
             f"the confidence is {confidence!r}, but must lie between 0 and 1, from {LEAST_CONFIDENCE:g} to "

@@ -89,11 +89,7 @@ def named(attributes: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def shared_sizes(tables: Sequence[MarginalTable]) -> dict[str, int]:
-    """Return the size of every attribute of any table, in the order in which they come.
-
-    Raises:
-        ValueError: for no tables, or tables that differ in the size of an attribute.
-    """
+    """Return the size of every attribute of any table, in the order in which they come."""
     if not tables:
         raise ValueError("no tables were given, but at least one is needed: give marginal tables")
     sizes: dict[str, int] = {}

@@ -115,11 +115,7 @@ class Method:
         return self.process is _ibu
 
     def processed(self, evidence: Evidence, workload: Workload) -> np.ndarray | None:
-        """Return the data vector (n,) for these queries.
-
-        Raises:
-            ValueError: if the method does not fit the queries, naming one that does, or cannot be computed.
-        """
+        """Return the data vector (n,) for these queries."""
         if not self.fits.holds(workload):
             raise ValueError(
                 f"{self.name} was asked for, but fits {self.fits.queries}, and makes other answers worse: "
@@ -150,9 +146,6 @@ def named(name: str) -> Method:
     """Return the post-processing method of that name; `recommended` stands for wnnls here.
 
     The choice of the function `recommended` depends on the evidence, which a name alone does not give.
-
-    Raises:
-        ValueError: for an unknown name, with the nearest known ones.
     """
     known = METHODS | {RECOMMENDED: METHODS["wnnls"]}
     if name not in known:

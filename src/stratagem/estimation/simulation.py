@@ -168,11 +168,7 @@ def _repeated(scores: Estimator, drawn: Iterator[Counts], **known: Any) -> Simul
 
 
 def check_runs(repetitions: int, seed: int) -> None:
-    """Refuse repetitions and seeds that are no whole numbers or too small.
-
-    Raises:
-        ValueError: for such.
-    """
+    """Refuse repetitions and seeds that are no whole numbers or too small."""
     for name, value in (("repetitions", repetitions), ("seed", seed)):
         if not isinstance(value, Integral) or isinstance(value, bool):
             raise ValueError(f"{name} is {value!r}, but must be a whole number: give one, for example 100")
@@ -214,10 +210,6 @@ def simulate_users(
         users: Number of users of each of these types (k,), whole numbers.
         repetitions: Number of times that all users report; repetition r depends on (seed, r) alone.
         seed: Makes the run repeatable.
-
-    Raises:
-        ValueError: for fewer than 2 repetitions, no users or too many, a strategy that cannot answer the workload, or
-            more than 2^24 queries.
     """
     check_runs(repetitions, seed)
     check_sizes(workload, strategy.sizes)

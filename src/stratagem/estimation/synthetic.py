@@ -243,11 +243,7 @@ def _independent(table: MarginalTable) -> np.ndarray:
 def _fitting(
     tables: Sequence[MarginalTable], numbers: dict[str, int], domain: Any, most: int
 ) -> list[MarginalTable]:
-    """Return tables whose junction tree has at most so many cells, those first that depend most clearly.
-
-    Raises:
-        ValueError: if every table alone has more cells.
-    """
+    """Return tables whose junction tree has at most so many cells, those first that depend most clearly."""
     from mbi.junction_tree import make_junction_tree
 
     chosen: list[MarginalTable] = []

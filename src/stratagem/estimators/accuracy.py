@@ -73,11 +73,7 @@ def users_needed(variance: float, error: float = ERROR) -> int:
 
 
 def both_needed(root_mean_square: float, least_accurate: float | None, error: float = ERROR) -> Users:
-    """Return the users needed, from the mean and the largest variance that one user adds to an answer.
-
-    Raises:
-        ValueError: as `users_needed`.
-    """
+    """Return the users needed, from the mean and the largest variance that one user adds to an answer."""
     single = None if least_accurate is None else users_needed(least_accurate, error)
     return Users(users_needed(root_mean_square, error), single)
 

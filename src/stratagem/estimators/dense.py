@@ -126,11 +126,7 @@ class DenseEvidence(Evidence):
         return max(estimated, float(np.sum(V * self._floor)), 0.0)
 
     def covariance(self, workload: Workload, about: About = "users") -> np.ndarray:
-        """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat.
-
-        Raises:
-            ValueError: for more than 2^27 entries, or about the users if reports leave part of the data unseen.
-        """
+        """Return the unbiased estimate (p x p) of the covariance of the answers W x_hat."""
         check_covariance(workload)
         if about == "users" and (hidden := self.estimator.null.shape[1]):
             raise ValueError(

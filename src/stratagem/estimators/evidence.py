@@ -86,11 +86,7 @@ class Evidence(ABC):
 
 
 def check_covariance(workload: Workload) -> None:
-    """Refuse queries whose covariance does not fit in memory.
-
-    Raises:
-        ValueError: for more than 2^27 entries.
-    """
+    """Refuse queries whose covariance does not fit in memory."""
     if workload.queries**2 > COVARIANCE_LIMIT:
         raise ValueError(
             f"the covariance of {workload.queries} answers was asked for, but at most "
@@ -118,11 +114,7 @@ def least_share(users: int, epsilon: float, delta: float) -> float:
 
 
 def whole_counts(counts: np.ndarray, outputs: int) -> np.ndarray:
-    """Return the counts of reports (m,) as floats that hold whole numbers.
-
-    Raises:
-        ValueError: unless there are m of them, whole, nonnegative, at least one report and at most 2^53 in all.
-    """
+    """Return the counts of reports (m,) as floats that hold whole numbers."""
     try:
         given = np.asarray(counts)
     except ValueError:
@@ -146,11 +138,7 @@ def whole_counts(counts: np.ndarray, outputs: int) -> np.ndarray:
 
 
 def check_number(users: float) -> None:
-    """Refuse a number of reports that cannot be estimated from.
-
-    Raises:
-        ValueError: unless there are 1 to 2^53.
-    """
+    """Refuse a number of reports that cannot be estimated from."""
     if not 1 <= users <= MAX_USERS:
         raise ValueError(
             f"the counts hold {users:.6g} reports, but an estimate needs 1 to 2^53: count one report a user"

@@ -81,12 +81,7 @@ class Published(Dense, Estimator):
         return float(self._largest(workload).max())
 
     def evidence(self, counts: np.ndarray) -> DenseEvidence:
-        """Return what totals of the reports (k,), the first their number, say.
-
-        Raises:
-            ValueError: unless the totals are as many numbers as the protocol's, all finite, the first a number of
-                reports from 1 to 2^53.
-        """
+        """Return what totals of the reports (k,), the first their number, say."""
         given, protocol = np.asarray(counts), self.protocol
         shape = protocol.collect(protocol.randomise(np.zeros(1, dtype=int), np.random.default_rng(0))).shape
         if given.dtype.kind not in "iuf" or given.shape != shape or not np.isfinite(given).all():

@@ -20,11 +20,7 @@ ENTRIES = 1 << 28
 
 
 def check_domain(workload: Workload, domain_size: int) -> None:
-    """Refuse a workload and a strategy with different numbers of user types.
-
-    Raises:
-        ValueError: if the domains differ in size.
-    """
+    """Refuse a workload and a strategy with different numbers of user types."""
     if domain_size != workload.domain.size:
         raise ValueError(
             f"the strategy has {domain_size} user types and the workload {workload.domain.size}; "
@@ -33,11 +29,7 @@ def check_domain(workload: Workload, domain_size: int) -> None:
 
 
 def check_sizes(workload: Workload, sizes: tuple[int, ...]) -> None:
-    """Refuse a workload over other attributes than those of a strategy.
-
-    Raises:
-        ValueError: if the sizes differ.
-    """
+    """Refuse a workload over other attributes than those of a strategy."""
     if workload.domain.sizes != sizes:
         raise ValueError(
             f"the strategy has {len(sizes)} attributes of {math.prod(sizes)} cells and the workload the domain "
@@ -46,11 +38,7 @@ def check_sizes(workload: Workload, sizes: tuple[int, ...]) -> None:
 
 
 def check_work(workload: Workload, products: int) -> None:
-    """Refuse queries whose variances take too long one by one.
-
-    Raises:
-        ValueError: for more than 2^34 multiplications.
-    """
+    """Refuse queries whose variances take too long one by one."""
     if products > WORK:
         raise ValueError(
             f"the variances of {workload.queries} queries over {workload.domain_size} user types were asked for one "
@@ -59,11 +47,7 @@ def check_work(workload: Workload, products: int) -> None:
 
 
 def check_entries(workload: Workload) -> None:
-    """Refuse queries whose variances take too much memory.
-
-    Raises:
-        ValueError: for more than 2^28 queries times user types.
-    """
+    """Refuse queries whose variances take too much memory."""
     if workload.queries * workload.domain_size > ENTRIES:
         raise ValueError(
             f"the variances of {workload.queries} queries over {workload.domain_size} user types take too long: "

@@ -33,12 +33,7 @@ def connect() -> DuckDBPyConnection:
 
 
 def opened(path: Path, memory: str) -> Backend:
-    """Return the DuckDB file at `path`, a new one where there is none or an empty one, with a limit of memory.
-
-    Raises:
-        ValueError: for a file of another kind, which DuckDB would load an extension for, or one that cannot be
-            written.
-    """
+    """Return the DuckDB file at `path`, a new one where there is none or an empty one, with a limit of memory."""
     import ibis
 
     _begin(path)

@@ -128,10 +128,6 @@ class BareMatrixError(ValueError):
 
 
 def refuse_bare(path: str | os.PathLike[str], wanted: str) -> None:
-    """Refuse a file that its name calls a file of numbers; one that is not there is left to its reader.
-
-    Raises:
-        BareMatrixError: for such a file.
-    """
+    """Refuse a file that its name calls a file of numbers; one that is not there is left to its reader."""
     if Path(path).suffix.lower() in SUFFIXES and Path(path).is_file():
         raise BareMatrixError(path, wanted)

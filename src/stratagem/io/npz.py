@@ -94,11 +94,7 @@ def _check_sizes(archive: zipfile.ZipFile, names: tuple[str, ...]) -> None:
 
 
 def check_header(file: BinaryIO, size: int) -> None:
-    """Refuse an array that is not plain, or whose header declares more than the `size` bytes of its file hold.
-
-    Raises:
-        ValueError: the reason alone; what NumPy raises at a damaged header is in UNREADABLE.
-    """
+    """Refuse an array that is not plain, or whose header declares more than the `size` bytes of its file hold."""
     version = np.lib.format.read_magic(file)
     width = 2 if version == (1, 0) else 4
     if int.from_bytes(file.read(width), "little") > LONGEST_HEADER:
@@ -113,12 +109,7 @@ def check_header(file: BinaryIO, size: int) -> None:
 
 
 def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of equal length, in their order, to the very file that is open.
-
-    Raises:
-        OSError: for a disk that is full, and the like.
-        ValueError: if they cannot be written for another reason.
-    """
+    """Write columns of equal length, in their order, to the very file that is open."""
     import duckdb
 
     name = (descriptor(file) or str(Path(file.name).absolute())).replace("'", "''")

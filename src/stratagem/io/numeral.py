@@ -17,11 +17,7 @@ EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def plain_digits(text: str) -> str:
-    """Return a text that may be a number; Python reads 1_0 as 10, and the digits of other scripts.
-
-    Raises:
-        ValueError: for underscores, and for anything that is not ASCII.
-    """
+    """Return a text that may be a number; Python reads 1_0 as 10, and the digits of other scripts."""
     if "_" in text or not text.isascii():
         raise ValueError(f"{text!r} is no number: write digits alone, such as 10 or 0.5")
     return text

@@ -96,11 +96,7 @@ def presents(function: Function) -> Function:
 
 
 def show(name: str, /, *arguments: Any, **options: Any) -> Any:
-    """Return what a registered function makes of a result: a figure, or the path of the file that was written.
-
-    Raises:
-        LookupError: if no module registers a function of this name.
-    """
+    """Return what a registered function makes of a result: a figure, or the path of the file that was written."""
     module = _modules.get(name.partition("_")[0])
     if module is not None:
         import_module(module)

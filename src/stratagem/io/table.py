@@ -196,11 +196,7 @@ def write_csv(file: BinaryIO, names: Iterable[str], rows: Iterable[Iterable[obje
 
 
 def to_frame(records: Iterable[Mapping[str, object]]) -> DataFrame:
-    """Return records of named values as a pandas data frame, with the columns that `save_records` writes.
-
-    Raises:
-        ValueError: if pandas is not installed.
-    """
+    """Return records of named values as a pandas data frame, with the columns that `save_records` writes."""
     try:
         from pandas import DataFrame
     except ImportError:

@@ -28,10 +28,6 @@ def check_target(path: str | Path, suffixes: tuple[str, ...], *, overwrite: bool
     """Return the path of a file that can be written, so that no long work is lost to a wrong name.
 
     Without `overwrite` the file may exist only if it is empty, as one that `tempfile` made.
-
-    Raises:
-        ValueError: for what is no path, another suffix, a folder that does not exist, a path that is a folder,
-            a symbolic link or anything else that is no file, or a file that must not be overwritten.
     """
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"{path!r} was given to write, but is no path: name a file as text")
@@ -99,11 +95,7 @@ def _check_kind(path: Path) -> None:
 
 
 def resolved(path: Path) -> Path:
-    """Return the file that a path leads to, links followed.
-
-    Raises:
-        ValueError: for a symbolic link that leads back to itself.
-    """
+    """Return the file that a path leads to, links followed."""
     try:
         found = path.resolve()
     except (OSError, RuntimeError):  # of Python 3.12 and before; later ones return a link

@@ -21,11 +21,7 @@ LONG_NUMBER = re.compile(rf"[0-9_]{{{DIGITS + 1},}}")
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Raises:
-        ValueError: for a file that cannot be read or is not TOML, with the place where it stops being so.
-    """
+    """Read a TOML file."""
     table: dict[str, Any] = {}
     try:
         table = tomllib.loads(_text(path))
@@ -76,9 +72,6 @@ def build(cls: type[T], table: object, source: str, also: Iterable[str] = ()) ->
     """Make a dataclass from a table whose keys are exactly its fields; a field with a default may be left out.
 
     `also` names the keys that the same table may hold for others, to be listed as known.
-
-    Raises:
-        ValueError: for a table that is not one, an unknown key (listing the known ones), or a missing key.
     """
     if not isinstance(table, Mapping):
         raise ValueError(f"{source}: {table!r} was given where a table belongs: write key = value")
@@ -91,11 +84,7 @@ def build(cls: type[T], table: object, source: str, also: Iterable[str] = ()) ->
 
 
 def check_known(table: Mapping[str, object], known: Iterable[str], source: str) -> None:
-    """Refuse a table with an unknown key.
-
-    Raises:
-        ValueError: naming the key and listing the known ones.
-    """
+    """Refuse a table with an unknown key."""
     known = tuple(known)
     unknown = [name for name in table if name not in known]
     if unknown:

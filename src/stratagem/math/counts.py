@@ -67,11 +67,7 @@ class SparseCounts:
         return int(self.counts.sum())
 
     def dense(self) -> np.ndarray:
-        """Return the vector (m,) with its zeros.
-
-        Raises:
-            ValueError: if more than 2^28 outputs are possible.
-        """
+        """Return the vector (m,) with its zeros."""
         if self.size > VECTOR:
             raise ValueError(
                 f"counts of {self.size} outputs do not fit into one array: use those that came, .outputs and .counts"

@@ -57,11 +57,7 @@ class Deadline:
         return Deadline(share * self.left, self)
 
     def ends_descent(self, _: object) -> None:
-        """Be the callback of a descent of SciPy, which ends once no time is left.
-
-        Raises:
-            StopIteration: then.
-        """
+        """Be the callback of a descent of SciPy, which ends once no time is left."""
         if self.over:
             raise StopIteration
 
@@ -109,11 +105,7 @@ def fits(multiplications: float, beyond: float = 0.0) -> bool:
 
 
 def granted(seconds: Any, otherwise: float = math.inf, name: str = "seconds") -> float:
-    """Return the seconds that a caller grants; those `otherwise` where it states none.
-
-    Raises:
-        ValueError: for what is no positive, finite number, by its `name`.
-    """
+    """Return the seconds that a caller grants; those `otherwise` where it states none."""
     from stratagem.math.number import real  # with NumPy, which commands start without
 
     if seconds is None:

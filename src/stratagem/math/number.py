@@ -14,11 +14,7 @@ from numpy.typing import ArrayLike
 
 
 def finite(values: ArrayLike, what: str) -> np.ndarray:
-    """Return real finite numbers as a float array of any shape.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Return real finite numbers as a float array of any shape."""
     array = numbers(values)
     if not np.isfinite(array).all():
         raise ValueError(f"{what} are not all real finite numbers: give an array of such numbers")
@@ -79,11 +75,7 @@ def real(value: object) -> float:
 
 
 def scalar(value: object, what: str) -> float:
-    """Return one real finite number as a float.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Return one real finite number as a float."""
     number = real(value)
     if not math.isfinite(number):
         raise ValueError(f"{what} is {value!r}, but must be one finite number: give for example 1000.0")
@@ -91,11 +83,7 @@ def scalar(value: object, what: str) -> float:
 
 
 def positive(value: object, what: str) -> float:
-    """Return a positive finite number as a float.
-
-    Raises:
-        ValueError: for anything else.
-    """
+    """Return a positive finite number as a float."""
     number = scalar(value, what)
     if number <= 0:
         raise ValueError(f"{what} is {value!r}, but must be positive: give for example 1.0")
@@ -103,11 +91,7 @@ def positive(value: object, what: str) -> float:
 
 
 def user_counts(values: ArrayLike, n: int) -> np.ndarray:
-    """Return a data vector (n,): how many users have each type.
-
-    Raises:
-        ValueError: unless it holds one whole number, at least zero, for each type, and at least one user in all.
-    """
+    """Return a data vector (n,): how many users have each type."""
     x = array(values)
     whole = x.dtype.kind in "biuf" and x.shape == (n,) and bool(np.isfinite(x).all())
     if not whole or (x < 0).any() or (x % 1 != 0).any():
@@ -200,11 +184,7 @@ def ratio(value: float | None, least: float) -> float | None:
 
 
 def integer(value: object, what: str, low: int, high: int, advice: str) -> int:
-    """Return `value` as a Python int when it is a whole number with low <= value <= high.
-
-    Raises:
-        ValueError: for anything else, booleans included; `advice` is the end of the sentence.
-    """
+    """Return `value` as a Python int when it is a whole number with low <= value <= high."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -216,11 +196,7 @@ def integer(value: object, what: str, low: int, high: int, advice: str) -> int:
 
 
 def as_float(count: int, what: str) -> float:
-    """Return a count as a float.
-
-    Raises:
-        ValueError: when it exceeds the largest float64, about 1.8e308.
-    """
+    """Return a count as a float."""
     try:
         return float(count)
     except OverflowError:
@@ -231,11 +207,7 @@ def as_float(count: int, what: str) -> float:
 
 
 def entries(count: int, limit: int, what: str, advice: str) -> None:
-    """Refuse to allocate more than `limit` numbers at once.
-
-    Raises:
-        ValueError: when count > limit.
-    """
+    """Refuse to allocate more than `limit` numbers at once."""
     if count > limit:
         raise ValueError(
             f"{what} would hold {count_text(count)} numbers, above the limit of {limit}: {advice}"

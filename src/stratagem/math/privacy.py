@@ -16,11 +16,7 @@ exp(2 epsilon) exceeds the range of double precision."""
 
 
 def check(epsilon: float | None) -> float:
-    """Return epsilon as a float; a text is none.
-
-    Raises:
-        ValueError: if it is not a number from 1e-6 to 300.
-    """
+    """Return epsilon as a float; a text is none."""
     value = real(epsilon)
     if not MINIMUM <= value <= MAXIMUM:
         raise ValueError(
@@ -30,11 +26,7 @@ def check(epsilon: float | None) -> float:
 
 
 def check_several(values: int) -> int:
-    """Return the number of values that a person may have, where a report can tell something about them.
-
-    Raises:
-        ValueError: for a single value.
-    """
+    """Return the number of values that a person may have, where a report can tell something about them."""
     if values < 2:
         raise ValueError(
             "the domain has a single value, which everybody knows without a report: give one of at least 2 values"
@@ -197,10 +189,6 @@ def gaussian_noise(epsilon: float, delta: float) -> float:
 
 
 def check_delta(delta: float) -> None:
-    """Refuse what is no probability between 0 and 1.
-
-    Raises:
-        ValueError: unless 0 < delta < 1.
-    """
+    """Refuse what is no probability between 0 and 1."""
     if not 0 < real(delta) < 1:
         raise ValueError(f"delta is {delta!r}: give a probability between 0 and 1, for example 1e-6")

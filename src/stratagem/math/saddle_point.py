@@ -324,11 +324,7 @@ def _over_rows(at: Derivatives, S: np.ndarray, D: np.ndarray, bent: np.ndarray) 
 
 
 def _inverse(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return b -> A^-1 b, b (q,) or (q x k), for a positive definite A (q x q), its diagonal scaled to one.
-
-    Raises:
-        LinAlgError: if A is not positive definite in double precision, even with a ridge.
-    """
+    """Return b -> A^-1 b, b (q,) or (q x k), for a positive definite A (q x q), its diagonal scaled to one."""
     if not (np.diag(A) > 0).all():
         raise np.linalg.LinAlgError("a diagonal entry is not positive")
     scale, ridge = 1 / np.sqrt(np.diag(A)), 0.0

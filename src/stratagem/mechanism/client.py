@@ -93,11 +93,7 @@ def load(
 
 
 def accepted(bundle: dict[str, Any], at_most: float = CEILING, sha256: str | None = None) -> dict[str, Any]:
-    """Return a bundle whose epsilon is at most that number, as its decimal digits say, and whose hash is as given.
-
-    Raises:
-        ValueError: for another bundle: who serves it chooses its epsilon, and the certificate of a huge one holds.
-    """
+    """Return a bundle whose epsilon is at most that number, as its decimal digits say, and whose hash is as given."""
     text = str(at_most)
     if not NUMBER.fullmatch(text) or len(text) > 40 or len(text.partition("e")[2]) > 4:
         raise ValueError(f"at_most is {_short(at_most)}, but must be a number: give an epsilon")
@@ -156,11 +152,7 @@ def parse(raw: bytes) -> dict[str, Any]:
 
 
 def unsealed(raw: bytes, form: str, version: int, keys: str, optional: str = "") -> dict[str, Any]:
-    """Return the content of a sealed file: plain JSON of a format and version, its keys, its hash.
-
-    Raises:
-        ValueError: for anything else, a key written twice and a number that is not whole among them.
-    """
+    """Return the content of a sealed file: plain JSON of a format and version, its keys, its hash."""
     _require(len(raw) <= LIMIT and sum(map(raw.count, b",[{")) <= PARTS, "the bundle is too large")
     strict = {"object_pairs_hook": _unique, "parse_float": _no_number, "parse_constant": _no_number}
     try:
@@ -210,11 +202,7 @@ def exp_below(numerator: int, denominator: int) -> int:
 
 
 def certificate(table: Mapping[str, Any], epsilon: Sequence[str]) -> dict[str, Any]:
-    """Return the certificate of a table: what every column sums to and how far apart a row's entries are.
-
-    Raises:
-        ValueError: if columns differ in their sums, or a row breaks epsilon.
-    """
+    """Return the certificate of a table: what every column sums to and how far apart a row's entries are."""
     _require(isinstance(epsilon, list) and len(epsilon) == 2, "epsilon must be a numerator and a denominator")
     numerator, denominator = (from_digits(part, "epsilon") for part in epsilon)
     _require(0 < numerator <= 300 * denominator, "epsilon must be above 0 and at most 300")

@@ -34,11 +34,7 @@ class Variable(NamedTuple):
     data: bytes
 
     def numbers(self, order: str) -> np.ndarray:
-        """Return the matrix of doubles.
-
-        Raises:
-            ValueError: for anything but a real matrix of numbers, all of them there.
-        """
+        """Return the matrix of doubles."""
         if not self.numeric or self.kind not in NUMBERS or len(self.shape) != 2:
             raise ValueError("it is no real matrix of numbers")
         flat = np.frombuffer(self.data, dtype=order + NUMBERS[self.kind])
@@ -46,11 +42,7 @@ class Variable(NamedTuple):
 
 
 def read_mat(raw: bytes, limit: int) -> tuple[dict[str, Variable], str]:
-    """Return the variables of a file by name and its byte order, < or >; at most `limit` bytes unpacked.
-
-    Raises:
-        ValueError: for another format or a damaged file; the reason alone.
-    """
+    """Return the variables of a file by name and its byte order, < or >; at most `limit` bytes unpacked."""
     order = {b"IM": "<", b"MI": ">"}.get(raw[126:HEADER])
     if order is None or struct.unpack(order + "H", raw[124:126]) != (0x0100,):
         raise ValueError("it is no MATLAB file of version 5 to 7")
@@ -110,9 +102,6 @@ def read_probabilities(path: str | Path, variable: str | None = None) -> np.ndar
     An .npz or .mat file may hold several arrays: `variable` names one; without it, it is the one called
     `strategy`, or the only one. In a .csv file with a header and in a .parquet file a column `output` says the
     order of the rows and is left out.
-
-    Raises:
-        ValueError: for another suffix, a file that cannot be read or holds no matrix, or no such variable.
     """
     path = Path(path)
     read = READERS.get(path.suffix.lower())

@@ -50,12 +50,7 @@ class Memo:
 
     @staticmethod
     def of(table: Table, epsilon: float) -> Memo:
-        """Return the memo whose permanent reports have this epsilon.
-
-        Raises:
-            ValueError: for a table of columns, which rounding moves off two levels, or unless epsilon is above that of
-                one report and at most 36.
-        """
+        """Return the memo whose permanent reports have this epsilon."""
         if isinstance(table, ColumnTable):
             raise ValueError(
                 "the mechanism states every probability by itself, rounded, but repeated reports need rows of exactly "

@@ -129,9 +129,6 @@ def rounded(strategy: Exact, epsilon: Fraction, bits: int = WEIGHT_BITS) -> Tabl
 
     Guarantee:
         max <= min * x for every row, with a fraction x <= exp(epsilon), and equal column sums.
-
-    Raises:
-        ValueError: if the strategy breaks epsilon, or does not fit into whole numbers of so many bits.
     """
     if strategy.epsilon > float(epsilon) * (1 + 1e-12):
         raise ValueError(
@@ -264,9 +261,6 @@ def stepped(Q: np.ndarray, bounds: Sequence[int]) -> ColumnTable:
 
     Every entry gets a unit more for each of `room`, so that the ratios of a row shrink by more than rounding may add;
     `room` doubles until they hold. What is left of a column goes to the entries that lost most.
-
-    Raises:
-        ValueError: if no room below 2^40 units an entry suffices.
     """
     m, n = Q.shape
     for room in (1 << k for k in range(4, 40)):

@@ -75,10 +75,6 @@ def write_web_client(
 
     Serve the folder over https or from localhost: browsers give WebCrypto and modules to no other page.
     Every file appears complete or not at all, the page last. A form and a demo replace each other.
-
-    Raises:
-        ValueError: if the folder cannot be written, holds another file of one of these names, or reports would be
-            sent to anything but https or this machine, or from a demo.
     """
     if demo and submit:
         raise ValueError("a demo sends nothing: leave out the address, or write the form")
@@ -97,11 +93,7 @@ def write_web_client(
 
 
 def check_submit(submit: str) -> str:
-    """Return the address to which a page on another host sends reports, after checking it; empty for none.
-
-    Raises:
-        ValueError: unless it is empty, an https address, or an http address of this machine.
-    """
+    """Return the address to which a page on another host sends reports, after checking it; empty for none."""
     if submit and not ADDRESS.fullmatch(submit):
         raise ValueError(
             f"{submit!r} is no address to send reports to: give one like https://example.org/reports, or "

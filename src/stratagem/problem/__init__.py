@@ -45,10 +45,6 @@ def problem_of(
     """Return the problem with the objective of this name and a prior (n,); workload and domain as in `workload_of`.
 
     A constraint may decide the epsilon, where none is given.
-
-    Raises:
-        ValueError: for an epsilon out of range, an unknown name, an invalid prior, or a prior together with
-            "worst-case"; for a constraint that no strategy keeps to.
     """
     workload, settled = workload_of(workload, domain), list[Constraint]()
     for constraint in _constraints(constraints):

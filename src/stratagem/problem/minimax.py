@@ -282,11 +282,7 @@ class WorstQuery(Minimax):
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The matrix W (p x n) of the queries, with multiples of the total removed.
-
-        Raises:
-            ValueError: if W has more than `QUERIES` entries.
-        """
+        """The matrix W (p x n) of the queries, with multiples of the total removed."""
         if self.workload.queries * self.workload.domain_size > QUERIES:
             raise ValueError(
                 f"the objective worst-query was given {self.workload.queries} queries over "

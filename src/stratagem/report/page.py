@@ -44,11 +44,7 @@ def check_page(path: str | Path) -> Path:
 
 
 def write_page(path: str | Path, subject: ReportContent) -> Path:
-    """Write the report as one HTML file, complete or not at all; the same subject makes the same bytes.
-
-    Raises:
-        ValueError: as `check_page`.
-    """
+    """Write the report as one HTML file, complete or not at all; the same subject makes the same bytes."""
     target = check_page(path)
     content = page(subject).encode("utf-8")
     with written_atomically(target) as file:

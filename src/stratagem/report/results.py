@@ -38,9 +38,6 @@ def write_results(
 
     Every table of the workload has a section, and `quantiles`, in words by their names, stand before them. `epsilon`
     is what all reports of one person reveal at most, `rounds` their number.
-
-    Raises:
-        ValueError: as `check_page`.
     """
     target = check_page(path)
     groups = list(_groups(found))

@@ -34,11 +34,7 @@ class RefusedError(Exception):
 
 
 def kind_of(request: Request) -> str:
-    """Return the content type of a request.
-
-    Raises:
-        RefusedError: for another type than `LARGEST` names, or a body that is stated to be larger than allowed.
-    """
+    """Return the content type of a request."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind not in LARGEST:
         raise RefusedError(415, f"send {ONE} for one report, or {MANY[0]} for JSON lines")

@@ -29,11 +29,7 @@ GRACE = 5
 
 
 def check_serving() -> None:
-    """Refuse to go on without the packages that serve, before the work.
-
-    Raises:
-        ValueError: naming the extra that installs them.
-    """
+    """Refuse to go on without the packages that serve, before the work."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
@@ -44,11 +40,7 @@ def check_serving() -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at a host's address and a port, 0 for any that is free.
-
-    Raises:
-        ValueError: for a port that is taken or not allowed, or an address that is not this machine's.
-    """
+    """Return a socket that listens at a host's address and a port, 0 for any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)

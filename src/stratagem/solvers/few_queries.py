@@ -77,9 +77,6 @@ def served_strategy(
 
     Guarantee:
         Row k lies between theta_k and E theta_k, so that epsilon is at most log E.
-
-    Raises:
-        LinAlgError: if no share in `SHRINKS` gives every user type feasible probabilities.
     """
     rows, kind = np.unique(numbers, axis=0, return_inverse=True)
     middle, unit = theta @ answers / theta.sum(), float(np.abs(answers).max())
@@ -132,11 +129,7 @@ class _Balance:
         return ~(np.abs(missing).max(axis=1) <= EXACT)
 
     def cheapest(self, wanted: np.ndarray) -> np.ndarray:
-        """Return g_k room_k (types x K) at the smallest weight of the barrier for which Newton's method succeeds.
-
-        Raises:
-            LinAlgError: if it fails at the first weight.
-        """
+        """Return g_k room_k (types x K) at the smallest weight of the barrier for which Newton's method succeeds."""
         prices, best = np.zeros_like(wanted), None
         for weight in TEMPERATURES * self.room.max():
             prices, missing = self.solved(wanted, weight, prices)

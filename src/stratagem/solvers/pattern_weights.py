@@ -167,11 +167,7 @@ def _shortened(rise: Callable[[float], float], step: float) -> float:
 
 
 def _point(energies: np.ndarray, costs: np.ndarray, m: np.ndarray) -> _Point:
-    """Return the value and the gains at weights whose mean energies are m (C,).
-
-    Raises:
-        ValueError: if some mean energy is zero, although its cost is positive.
-    """
+    """Return the value and the gains at weights whose mean energies are m (C,)."""
     if not (m > 0).all():
         raise ValueError(
             "no pattern tells apart some user types that the queries ask about: add patterns with energy there"

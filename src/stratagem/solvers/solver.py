@@ -40,11 +40,7 @@ def release_compiled_code() -> bool:
 
 
 def check_whole(least: int = 1, **given: Any) -> None:
-    """Refuse parameters that are not whole numbers of at least `least`; None stands for the default and passes.
-
-    Raises:
-        ValueError: naming the parameter.
-    """
+    """Refuse parameters that are not whole numbers of at least `least`; None stands for the default and passes."""
     for name, value in given.items():
         if value is not None and not (
             isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
@@ -53,11 +49,7 @@ def check_whole(least: int = 1, **given: Any) -> None:
 
 
 def check_limits(max_seconds: Any, **given: Any) -> None:
-    """Refuse `max_seconds` unless it is positive or None, and other limits that are not numbers of at least 0.
-
-    Raises:
-        ValueError: naming the parameter.
-    """
+    """Refuse `max_seconds` unless it is positive or None, and other limits that are not numbers of at least 0."""
     for name, value in given.items():
         if not (isinstance(value, Real) and float(value) >= 0):
             raise ValueError(f"{name} is {value!r}: give a number of at least 0")

@@ -317,9 +317,5 @@ class AdditiveNoise(LinearProtocol):
         return totals[0] * offset + R @ totals[1:]
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers.
-
-        Raises:
-            ValueError: always.
-        """
+        """Refuse: reports are real numbers."""
         raise ValueError("reports with additive noise are real numbers, too many for a matrix")

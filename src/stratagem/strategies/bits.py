@@ -68,11 +68,7 @@ def column_sums(packed: np.ndarray, n: int) -> np.ndarray:
 
 
 def check_packed(reports: np.ndarray, n: int) -> np.ndarray:
-    """Return bit-packed reports over n values, shape (N, ceil(n/8)), after checking them.
-
-    Raises:
-        ValueError: unless they are rows of ceil(n/8) bytes with zeros behind the last value.
-    """
+    """Return bit-packed reports over n values, shape (N, ceil(n/8)), after checking them."""
     packed, width = np.asarray(reports), -(-n // 8)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
         raise ValueError(

@@ -137,11 +137,7 @@ class LocalHashing(SupportOracle):
         return totals
 
     def dense(self) -> NoReturn:
-        """Refuse: there are g (2^31 - 1)^3 reports.
-
-        Raises:
-            ValueError: always.
-        """
+        """Refuse: there are g (2^31 - 1)^3 reports."""
         raise ValueError(
             f"local hashing into {self.g} values has {self.g} x (2^31 - 1)^3 reports, too many for a matrix"
         )

@@ -260,9 +260,5 @@ class NumberReport(LinearProtocol):
         return totals[0] / self.domain_size + (totals[1] - totals[0] * self.numbers.mean()) * self.direction
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers.
-
-        Raises:
-            ValueError: always.
-        """
+        """Refuse: reports are real numbers."""
         raise ValueError("reports of a number are real numbers, too many for a matrix")

@@ -57,9 +57,6 @@ class Randomiser(ABC):
         Guarantee:
             Measured from the probabilities where the kind of strategy allows it, otherwise that of the least private
             strategy of the same epsilon.
-
-        Raises:
-            ValueError: without a finite epsilon that holds for every report.
         """
         if self.delta > 0 or not math.isfinite(self.epsilon):
             raise ValueError(
@@ -106,11 +103,7 @@ def users_by_type(values: np.ndarray, domain_size: int) -> Iterator[tuple[int, n
 
 
 def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:
-    """Return user types as integers.
-
-    Raises:
-        ValueError: if one of them is outside 0..n-1 or not an integer.
-    """
+    """Return user types as integers."""
     array = np.asarray(values)
     inside = (array >= 0) & (array < domain_size) & (array % 1 == 0)
     if array.ndim != 1 or not inside.all():
@@ -119,11 +112,7 @@ def check_values(values: np.ndarray, domain_size: int) -> np.ndarray:
 
 
 def check_counts(x: np.ndarray, domain_size: int) -> np.ndarray:
-    """Return a data vector of whole, nonnegative counts as integers.
-
-    Raises:
-        ValueError: if its length is not n or an entry is negative or fractional.
-    """
+    """Return a data vector of whole, nonnegative counts as integers."""
     array = np.asarray(x)
     if array.shape != (domain_size,) or (array < 0).any() or (array % 1 != 0).any():
         raise ValueError(
@@ -385,12 +374,7 @@ class MatrixStrategy(Strategy):
 
 
 def written_out(matrix: np.ndarray) -> MatrixStrategy:
-    """Return a matrix (m x n) of positive probabilities as a strategy.
-
-    Raises:
-        ValueError: if the square of a probability is below the least normal double, 2e-308: variances divide
-            by squares of row sums, and smaller ones still become zero, so that epsilon would be infinite.
-    """
+    """Return a matrix (m x n) of positive probabilities as a strategy."""
     least = math.sqrt(np.finfo(float).tiny)
     if matrix.min() < least:
         raise ValueError(

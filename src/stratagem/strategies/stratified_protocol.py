@@ -293,11 +293,7 @@ def _width(partition: Partition) -> int:
 
 
 def _decode(partition: Partition, rows: np.ndarray) -> np.ndarray:
-    """Return the oracle's reports that rows of bytes encode.
-
-    Raises:
-        ValueError: if a report is longer than the oracle's.
-    """
+    """Return the oracle's reports that rows of bytes encode."""
     example, width = _example(partition), _width(partition)
     if rows[:, width:].any():
         raise ValueError("a report is longer than those of the partition that it names")

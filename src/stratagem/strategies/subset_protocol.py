@@ -139,11 +139,7 @@ class SubsetSelection(SupportOracle):
         return totals
 
     def dense(self) -> MatrixStrategy:
-        """Return the matrix of all sets of k values.
-
-        Raises:
-            ValueError: if it would hold more than 2^27 probabilities.
-        """
+        """Return the matrix of all sets of k values."""
         n, k = self.n, self.k
         if math.comb(n, k) * n > DENSE:
             raise ValueError(

@@ -280,11 +280,7 @@ class TranslationStrategy(Randomiser):
 
 
 def checked(strategy: TranslationStrategy) -> np.ndarray:
-    """Return the weights of a strategy as a read-only array, after checking all its parts.
-
-    Raises:
-        ValueError: if shapes or sizes disagree, weights are no probabilities, or E is not above 1.
-    """
+    """Return the weights of a strategy as a read-only array, after checking all its parts."""
     weights = np.array(strategy.weights, dtype=float)
     if weights.shape != (len(strategy.patterns),) or not len(weights):
         raise ValueError(

@@ -42,11 +42,7 @@ def along(
     epsilon: float | Iterable[float],
     domain: DomainLike | None = None,
 ) -> tuple[str, list[tuple[Workload, float]]]:
-    """Return the name of the axis, and the workload and budget at every place on it.
-
-    Raises:
-        ValueError: if none or both are sequences, one is empty, or a budget is out of range; and as `workload_of`.
-    """
+    """Return the name of the axis, and the workload and budget at every place on it."""
     listed, many = _are_listed(workload), are_listed(epsilon)
     given: list[Any] = _several(workload, "workloads") if listed else [workload]
     workloads = [_workload(one, domain) for one in given]

@@ -107,11 +107,7 @@ def constrained(bounds: Bounds, value: float) -> Bounds:
 
 
 def in_whole_numbers(solution: Solution, name: str, epsilon: float) -> Mechanism:
-    """Return the strategy of a solution in whole numbers of an epsilon.
-
-    Raises:
-        ValueError: as `Mechanism.of`.
-    """
+    """Return the strategy of a solution in whole numbers of an epsilon."""
     from stratagem.mechanism.mechanism import Mechanism
 
     options = {"name": name, "interrupted": solution.interrupted}

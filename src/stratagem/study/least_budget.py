@@ -26,9 +26,6 @@ def least_budget(
 
     The smallest up to 1 %; where time runs out, one that reaches the error. The bound needs fewer users than any
     strategy, so that the search begins at the smallest budget that it allows.
-
-    Raises:
-        ValueError: if the largest budget does not reach it.
     """
 
     def needed(solution: Solution) -> int:

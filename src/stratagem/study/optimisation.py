@@ -383,11 +383,7 @@ def _verdict(status: Status, gap: float, wanted: float) -> Status:
 
 
 def certify(solution: Solution) -> None:
-    """Refuse a solution that breaks its privacy budget or whose objective is below a lower bound.
-
-    Raises:
-        ArithmeticError: if the strategy breaks its budget, or its objective is below a bound.
-    """
+    """Refuse a solution that breaks its privacy budget or whose objective is below a lower bound."""
     measured, bounds = solution.strategy.epsilon, solution.bounds
     if not all(one.holds(solution.strategy, solution.epsilon) for one in solution.problem.constraints):
         raise ArithmeticError("the strategy does not keep to its constraint")

@@ -58,9 +58,6 @@ def solver_of(
 
     >>> solver_of("quick", seconds=2.0).max_seconds, solver_of(None, gap=0.01).gap
     (2.0, 0.01)
-
-    Raises:
-        ValueError: for what is no solver, and as `load_solver`.
     """
     seconds = None if seconds is None else granted(seconds)
     given = {"gap": gap, **others}
@@ -76,11 +73,7 @@ def solver_of(
 
 
 def limited(solver: Solver | str | None, seconds: float) -> Solver:
-    """Return the solver of `solver_of` with this limit of time, unless it has a smaller one.
-
-    Raises:
-        ValueError: as `solver_of`.
-    """
+    """Return the solver of `solver_of` with this limit of time, unless it has a smaller one."""
     chosen = solver_of(solver)
     own = getattr(chosen, "max_seconds", None) or math.inf
     return _timed(chosen, max(seconds, SOONEST) if seconds < own else None)

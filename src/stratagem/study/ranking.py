@@ -184,12 +184,7 @@ def rank_means(problem: Problem) -> Ranking:
 
 
 def rank_also(ranked: tuple[Contender, ...], baselines: Iterable[Baseline], problem: Problem) -> Ranking:
-    """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out.
-
-    Raises:
-        ValueError: for what is no `Baseline`, a name that is taken, a domain too large for a Gram matrix, or a
-            strategy above epsilon.
-    """
+    """Return the ranking with more mechanisms in it, each at its best; those that do not apply are left out."""
     taken, setting = {OPTIMISED, *(one.mechanism for one in ranked)}, setting_of(problem)
     failed, late = (ranked.failed, ranked.late) if isinstance(ranked, Ranking) else ((), ())
     for baseline in baselines:

@@ -55,11 +55,7 @@ class Row:
 
 
 def check_data(data: ArrayLike, workload: Workload) -> np.ndarray:
-    """Return a data vector (n,) as an array.
-
-    Raises:
-        ValueError: for more than 4096 user types, and as `user_counts`.
-    """
+    """Return a data vector (n,) as an array."""
     n = workload.domain_size
     if n > DETAILED:
         raise ValueError(

@@ -103,9 +103,6 @@ def learned(first: Mechanism, counts: Counts) -> np.ndarray:
     Expectation maximisation with smoothing (Li et al., SIGMOD 2020): p <- K p', p'_u = p_u sum_y Q[y, u] c_y/(Q p)_y
     over at most 64 groups of neighbouring bins, even inside, with the weights 1/4, 1/2, 1/4 of K. They decide which
     bins are merged and how answers weigh, never whether an answer is right on average.
-
-    Raises:
-        ValueError: as `second_round`.
     """
     n, bins = _bins(first).size, _bins(first).bins
     Q, c = _collected(first, counts)
@@ -236,11 +233,7 @@ class Pooled(Dense):
 
 
 def _bins(first: Mechanism) -> Bins:
-    """Return the bins of the first mechanism; a whole number is from itself to below the next.
-
-    Raises:
-        ValueError: unless its queries are prefixes or ranges of at least three bins of one attribute.
-    """
+    """Return the bins of the first mechanism; a whole number is from itself to below the next."""
     attribute = first.attributes[0]
     _about(first.workload, attribute)
     values = attribute.values
@@ -271,11 +264,7 @@ def _about(workload: Workload, merged: Attribute) -> Workload:
 
 
 def _starts(first: Mechanism, second: Mechanism) -> np.ndarray:
-    """Return the first bin of every merged bin (K,).
-
-    Raises:
-        ValueError: unless the second mechanism merges bins of the first.
-    """
+    """Return the first bin of every merged bin (K,)."""
     values, merged = _bins(first), second.attributes[0].values
     edges = values.edges
     places = {text: k for k, text in enumerate(edges)}

@@ -175,11 +175,7 @@ __all__ = [
 
 
 def along(domain: Domain, attributes: Iterable[str], kind: Callable[..., Workload]) -> Workload:
-    """Return the workload that asks `kind` of each named attribute together and sums out the others.
-
-    Raises:
-        ValueError: for an attribute that is unknown or named twice.
-    """
+    """Return the workload that asks `kind` of each named attribute together and sums out the others."""
     chosen = list(attributes)
     for name in chosen:
         if name not in domain.names:

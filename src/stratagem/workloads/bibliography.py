@@ -65,9 +65,6 @@ def cited(text: str) -> tuple[str, ...]:
 
     >>> cited("@ye2018optimal; @wang2016mutual (k subsets)")
     ('ye2018optimal', 'wang2016mutual')
-
-    Raises:
-        ValueError: for a key without an entry.
     """
     keys = tuple(CITED.findall(text))
     if unknown := [key for key in keys if key not in publications()]:

@@ -27,9 +27,6 @@ def power_queries(
     """Return the queries v_u^j/M^(j - 1), j = 1..order, M = max |v|, for the value v_u of every user type u.
 
     They are named after `number`, by default the domain's one attribute.
-
-    Raises:
-        ValueError: for values that are not finite numbers, one for each user type, not all zero.
     """
     k = integer(order, "The number of moments", 1, HIGHEST, "give 1 for the mean, 2 for mean and variance")
     v = array(values)

@@ -43,22 +43,14 @@ def names(kind: str) -> tuple[str, ...]:
 
 
 def entry(kind: str, name: str) -> Entry:
-    """Return one entry of a catalogue.
-
-    Raises:
-        ValueError: for an unknown name, with the nearest ones.
-    """
+    """Return one entry of a catalogue."""
     if name not in (known := names(kind)):
         raise ValueError(f"{name!r} is not in the catalogue of {kind}: {nearest(name, known)}")
     return read_entry(folder(kind) / f"{name}.toml", f"{kind.removesuffix('s')} {name}")
 
 
 def read_entry(path: Path, source: str) -> Entry:
-    """Read a TOML file as an entry; `source` is how errors name it.
-
-    Raises:
-        ValueError: for a file that is not TOML, or a title or reference that is not text.
-    """
+    """Read a TOML file as an entry; `source` is how errors name it."""
     table = read_table(path)
     header = {key: table.pop(key, "") for key in HEADER}
     for key, text in header.items():
@@ -68,11 +60,7 @@ def read_entry(path: Path, source: str) -> Entry:
 
 
 def folder(kind: str) -> Path:
-    """Return the folder of a catalogue: inside the installed package, or at the root of a checkout.
-
-    Raises:
-        ValueError: for an unknown kind.
-    """
+    """Return the folder of a catalogue: inside the installed package, or at the root of a checkout."""
     if kind not in KINDS:
         raise ValueError(
             f"{kind!r} was given as a catalogue, but there are {' and '.join(KINDS)}: use one of them"
@@ -143,11 +131,7 @@ def takes_numbers(name: str | Path) -> bool:
 
 
 def check_order(name: str | Path, found: Iterable[Attribute]) -> None:
-    """Refuse queries along an order over labels that were found in data without one.
-
-    Raises:
-        ValueError: naming the labels whose order is to be stated.
-    """
+    """Refuse queries along an order over labels that were found in data without one."""
     entry = _entry_of(name)
     if entry is None or entry.settings.get("family") not in ORDERED:
         return
@@ -194,9 +178,6 @@ def workload_of(
 
     >>> workload_of("prefix", 8).queries, workload_of([[1, 0], [1, 1]]).domain_size
     (8, 2)
-
-    Raises:
-        ValueError: for a workload with a domain beside its own; and as `load` and `explicit`.
     """
     if isinstance(given, Workload):
         if domain is not None:

@@ -18,10 +18,6 @@ def read_matrix(path: Path) -> Array:
 
     A .csv file holds comma-separated numbers; empty lines are skipped, and so is a first line in
     which no cell is a number (a header). Pickled objects in a .npy file are never loaded.
-
-    Raises:
-        ValueError: for another suffix, an unreadable file, or a cell that is not a finite number,
-            with its line.
     """
     readers = {".npy": _read_npy, ".csv": lambda path: read_csv(path)[1]}
     if path.suffix.lower() not in readers:

@@ -41,11 +41,7 @@ class Naming:
         return Naming(workload, tuple(attributes) if fit else workload.domain.attributes)
 
     def label(self, query: int) -> str:
-        """Return the name of query number 0..p-1.
-
-        Raises:
-            ValueError: as `Workload.describe`.
-        """
+        """Return the name of query number 0..p-1."""
         found = self.workload.describe(query)
         if len(found.parts) == 1 and isinstance(found.parts[0], Row):
             words = found.parts[0].name or f"query {query}"
@@ -57,9 +53,6 @@ class Naming:
         """Return the number of the query of a name: the first one that has it.
 
         All names are made, or for more than 2^20 ranges of one attribute those of its values.
-
-        Raises:
-            ValueError: for a name that is no query's, or more queries than names can be made for.
         """
         many = self.workload.queries
         if many <= NAMED:
@@ -93,11 +86,7 @@ class Naming:
         return None if found is None else self.workload.number(*found)
 
     def where(self, query: int) -> list[dict[str, Any]]:
-        """Return the condition on each attribute that a query depends on; empty where it is no such count.
-
-        Raises:
-            ValueError: as `Workload.describe`.
-        """
+        """Return the condition on each attribute that a query depends on; empty where it is no such count."""
         parts = self.workload.describe(query).parts
         spans = [part for part in parts if isinstance(part, Span)]
         if len(spans) < len(parts):

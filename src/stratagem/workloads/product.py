@@ -185,11 +185,7 @@ def _together(domain: Domain, parts: list[Workload]) -> Workload:
 
 
 def workloads(parts: Iterable[object], what: str) -> tuple[Workload, ...]:
-    """Return the parts as a tuple when there is at least one and each is a workload.
-
-    Raises:
-        ValueError: otherwise.
-    """
+    """Return the parts as a tuple when there is at least one and each is a workload."""
     given = tuple(parts)
     checked = tuple(part for part in given if isinstance(part, Workload))
     if not checked or len(checked) != len(given):

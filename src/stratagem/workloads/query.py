@@ -85,11 +85,7 @@ def touched_by(part: Span | Wave | Row) -> tuple[int, ...]:
 
 
 def entries_of(part: Span | Wave | Row, size: int) -> np.ndarray:
-    """Return the entries (size,) of a part of a query over the cells of its attributes.
-
-    Raises:
-        ValueError: for a row that only its workload knows.
-    """
+    """Return the entries (size,) of a part of a query over the cells of its attributes."""
     match part:
         case Span(low=low, high=high):
             place = np.arange(size)

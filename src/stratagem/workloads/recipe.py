@@ -35,11 +35,7 @@ PRIMITIVES: dict[str, Callable[[Domain], Workload]] = {
 
 
 def _numbers(domain: Domain, numbers: Sequence[float] | None) -> Sequence[float]:
-    """Return the numbers that the values of one attribute stand for, by default 0, 1, 2, ..., and 0 for no answer.
-
-    Raises:
-        ValueError: for a domain of several attributes.
-    """
+    """Return the numbers that the values of one attribute stand for, by default 0, 1, 2, ..., and 0 for no answer."""
     if len(domain.sizes) > 1:
         raise ValueError(
             f"the domain {domain} has {len(domain.sizes)} attributes: name the one that is a number"
@@ -108,11 +104,7 @@ class Query:
     weight: float = 1.0
 
     def workload(self, domain: Domain, source: str) -> Workload:
-        """Return the Kronecker product of the primitives, total on every attribute not named.
-
-        Raises:
-            ValueError: for an attribute outside the domain or an unknown primitive.
-        """
+        """Return the Kronecker product of the primitives, total on every attribute not named."""
         if not isinstance(self.on, Mapping):
             raise ValueError(
                 f'{source}: on = {self.on!r} is not a table: write for example {{ age = "prefix" }}'
@@ -139,11 +131,7 @@ class FamilyRecipe:
     width: int | None = None
 
     def workload(self, request: Request, source: str) -> Workload:
-        """Return the family's workload on the caller's domain; the caller's options win over the file's.
-
-        Raises:
-            ValueError: for no domain, an unknown family, or an option that it does not take.
-        """
+        """Return the family's workload on the caller's domain; the caller's options win over the file's."""
         family = FAMILIES.get(self.family) if isinstance(self.family, str) else None
         if family is None:
             raise ValueError(
@@ -175,11 +163,7 @@ class Stated:
     question: str = ""
 
     def attribute(self, source: str) -> Attribute | int:
-        """Return the attribute, which the domain names.
-
-        Raises:
-            ValueError: unless exactly one of bins, labels and size is given, and as `bins` and `labels`.
-        """
+        """Return the attribute, which the domain names."""
         given = {"bins": self.bins, "labels": self.labels, "size": self.size}
         known = [name for name, values in given.items() if values is not None]
         texts = isinstance(self.labels, list) and all(isinstance(text, str) for text in self.labels)
@@ -211,11 +195,7 @@ class QueryRecipe:
     query: list[Mapping[str, Any]] | None = None
 
     def fixed(self, source: str) -> Domain:
-        """Return the domain of the file.
-
-        Raises:
-            ValueError: unless it states either sizes or attributes.
-        """
+        """Return the domain of the file."""
         if (self.domain is None) == (self.attributes is None):
             raise ValueError(
                 f"{source}: the key domain is missing: add it, or state [attributes.NAME] in place of it, not both"
@@ -228,11 +208,7 @@ class QueryRecipe:
         )
 
     def workload(self, request: Request, source: str) -> Workload:
-        """Return the stack of the queries.
-
-        Raises:
-            ValueError: for another domain than the file's, any option, or queries that do not fit the domain.
-        """
+        """Return the stack of the queries."""
         refuse_options(request.options(), (), source)
         domain = self.fixed(source)
         if request.domain is not None and str(request.domain) != str(domain):
@@ -248,11 +224,7 @@ class QueryRecipe:
 
 
 def refuse_options(given: Mapping[str, Any], taken: tuple[str, ...], source: str) -> None:
-    """Refuse options that a workload does not take.
-
-    Raises:
-        ValueError: naming the first such option and those that are taken.
-    """
+    """Refuse options that a workload does not take."""
     extra = [name for name in given if name not in taken]
     if extra:
         takes = f"takes {' and '.join(taken)} only" if taken else "takes no options"

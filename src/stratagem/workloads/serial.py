@@ -60,11 +60,7 @@ def from_data(data: object) -> Workload:
 
 
 def over(workload: Workload, attributes: Sequence[Attribute]) -> Workload:
-    """Return the same queries over attributes that are described, in the order of the workload's own.
-
-    Raises:
-        ValueError: for others than its attributes.
-    """
+    """Return the same queries over attributes that are described, in the order of the workload's own."""
     if (got := [one.size for one in attributes]) != list(workload.domain.sizes):
         raise ValueError(
             f"attributes of {got[:20]} values were given, but domain {workload.domain} has others: describe its own"

@@ -108,12 +108,7 @@ class PlacedReports:
 
     @staticmethod
     def of(strategy: TranslationStrategy, counts: Counts) -> PlacedReports:
-        """Return the strategy with its counts, after checking the counts.
-
-        Raises:
-            ValueError: for counts of another number of outputs, that are no whole numbers, hold no report, or hold
-                one that the strategy never makes.
-        """
+        """Return the strategy with its counts, after checking the counts."""
         if not isinstance(counts, SparseCounts):
             counts = SparseCounts.of(whole_counts(counts, strategy.outputs).astype(np.int64))
         if counts.size != strategy.outputs:

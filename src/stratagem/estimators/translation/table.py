@@ -46,11 +46,7 @@ def largest_by_table(workload: Workload, strategy: TranslationStrategy) -> np.nd
 
 
 def largest_of_kinds(workload: Workload, strategy: TranslationStrategy) -> float:
-    """Return the largest entry of `largest_by_table` from one table of every kind.
-
-    Raises:
-        ValueError: as `largest_by_table`.
-    """
+    """Return the largest entry of `largest_by_table` from one table of every kind."""
     tables, largest = _Tables(workload, strategy), 0.0
     for attributes, weighted in workload.kinds(tables.group):
         weight, queries = unweighted(weighted)
@@ -75,12 +71,7 @@ class _Tables:
         self.strategy, self.moments = strategy, moments_of(strategy)
 
     def largest(self, attributes: tuple[int, ...], queries: Workload) -> np.ndarray:
-        """Return the largest variances (k,) of the queries of a table, one for each of their `_classes`.
-
-        Raises:
-            ValueError: for a table that is too large, or on which patterns lie in too many ways; in a window, for
-                other queries than cells, prefixes and ranges of one attribute.
-        """
+        """Return the largest variances (k,) of the queries of a table, one for each of their `_classes`."""
         single = self.strategy.window and len(self.strategy.sizes) == 1
         if single and isinstance(queries, Prefix) and isinstance(self.strategy, OrbitStrategy):
             return largest_of_prefixes(queries, self.strategy)

@@ -134,11 +134,7 @@ class Tables:
             self._check_support(attributes, queries, workload.domain.names)
 
     def table(self, attributes: Iterable[int]) -> TableScores:
-        """Return the table of some attributes, in rising order, with the covariance of all its cells.
-
-        Raises:
-            ValueError: for a table of more than 2048 cells.
-        """
+        """Return the table of some attributes, in rising order, with the covariance of all its cells."""
         chosen = tuple(sorted(attributes))
         cells = math.prod(self.strategy.cycles[i] for i in chosen)
         if cells > TABLE:

@@ -25,9 +25,6 @@ def answer_energies(workload: Workload, r: np.ndarray) -> np.ndarray:
     """Return ||W r_g||^2 for every shift g of the cycle, r_g[u] = r[(u - g) mod N], u = 0, ..., n - 1.
 
     `workload` over one attribute of n values, `r` (N,) with N >= n; O(N log N), for each row if it is explicit.
-
-    Raises:
-        ValueError: for another workload.
     """
     n = workload.domain_size
     match workload:
@@ -127,9 +124,6 @@ def largest_of_prefixes(workload: Prefix, strategy: OrbitStrategy) -> np.ndarray
 
     A report comes from no user type with more than max x_b N times its mean chance 1/N, x_b = E/(k E + N - k) within a
     pattern of k cells: so much more than the variance if all reports were equally likely, at most.
-
-    Raises:
-        UnsupportedWorkloadError: as `Orbits.accuracy`.
     """
     E, N = strategy.ratio, math.prod(strategy.cycles)
     sizes = [one.size for one, weight in zip(strategy.patterns, strategy.weights, strict=True) if weight > 0]

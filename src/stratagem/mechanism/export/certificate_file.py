@@ -57,11 +57,7 @@ def certified(
     enough: float = math.inf,
     seconds: float = SECONDS,
 ) -> Certificate:
-    """Return a certificate of the nonnegative bound, searched for until it is enough or time is up.
-
-    Raises:
-        ValueError: if epsilon is out of range, or for more than 1024 user types.
-    """
+    """Return a certificate of the nonnegative bound, searched for until it is enough or time is up."""
     if workload.domain_size > LARGEST:
         raise ValueError(
             f"the domain has {workload.domain_size} user types, but a certificate holds n x n numbers, n at most "
@@ -93,11 +89,7 @@ def save_certificate(path: str | Path, certificate: Certificate, *, overwrite: b
 
 
 def load_certificate(path: str | Path) -> Certificate:
-    """Read a certificate and compute its bound again from the workload and the arrays.
-
-    Raises:
-        ValueError: for a file that is no certificate, or whose arrays prove less than it states.
-    """
+    """Read a certificate and compute its bound again from the workload and the arrays."""
     path = Path(path)
     with naming(str(path)):
         arrays, specification = _read(path)

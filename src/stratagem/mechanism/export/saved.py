@@ -87,11 +87,7 @@ def save(path: str | Path, stored: StoredStrategy) -> Path:
 
 
 def check_prior_kept(path: Path) -> None:
-    """Refuse a format that would lose the prior of a strategy.
-
-    Raises:
-        ValueError: for .csv and .parquet.
-    """
+    """Refuse a format that would lose the prior of a strategy."""
     if path.suffix.lower() in WITHOUT_PRIOR:
         raise ValueError(
             f"{path} was given to write, but the strategy has a prior that {path.suffix} cannot hold and its "
@@ -271,11 +267,7 @@ def to_stored(mechanism: Mechanism) -> StoredStrategy:
 def to_mechanism(
     stored: StoredStrategy,
 ) -> Mechanism:
-    """Return the mechanism of a stored strategy, its patterns found again where every row has two levels.
-
-    Raises:
-        ValueError: as `Mechanism.of`.
-    """
+    """Return the mechanism of a stored strategy, its patterns found again where every row has two levels."""
     options = {
         "name": stored.name,
         "prior": stored.prior,

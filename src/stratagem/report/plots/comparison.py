@@ -146,11 +146,7 @@ def _name(row: Row) -> str:
 
 @presents
 def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float | None = None) -> Figure:
-    """Draw every bound, and the strategies found if there are any, divided by the best bound of the same place.
-
-    Raises:
-        ValueError: as `page`.
-    """
+    """Draw every bound, and the strategies found if there are any, divided by the best bound of the same place."""
     ratios = line.ratios()
     found = [ratios.popitem()] if line.solved else []
     looks = zip(PALETTE * 2, ("o",) * len(PALETTE) + ("s",) * len(PALETTE), strict=True)
@@ -170,11 +166,7 @@ def plot_bounds(line: BoundSweep, path: str | Path | None = None, width: float |
 
 @presents
 def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float | None = None) -> Figure:
-    """Draw the gap to the bound against the size of a report, in bits, each point with its number of outputs.
-
-    Raises:
-        ValueError: as `page`.
-    """
+    """Draw the gap to the bound against the size of a report, in bits, each point with its number of outputs."""
     gaps = [100 * point.gap for point in table.points]
     with page(path, 2.6, width) as figure:
         axes = figure.subplots()
@@ -196,11 +188,7 @@ def plot_trade_off(table: TradeOff, path: str | Path | None = None, width: float
 
 @presents
 def plot_frontier(line: Frontier, path: str | Path | None = None, width: float | None = None) -> Figure:
-    """Draw the objective and its bound, over that without a cap, against how often the best guess is right.
-
-    Raises:
-        ValueError: as `page`.
-    """
+    """Draw the objective and its bound, over that without a cap, against how often the best guess is right."""
     free = line.solutions[0].others[FREE].objective
     guesses = [100 * one.strategy.guess for one in line.solutions]
     with page(path, 2.8, width) as figure:

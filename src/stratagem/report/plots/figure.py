@@ -30,11 +30,7 @@ DATES = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
 
 
 def check_matplotlib() -> None:
-    """Refuse to go on without matplotlib.
-
-    Raises:
-        ValueError: saying how to install it.
-    """
+    """Refuse to go on without matplotlib."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -49,10 +45,6 @@ def page(path: str | Path | None, height: float, width: float | None = None) -> 
 
     Everything is drawn inside the style, ticks as well, so that nothing depends on the settings of whoever
     looks at the figure. It has no window: pyplot is not needed.
-
-    Raises:
-        ValueError: without matplotlib, for a suffix other than .svg, .png and .pdf, a missing folder, or a
-            width outside 2.6..20 inches.
     """
     check_matplotlib()
     target = None if path is None else check_target(path, SUFFIXES)

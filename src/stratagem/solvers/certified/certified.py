@@ -277,11 +277,7 @@ class Certified(Algorithm):
         return distinct(np.concatenate(families))
 
     def _undervalued(self, tools: SearchContext, design: Design) -> np.ndarray:
-        """Return new patterns (k x n) of positive score, in order of falling score.
-
-        Raises:
-            FloatingPointError: if a weight of the design is not finite.
-        """
+        """Return new patterns (k x n) of positive score, in order of falling score."""
         n = design.patterns.shape[1]
         if not np.isfinite(design.p).all():
             raise FloatingPointError("the weights of a design left double precision")

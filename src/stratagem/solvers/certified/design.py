@@ -163,11 +163,7 @@ def padding(m: int, n: int) -> int:
 
 
 def masses(patterns: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Return prior(T) of every pattern (m,), a block at a time.
-
-    Raises:
-        FloatingPointError: if there are no patterns, because all weights left double precision.
-    """
+    """Return prior(T) of every pattern (m,), a block at a time."""
     if not len(patterns):
         raise FloatingPointError("no pattern of a design has a weight that double precision can hold")
     step = max(1, CHUNK // len(prior))

@@ -161,11 +161,7 @@ class SaddlePoint(Algorithm):
     def _answer(
         self, problem: Problem, patterns: np.ndarray, theta: np.ndarray, priors: list[np.ndarray | None]
     ) -> Answer:
-        """Return the strategy with the fewest rows whose largest variance is within `DEARER` of the least.
-
-        Raises:
-            LinAlgError: if none answers the queries.
-        """
+        """Return the strategy with the fewest rows whose largest variance is within `DEARER` of the least."""
         E, answers = ratio(problem.epsilon), list[Answer]()
         rows = 1 + (E - 1) * patterns.astype(float)
         few = (lightened(rows, theta, share) for share in LIGHTEST)

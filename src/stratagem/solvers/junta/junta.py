@@ -175,11 +175,7 @@ class Junta(Algorithm):
 
 
 def _nothing(characters: Characters, excess: float, problem: Problem) -> Mixture:
-    """Return the mixture for a workload of the total alone: one arbitrary pattern, as a strategy needs one.
-
-    Raises:
-        ValueError: if there is only one user type, or no attribute of few enough values for a pattern.
-    """
+    """Return the mixture for a workload of the total alone: one arbitrary pattern, as a strategy needs one."""
     groups = [(length, g) for g, length in enumerate(characters.lengths) if length > 1]
     if not groups:
         raise ValueError("there is only one user type, so that nobody has anything to tell: count the users")

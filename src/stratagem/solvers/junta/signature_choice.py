@@ -61,11 +61,7 @@ def searchable(workload: Workload) -> Harmonics | None:
 
 
 def checked_harmonics(workload: Workload) -> Harmonics:
-    """Return the characters that queries need.
-
-    Raises:
-        ValueError: if the queries use an order of too many cells together.
-    """
+    """Return the characters that queries need."""
     found = searchable(workload)
     if found is None:
         raise ValueError(
