@@ -8,8 +8,8 @@ import pytest
 import stratagem as st
 from central_formulas import direct_error, view_error
 from stratagem import central
-from stratagem.baselines.baseline import Setting
 from stratagem.math.block_design import covering_tables
+from stratagem.published.baseline import Setting
 
 ASKED = {
     "pairs": st.marginals("2^6", 2),

@@ -10,7 +10,6 @@ import pytest
 import stratagem as st
 from commands import plain, run, run_json
 from mechanisms import mechanism
-from stratagem.baselines import BASELINES
 from stratagem.bounds import RULES, Bound, Bounds
 from stratagem.cli import interruption
 from stratagem.cli.interruption import progress
@@ -20,6 +19,7 @@ from stratagem.io.table import Table
 from stratagem.math.deadline import within
 from stratagem.math.number import above_minimum
 from stratagem.problem import problem_of
+from stratagem.published import BASELINES
 from stratagem.study.ranking import rank_baselines
 
 SMALL = ("prefix", "--domain", "6", "--epsilon", "1")

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 import stratagem as st
-from stratagem.baselines.unary_encoding import optimised_unary_encoding
 from stratagem.estimators import estimator
+from stratagem.published.unary_encoding import optimised_unary_encoding
 from stratagem.strategies.stratified_protocol import Partition, StratifiedProtocol
 
 N = 8

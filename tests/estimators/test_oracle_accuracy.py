@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.baselines import (
+from stratagem.published import (
     local_hashing,
     optimised_unary_encoding,
     subset_selection,

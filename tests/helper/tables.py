@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 import stratagem as st
-from stratagem.baselines import BASELINES, Baseline, Setting
 from stratagem.estimators import estimator
+from stratagem.published import BASELINES, Baseline, Setting
 
 
 def binary(n: int) -> str:

@@ -61,7 +61,7 @@ def lacking(function, text) -> set[str]:
     lacks = set() if text.split("\n\n")[0].rstrip().endswith((".", ":")) else {"a sentence"}
     lacks |= {"shapes"} if re.search("ndarray|ArrayLike", types) and not SHAPE.search(text) else set()
     lacks |= {"errors"} if RAISES.search(inspect.getsource(function)) and "Raises:" not in text else set()
-    published = function.__module__.startswith("stratagem.baselines") and "." not in function.__qualname__
+    published = function.__module__.startswith("stratagem.published") and "." not in function.__qualname__
     return lacks | ({"its source"} if published and not YEAR.search(text) else set())
 
 

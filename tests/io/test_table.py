@@ -51,7 +51,7 @@ def test_columns_of_numbers_that_do_not_fit_follow_below():
 
 
 def test_no_name_of_a_mechanism_is_broken():
-    from stratagem.baselines import BASELINES, MEANS
+    from stratagem.published import BASELINES, MEANS
 
     assert max(len(one.name) for one in (*BASELINES, *MEANS)) <= NAME
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.baselines.fourier import fourier
-from stratagem.baselines.marginal import marginal_hadamard, marginal_response
+from stratagem.published.fourier import fourier
+from stratagem.published.marginal import marginal_hadamard, marginal_response
 from stratagem.solvers.junta.published_junta import maximal, published_juntas
 from tables import EPSILONS
 

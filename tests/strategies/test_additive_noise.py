@@ -7,18 +7,18 @@ from scipy.stats import norm
 
 import stratagem as st
 from protocols import deviation
-from stratagem.baselines import (
+from stratagem.estimators import estimator, evaluate
+from stratagem.math.linalg import centre
+from stratagem.math.privacy import gaussian_delta, gaussian_epsilon, gaussian_noise
+from stratagem.published import (
     local_gaussian,
     local_laplace,
     local_spherical,
     optimised_unary_encoding,
     summed_histogram_encoding,
 )
-from stratagem.baselines.hierarchical import level_widths
-from stratagem.baselines.least_l1 import least_l1
-from stratagem.estimators import estimator, evaluate
-from stratagem.math.linalg import centre
-from stratagem.math.privacy import gaussian_delta, gaussian_epsilon, gaussian_noise
+from stratagem.published.hierarchical import level_widths
+from stratagem.published.least_l1 import least_l1
 from stratagem.strategies import AdditiveNoise, Laplace, Normal, Spherical
 
 PAIRS = np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 2]])

@@ -5,8 +5,8 @@ import pytest
 
 import stratagem as st
 from protocols import assert_client, assert_exact, deviation
-from stratagem.baselines import optimised_unary_encoding, symmetric_unary_encoding
 from stratagem.estimators import UnsupportedWorkloadError, evaluate
+from stratagem.published import optimised_unary_encoding, symmetric_unary_encoding
 from stratagem.strategies import Partition, StratifiedProtocol, UnaryEncoding
 
 

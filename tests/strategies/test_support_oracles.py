@@ -8,15 +8,15 @@ import pytest
 
 import stratagem as st
 from protocols import assert_client, assert_exact, deviation
-from stratagem.baselines import (
+from stratagem.estimators import estimator, evaluate
+from stratagem.published import (
     local_hashing,
     optimised_unary_encoding,
     subset_selection,
     symmetric_unary_encoding,
     thresholded_histogram_encoding,
 )
-from stratagem.baselines.histogram_encoding import best_threshold
-from stratagem.estimators import estimator, evaluate
+from stratagem.published.histogram_encoding import best_threshold
 from stratagem.strategies import LocalHashing, SubsetSelection, UnaryEncoding
 from stratagem.strategies.bits import bernoulli
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stratagem.baselines import hadamard_response, randomised_response
 from stratagem.math.privacy import ratio
+from stratagem.published import hadamard_response, randomised_response
 from stratagem.strategies import TwoLevelStrategy
 from stratagem.strategies.two_level import pack, unpack
 

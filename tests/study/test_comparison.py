@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 import stratagem as st
-from stratagem.baselines import BASELINES, Baseline
 from stratagem.io.screen import ROWS
 from stratagem.problem import problem_of
+from stratagem.published import BASELINES, Baseline
 from stratagem.study.ranking import rank_baselines, ten_digits
 from tables import setting
 from tools import take_away

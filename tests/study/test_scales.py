@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import stratagem as st
-from stratagem.baselines.baseline import Baseline
 from stratagem.estimators import estimator
 from stratagem.problem import problem_of
+from stratagem.published.baseline import Baseline
 from stratagem.strategies.two_level import two_levels
 from stratagem.study.ranking import rank_baselines
 

@@ -185,7 +185,7 @@ def test_what_is_no_number_is_no_budget_anywhere(name, kind):
 BASELINES = [
     name
     for name in st.__all__
-    if getattr(getattr(st, name), "__module__", "").startswith("stratagem.baselines")
+    if getattr(getattr(st, name), "__module__", "").startswith("stratagem.published")
     and "epsilon" in inspect.signature(getattr(st, name)).parameters
 ]
 FIRST = {"sizes": (2, 2), "values": [0.0, 1.0], "queries": np.eye(2), "domain_size": 4}

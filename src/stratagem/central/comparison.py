@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import Setting
 from stratagem.central.cube import MOST, GridHierarchy, cube_tables, haar, parities, tables
 from stratagem.central.hierarchy import BRANCHINGS, Hierarchy, Tree, best_budgets
 from stratagem.central.measurement import (
@@ -25,6 +24,7 @@ from stratagem.math import privacy
 from stratagem.math.block_design import covering_tables
 from stratagem.math.linalg import centre
 from stratagem.math.privacy import check_delta
+from stratagem.published.baseline import Setting
 from stratagem.workloads import DomainLike, Workload
 from stratagem.workloads.given import WorkloadLike, workload_of
 
@@ -147,7 +147,7 @@ def optimised(
     Guarantee:
         epsilon-differential privacy: the sensitivity is that of the rounded queries.
     """
-    from stratagem.baselines.least_l1 import least_l1
+    from stratagem.published.least_l1 import least_l1
 
     A = least_l1(V, starts).matrix
     A = A[np.abs(A).max(axis=1) > SAME * np.abs(A).max()]
@@ -168,7 +168,7 @@ def optimised_gaussian(
     They are the best for "add-remove"; for "replace" they are only good, as Euclidean distances of columns
     take the place of lengths.
     """
-    from stratagem.baselines.least_l2 import least_l2
+    from stratagem.published.least_l2 import least_l2
 
     return measure_gaussian(least_l2(V).matrix, epsilon, delta, neighbours)
 

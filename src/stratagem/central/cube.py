@@ -10,12 +10,12 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stratagem.baselines.baseline import NEEDED, Setting
-from stratagem.baselines.table import table_cells
-from stratagem.baselines.tree import level_widths
 from stratagem.central.hierarchy import Tree, check_queries
 from stratagem.math.block_design import covering_tables
 from stratagem.math.number import integer
+from stratagem.published.baseline import NEEDED, Setting
+from stratagem.published.table import table_cells
+from stratagem.published.tree import level_widths
 
 Attributes = tuple[int, ...]
 

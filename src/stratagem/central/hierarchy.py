@@ -11,9 +11,9 @@ from typing import final
 import numpy as np
 from scipy.optimize import minimize, root_scalar
 
-from stratagem.baselines.tree import level_widths
 from stratagem.central.measurement import Measurement
 from stratagem.math.number import entries, integer
+from stratagem.published.tree import level_widths
 from stratagem.workloads.workload import MATRIX_LIMIT
 
 BRANCHINGS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64)

@@ -9,10 +9,10 @@ from importlib.metadata import version
 from importlib.resources import files
 
 from stratagem.auditor.independent_check import recheck
-from stratagem.baselines import BASELINES
 from stratagem.io.table import Table
 from stratagem.math.privacy import posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
+from stratagem.published import BASELINES
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import above, below, odds, percent, unbroken
 from stratagem.strategies import Strategy

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from stratagem.baselines import BASELINES, Baseline
 from stratagem.bounds import Bounds
 from stratagem.estimators import ERROR, Users, both_needed
 from stratagem.io.screen import brief, show
@@ -20,6 +19,7 @@ from stratagem.math.computing import on_one_core
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import above_minimum, number_text, users_text
 from stratagem.problem import Average, Problem, problem_of, relative_gap
+from stratagem.published import BASELINES, Baseline
 from stratagem.solvers import Callback, Solver
 from stratagem.strategies import TranslationStrategy
 from stratagem.study.optimisation import ENDED_BY_HAND, optimise

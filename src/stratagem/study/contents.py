@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stratagem.baselines import BASELINES
 from stratagem.bounds import RULES
 from stratagem.estimation.postprocessing import METHODS
 from stratagem.io.toml import nearest
+from stratagem.published import BASELINES
 from stratagem.workloads.bibliography import cited, publications, readable
 from stratagem.workloads.given import KINDS, entry, names
 

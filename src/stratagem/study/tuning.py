@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from stratagem.baselines import BASELINES
 from stratagem.bounds.formulas import FAILURES
 from stratagem.estimators import estimator
 from stratagem.io.toml import nearest
 from stratagem.math.deadline import Deadline, granted, within
 from stratagem.math.number import count_text
 from stratagem.problem import Average, Problem, problem_of
+from stratagem.published import BASELINES
 from stratagem.solvers import Status
 from stratagem.strategies import Strategy, TableSampling
 from stratagem.study.optimisation import certify
