@@ -8,4 +8,4 @@ import sys
 import stratagem as st
 
 if __name__ == "__main__":
-    st.guess_frontier(st.prefix(16), 1.0).plot(sys.argv[1], width=6)
+    st.study.guess_frontier(st.prefix(16), 1.0).plot(sys.argv[1], width=6)

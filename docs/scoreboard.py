@@ -35,7 +35,7 @@ PICTURE = Path(__file__).parent / "images/scoreboard.png"
 SAME = ("simplex", "maximum-entropy")
 """Post-processing methods with the same answers as norm-sub and wnnls."""
 TABLES = "consistent-tables"
-"""Name of the post-processing of marginal tables in `st.release`."""
+"""Name of the post-processing of marginal tables in `st.estimation.release`."""
 DRAWN, MORE = 20, 4
 """Repetitions of every mechanism, and how many times as many measure what is near ours."""
 NEAR = 0.8
@@ -261,7 +261,7 @@ def processed(case: Case, estimate: st.Estimate) -> Iterator[tuple[str, np.ndarr
             continue
         yield name, estimate.unbiased_answers if data is None else case.workload.answer(data)
     if isinstance(case.workload, Marginals):
-        tables = st.release(estimate, *case.workload.orders).tables
+        tables = st.estimation.release(estimate, *case.workload.orders).tables
         yield TABLES, np.concatenate([table.counts.ravel() for table in tables])
 
 
@@ -270,7 +270,7 @@ def measured(case: Case, found, row: Row, repetitions: int, seed: int) -> Row:
     strategy = found.strategy
     if not hasattr(strategy, "randomise"):
         return row
-    if isinstance(strategy, st.TranslationStrategy) and strategy.domain_size <= LISTED:
+    if isinstance(strategy, st.strategies.TranslationStrategy) and strategy.domain_size <= LISTED:
         strategy = strategy.dense()
     truth, users = case.truth(), case.users()
     squares: dict[str, list[float]] = {}

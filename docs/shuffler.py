@@ -19,7 +19,7 @@ COLOURS = ("#0072b2", "#009e73")
 def lines() -> dict[str, list[float]]:
     """Return the central epsilon at every number of people, by what is known of the mechanism."""
     found = {
-        "any mechanism of local ε = 1": st.PrivacyBlanket.worst(1.0),
+        "any mechanism of local ε = 1": st.central.PrivacyBlanket.worst(1.0),
         "prefix, 64 values": st.optimise(st.prefix(64), 1.0, gap=0.01).strategy.blanket,
         "histogram, 64 values": st.optimise(st.histogram(64), 1.0, gap=0.01).strategy.blanket,
     }

@@ -25,10 +25,10 @@ def errors() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the users in a wrong cell of every pair table, released and synthetic, and which tables were fitted."""
     domain, values = people()
     workload = st.marginals(domain, 2)
-    strategy = st.optimise(workload, EPSILON, st.Junta(max_steps=1, max_seconds=10.0)).strategy
+    strategy = st.optimise(workload, EPSILON, st.solvers.Junta(max_steps=1, max_seconds=10.0)).strategy
     counts = counted(strategy.randomise(values, np.random.default_rng(0)), strategy.outputs)
-    release = st.release(st.estimate(strategy, counts, workload), 2)
-    synthetic = st.synthetic_people(release)
+    release = st.estimation.release(st.estimate(strategy, counts, workload), 2)
+    synthetic = st.estimation.synthetic_people(release)
     truth = workload.answer_users(values)
     found = []
     for margin, table in zip(workload.margins(), release.tables, strict=True):

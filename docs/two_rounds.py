@@ -24,7 +24,7 @@ def main(path: str) -> None:
     people, few = np.histogram(pay, EDGES)[0], np.histogram(pay[:2000], EDGES)[0]
     first = st.optimise(st.all_range({"pay": st.bins(EDGES)}), 1.0, gap=0.02, seconds=10).mechanism()
     one = first.strategy.histogram(few, rng)
-    second = st.second_round(first, one, users=18_000)
+    second = st.study.second_round(first, one, users=18_000)
     merged = [float(edge) for edge in second.attributes[0].values.edges]
     two = second.strategy.histogram(np.histogram(pay[2000:], merged)[0], rng)
     found = second.estimate(two, st.prefix(second.domain))

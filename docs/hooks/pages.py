@@ -25,14 +25,15 @@ INCLUDED = {
 }
 """Pages that are files of the repository."""
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-WINGS = {
-    "counts": "mechanisms for counts of small groups, where one curator sees the people",
-    "central": "mechanisms of a trusted curator, for reference",
-}
-"""Modules with public names of their own, imported as `from stratagem import counts`, and what they hold."""
-TITLES = {"io": "Version"} | {wing: f"stratagem.{wing}" for wing in WINGS}
+TITLES = {"io": "Version"}
 """Titles of the pages of the reference whose folder does not name them well."""
+APART = {"central", "counts"}
+"""Modules in which a name means something else than at the top: the best count mechanism, a trusted curator."""
 DATA = {
+    "published.BASELINES": "Every published mechanism that is compared, in the order in which lists show them.",
+    "published.MEANS": "The published mechanisms for the mean of a number.",
+    "solvers.Callback": "What is told every step of a search, and may end it by returning True.",
+    "strategies.Runnable": "What a user can run: a strategy, a linear protocol, or translates of patterns.",
     "__version__": "The version of the package.",
     "central.Neighbours": "Whether neighbours differ by one person more or less, or by one person's value.",
 }
@@ -72,7 +73,7 @@ class Names(Extension):
 
     def on_package(self, *, pkg: Module, **_: Any) -> None:
         """Lead every public name to its object."""
-        for home in (pkg, *(pkg.members[wing] for wing in WINGS)):
+        for home in (pkg, *(pkg.members[wing] for wing in wings())):
             module = importlib.import_module(home.path)
             for name in module.__all__:
                 value = getattr(module, name)
@@ -81,25 +82,38 @@ class Names(Extension):
                     home.members[name] = Alias(name, self.defined[path], parent=home)
 
 
+def listed() -> list[ast.ImportFrom]:
+    """Return what the stub of the package imports: the public names at the top, and the modules of the others."""
+    body = ast.parse((PACKAGE / "__init__.pyi").read_text("utf-8")).body
+    return [node for node in body if isinstance(node, ast.ImportFrom)]
+
+
+def wings() -> list[str]:
+    """Return the modules with public names of their own, as `st.published`."""
+    return [one.name for node in listed() if not node.module for one in node.names]
+
+
 def rooms() -> dict[str, list[str]]:
-    """Return the public names by the folder that they stand in, from the stub that lists them."""
+    """Return the public names by the folder that they stand in: those at the top first."""
     found: dict[str, list[str]] = {}
-    for node in ast.parse((PACKAGE / "__init__.pyi").read_text("utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module:
+    for node in listed():
+        if node.module:
             found.setdefault(node.module.split(".")[0], []).extend(one.name for one in node.names)
-    for wing in WINGS:
-        found[wing] = [f"{wing}.{name}" for name in importlib.import_module(f"stratagem.{wing}").__all__]
+    top = {name for names in found.values() for name in names}
+    for wing in wings():
+        names = importlib.import_module(f"stratagem.{wing}").__all__
+        found.setdefault(wing, []).extend(
+            f"{wing}.{name}" for name in names if name not in top or wing in APART
+        )
     return found
 
 
 def purposes() -> dict[str, str]:
     """Return what each page of the reference holds, in the words of CONTRIBUTING.md or of this file."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    return (
-        dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE))
-        | WINGS
-        | {"io": "the version of the package"}
-    )
+    return dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE)) | {
+        "io": "the version of the package"
+    }
 
 
 def summary(name: str) -> str:
@@ -116,11 +130,10 @@ def reference() -> dict[str, str]:
     contents = ["# Reference\n", "Every public name, by the part of the package that it stands in.\n"]
     for room, names in sorted(rooms().items()):
         title = TITLES.get(room, room.capitalize())
-        use = f"from stratagem import {room}" if room in WINGS else "import stratagem as st"
         rows = [f"| [`{name}`]({room}.md#stratagem.{name}) | {summary(name)} |" for name in names]
         contents += [f"## {title}\n", "| name | what it is |", "|---|---|", *rows, ""]
         purpose = purposes()[room]
-        text = f"# {title}\n\n{purpose[0].upper()}{purpose[1:]}. To use it: `{use}`.\n\n"
+        text = f"# {title}\n\n{purpose[0].upper()}{purpose[1:]}. To use it: `import stratagem as st`.\n\n"
         pages[f"reference/{room}.md"] = text + "\n".join(f"::: stratagem.{name}\n" for name in names)
     return {"reference/index.md": "\n".join(contents)} | pages
 

@@ -111,7 +111,7 @@ def test_wrong_input_is_refused(options, words):
 
 
 def test_the_choice_of_user_types_is_repeatable_and_holds_both_ends():
-    found = Mechanism.of(st.randomised_response(50, 1.0), st.histogram(50), 1.0)
+    found = Mechanism.of(st.published.randomised_response(50, 1.0), st.histogram(50), 1.0)
     chosen = [
         audit(found, any_order(batch_of(found, 0)), samples=100, types=8, seed=seed).user_types
         for seed in (1, 1, 2)

@@ -42,7 +42,7 @@ def strings(p: float, q: float) -> np.ndarray:
 
 @cache
 def unary() -> Mechanism:
-    return Mechanism.of(st.MatrixStrategy(strings(P, 1 - P)), st.histogram(D), 1.0)
+    return Mechanism.of(st.strategies.MatrixStrategy(strings(P, 1 - P)), st.histogram(D), 1.0)
 
 
 def packed(bits: np.ndarray) -> Reports:
@@ -111,7 +111,7 @@ def offset(found: Mechanism, factor: float) -> Mechanism:
     assert np.ptp(inside) < 1e-9 * inside[0]
     theta = strategy.theta / (strategy.theta.sum() + (E - 1) * inside[0])
     return Mechanism.of(
-        st.TwoLevelStrategy(strategy.patterns, theta, strategy.size, E), found.workload, epsilon
+        st.strategies.TwoLevelStrategy(strategy.patterns, theta, strategy.size, E), found.workload, epsilon
     )
 
 
@@ -225,7 +225,10 @@ def test_an_id_that_gives_the_value_away_is_caught():
 
 
 def test_a_client_of_another_mechanism_is_caught():
-    found, other = mechanism("randomised"), Mechanism.of(st.randomised_response(6, 0.1), st.prefix(6), 0.1)
+    found, other = (
+        mechanism("randomised"),
+        Mechanism.of(st.published.randomised_response(6, 0.1), st.prefix(6), 0.1),
+    )
     one = audit(
         found, any_order(lambda cell, count: _renamed(found, other, cell, count)), samples=100, types=2
     )

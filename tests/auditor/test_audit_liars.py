@@ -14,7 +14,7 @@ from stratagem.auditor.runner import Reports
 from stratagem.mechanism.mechanism import Mechanism
 
 N = 64
-MECHANISM = Mechanism.of(st.randomised_response(N, 1.0), st.histogram(N), 1.0)
+MECHANISM = Mechanism.of(st.published.randomised_response(N, 1.0), st.histogram(N), 1.0)
 
 
 def client(seed, lie=None, found=MECHANISM):
@@ -91,7 +91,7 @@ def test_a_client_that_lies_once_in_a_process_is_caught_by_new_processes_alone()
 
 def shifted(excess):
     """The mechanism of another budget, whose outputs are the same."""
-    return Mechanism.of(st.randomised_response(N, excess), st.histogram(N), excess)
+    return Mechanism.of(st.published.randomised_response(N, excess), st.histogram(N), excess)
 
 
 @pytest.mark.exhaustive
@@ -107,11 +107,11 @@ def test_an_epsilon_of_5_percent_is_noticed_at_the_default_size(factor):
 @pytest.mark.exhaustive
 def test_the_power_stated_is_the_power_measured():
     """40 audits of a client of the noticeable epsilon: each is caught with probability 0.99, 36 but once in 10^5."""
-    small = Mechanism.of(st.randomised_response(6, 1.0), st.histogram(6), 1.0)
+    small = Mechanism.of(st.published.randomised_response(6, 1.0), st.histogram(6), 1.0)
     noticeable = audit(small, client(0, found=small), samples=2000).noticeable
     assert 1.1 < noticeable < 1.4
     for epsilon, least, most in ((noticeable, 36, 40), (1 + (noticeable - 1) / 2, 0, 25)):
-        other = Mechanism.of(st.randomised_response(6, epsilon), st.histogram(6), epsilon)
+        other = Mechanism.of(st.published.randomised_response(6, epsilon), st.histogram(6), epsilon)
         caught = 0
         for seed in range(40):
             one = audit(small, client(seed, found=other), samples=2000, seed=seed)
@@ -123,7 +123,7 @@ def test_all_user_types_are_tested_where_they_are_few_and_random_ones_otherwise(
     one = audit(MECHANISM, client(0), samples=100)
     assert (one.user_types, one.drawn) == (tuple(range(N)), None)
     assert one.power.bad_types == 1 / N
-    large = Mechanism.of(st.randomised_response(1000, 1.0), st.histogram(1000), 1.0)
+    large = Mechanism.of(st.published.randomised_response(1000, 1.0), st.histogram(1000), 1.0)
     one = audit(large, client(0, found=large), samples=200)
     assert len(set(one.user_types)) == 256
     assert {0, 999} <= set(one.user_types)
@@ -141,7 +141,7 @@ def test_a_bad_fraction_of_user_types_is_missed_as_seldom_as_stated():
 
     The bound on misses is 5 standard deviations above the stated number; none at all would say too little.
     """
-    large = Mechanism.of(st.randomised_response(400, 1.0), st.histogram(400), 1.0)
+    large = Mechanism.of(st.published.randomised_response(400, 1.0), st.histogram(400), 1.0)
     bad = np.random.default_rng(5).permutation(400)[:20]
 
     def lie(outputs, cells, first, rng):

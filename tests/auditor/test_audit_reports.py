@@ -61,7 +61,7 @@ def test_values_are_read_as_the_client_takes_them(tmp_path, case, suffix, named)
     assert known.user_types == cells
     assert known.outputs.tolist() == [row["output"] for row in rows]
     assert (known.ids is not None) == named
-    one = st.audit_reports(mechanism(case), known.user_types, known.outputs, ids=known.ids)
+    one = st.auditor.audit_reports(mechanism(case), known.user_types, known.outputs, ids=known.ids)
     assert one.passed, one.failures
     assert ("id bytes" in {check.name for check in one.checks}) == named
     assert one.seed is None
@@ -101,13 +101,15 @@ def test_user_types_by_number_and_strange_outputs(tmp_path):
     known = read_known(written(tmp_path / "x.jsonl", edited), found)
     assert known.user_types == cells
     assert (known.outputs < 0).nonzero()[0].tolist() == [*range(len(edits))]
-    assert failed(st.audit_reports(found, known.user_types, known.outputs, ids=known.ids)) == {"schema"}
+    assert failed(st.auditor.audit_reports(found, known.user_types, known.outputs, ids=known.ids)) == {
+        "schema"
+    }
 
 
 def known_to(path, rows, case="randomised"):
     """What the audit of a file of rows says: the checks by name, whether they passed, and the object of the command."""
     known = read_known(written(path, rows), mechanism(case))
-    one = st.audit_reports(mechanism(case), known.user_types, known.outputs, ids=known.ids)
+    one = st.auditor.audit_reports(mechanism(case), known.user_types, known.outputs, ids=known.ids)
     return known, {check.name: check.passed for check in one.checks if check.user_type is None}, one
 
 
@@ -253,7 +255,7 @@ def test_a_value_outside_and_options_that_do_not_fit_are_refused(capsys, tmp_pat
 )
 def test_wrong_reports_are_refused(cells, outputs, words):
     with pytest.raises(ValueError, match=words):
-        st.audit_reports(mechanism("randomised"), cells, outputs)
+        st.auditor.audit_reports(mechanism("randomised"), cells, outputs)
 
 
 ODD = {

@@ -174,7 +174,7 @@ def test_what_no_number_of_samples_proves_is_none():
 
 
 def test_every_user_type_is_once_first_and_once_second():
-    strategy = st.hadamard_response(30, 1.0)
+    strategy = st.published.hadamard_response(30, 1.0)
     chosen = table_plan.choose(strategy, 6, 1000, 1e-6, np.random.default_rng(0)).user_types
     plan, Q = table_plan.plan(strategy, chosen, 1000, 1e-6), strategy.dense().matrix
     assert plan.pool is not None

@@ -220,7 +220,9 @@ def test_a_generator_that_repeats_itself_is_caught_by_the_outputs_alone():
 
 
 def test_a_domain_of_one_value_has_nothing_to_tell_apart():
-    strategy = st.OrbitStrategy((1,), (4,), (st.Pattern.of((0,), np.eye(4, dtype=bool)[0]),), np.ones(1), 2.0)
+    strategy = st.strategies.OrbitStrategy(
+        (1,), (4,), (st.strategies.Pattern.of((0,), np.eye(4, dtype=bool)[0]),), np.ones(1), 2.0
+    )
     found = Mechanism.of(strategy, st.histogram(1), math.log(2) + 1e-9)
     one = audit(found, client_of(found, seeded(3)), samples=1000)
     assert one.passed

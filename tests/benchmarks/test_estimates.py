@@ -12,9 +12,9 @@ N = 1024
 
 
 @pytest.fixture(scope="module")
-def collected() -> tuple[st.Strategy, np.ndarray]:
+def collected() -> tuple[st.strategies.Strategy, np.ndarray]:
     rng = np.random.default_rng(1)
-    strategy = st.hierarchical(N, 1.0)
+    strategy = st.published.hierarchical(N, 1.0)
     x = rng.multinomial(100_000, rng.dirichlet(np.full(N, 0.1)))
     return strategy, strategy.histogram(x, rng)
 

@@ -12,13 +12,13 @@ from stratagem.math.counts import counted
 USERS = 1_000_000
 
 
-def juntas(d: int, widest: int) -> st.JuntaStrategy:
+def juntas(d: int, widest: int) -> st.strategies.JuntaStrategy:
     """Two random patterns of each number of axes."""
     rng = np.random.default_rng(0)
     sets = (rng.permutation(2**j).reshape((2,) * j) < 2**j / 3.5 for j in [*range(2, widest + 1)] * 2)
-    patterns = tuple(st.Pattern.of((0,) * inside.ndim, inside) for inside in sets)
+    patterns = tuple(st.strategies.Pattern.of((0,) * inside.ndim, inside) for inside in sets)
     weights = np.full(len(patterns), 1 / len(patterns))
-    return st.JuntaStrategy((2,) * d, (tuple(range(d)),), patterns, weights, np.e)
+    return st.strategies.JuntaStrategy((2,) * d, (tuple(range(d)),), patterns, weights, np.e)
 
 
 @pytest.fixture(scope="module", params=[(100, 6, 2), (20, 7, 3)], ids=["100 attributes", "20 attributes"])
@@ -52,8 +52,8 @@ def test_prefixes_of_a_million_values(benchmark):
     n, rng = 1 << 20, np.random.default_rng(0)
     smooth = 1 / np.maximum(np.arange(n // 2 + 1), 1) ** 0.7
     fields = (np.fft.irfft(smooth * np.fft.rfft(rng.normal(size=n)), n) for _ in range(20))
-    patterns = tuple(st.Pattern.of((0,), field > np.quantile(field, 0.73)) for field in fields)
-    strategy = st.OrbitStrategy((n,), (n,), patterns, np.full(20, 0.05), np.e)
+    patterns = tuple(st.strategies.Pattern.of((0,), field > np.quantile(field, 0.73)) for field in fields)
+    strategy = st.strategies.OrbitStrategy((n,), (n,), patterns, np.full(20, 0.05), np.e)
     counts = counted(strategy.randomise((rng.beta(2, 5, USERS) * n).astype(int), rng), strategy.outputs)
 
     def estimated():

@@ -19,8 +19,8 @@ from stratagem.published import (
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 CELLS = 1024
 ORACLES = {
-    "k-RR": (st.randomised_response, 1_000_000, 5e6, None),
-    "hadamard-response": (st.hadamard_response, 1_000_000, 5e6, None),
+    "k-RR": (st.published.randomised_response, 1_000_000, 5e6, None),
+    "hadamard-response": (st.published.hadamard_response, 1_000_000, 5e6, None),
     "OUE": (optimised_unary_encoding, 100_000, 5e5, 1e6),
     "OLH": (local_hashing, 100_000, 5e6, 5e5),
     "SS": (subset_selection, 100_000, 1e5, 1e6),

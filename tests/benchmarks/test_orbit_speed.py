@@ -17,7 +17,7 @@ import numpy as np
 import stratagem as st
 kind, n, patterns = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 workload = {"all-range": st.all_range, "prefix": st.prefix, "histogram": st.histogram}[kind](n)
-strategy, accuracy = st.Orbit(patterns=patterns).solve(workload, 1.0)
+strategy, accuracy = st.solvers.Orbit(patterns=patterns).solve(workload, 1.0)
 def pairs(cycle, last):
     return np.sqrt(n + 1) / (2 * np.sin(np.pi * np.arange(1, last + 1) / cycle))
 singular = {
@@ -71,7 +71,7 @@ def haar_variance(n, epsilon):
 
 
 def test_prefixes_against_haar(benchmark):
-    small = st.evaluate(st.prefix(64), st.haar(64, 1.0)).average_variance
+    small = st.evaluate(st.prefix(64), st.published.haar(64, 1.0)).average_variance
     assert haar_variance(64, 1.0) == pytest.approx(small, rel=1e-9)
     solution = benchmark.pedantic(lambda: st.optimise(st.prefix(1 << 16), 1.0), rounds=1, iterations=1)
     benchmark.extra_info["times"] = haar_variance(1 << 16, 1.0) / solution.accuracy.average_variance

@@ -19,7 +19,7 @@ def rounds():
         np.random.default_rng(2),
     )
     counts = first.strategy.histogram(x, rng)
-    second = st.second_round(first, counts)
+    second = st.study.second_round(first, counts)
     return first, counts, second, rng.multinomial(20_000, np.full(second.outputs, 1 / second.outputs))
 
 
@@ -28,7 +28,7 @@ def test_the_second_design_takes_no_longer_than_the_first(rounds, benchmark):
     began = time.perf_counter()
     st.optimise(st.all_range(64), 1.0, gap=0.02, seconds=5)
     reference = time.perf_counter() - began
-    benchmark.pedantic(st.second_round, args=(first, counts), rounds=3, iterations=1)
+    benchmark.pedantic(st.study.second_round, args=(first, counts), rounds=3, iterations=1)
     ratio = benchmark.stats.stats.min / reference
     benchmark.extra_info |= {"to the first design": ratio}
     assert ratio <= 1
@@ -44,7 +44,7 @@ def test_both_answer_in_some_times_what_the_first_takes_alone(rounds, benchmark)
     began = time.perf_counter()
     alone()
     reference = time.perf_counter() - began
-    benchmark.pedantic(lambda: st.combine(*rounds).standard_errors, rounds=5, iterations=1)
+    benchmark.pedantic(lambda: st.study.combine(*rounds).standard_errors, rounds=5, iterations=1)
     ratio = benchmark.stats.stats.min / reference
     benchmark.extra_info |= {"to the first alone": ratio}
     assert ratio <= 5

@@ -16,10 +16,10 @@ from stratagem.mechanism.mechanism import Mechanism
 N, M = 1024, 2048
 
 
-def columns() -> st.Strategy:
+def columns() -> st.strategies.Strategy:
     """A matrix of M outputs: every second one is randomised response's, twice as fine."""
-    Q = st.randomised_response(N, 1.0).dense().matrix
-    return st.MatrixStrategy(np.repeat(Q, M // N, axis=0) * (N / M))
+    Q = st.published.randomised_response(N, 1.0).dense().matrix
+    return st.strategies.MatrixStrategy(np.repeat(Q, M // N, axis=0) * (N / M))
 
 
 @pytest.mark.parametrize("make", [lambda: shifted(N, 1.0, bases=1), columns], ids=["two-level", "columns"])

@@ -24,7 +24,7 @@ def test_golden_bounds_and_randomised_response(line):
         ("weighted", "weighted"),
     ):
         assert bounds.known()[name] == pytest.approx(line.values[key], rel=1e-4)
-    rr = estimator(st.randomised_response(line.n, line.epsilon)).objective(line.workload())
+    rr = estimator(st.published.randomised_response(line.n, line.epsilon)).objective(line.workload())
     assert rr == pytest.approx(line.values["rr"], rel=1e-4)
     assert bounds.best <= line.values["optimum"] * (1 + 1e-5)
 
@@ -61,7 +61,9 @@ def test_the_integer_bound_is_attained_by_subset_selection():
         rows = np.ones((math.comb(n, k), n))
         for row, chosen in zip(rows, combinations(range(n), k), strict=True):
             row[list(chosen)] = E
-        best = min(best, estimator(st.MatrixStrategy(rows / rows.sum(axis=0))).objective(st.histogram(n)))
+        best = min(
+            best, estimator(st.strategies.MatrixStrategy(rows / rows.sum(axis=0))).objective(st.histogram(n))
+        )
     assert best == pytest.approx(st.lower_bounds(st.histogram(n), 1.0)["integer"].value, rel=1e-8)
 
 
@@ -85,7 +87,7 @@ def test_no_random_strategy_is_below_any_bound(seed, n, epsilon, kind):
     bounds = st.lower_bounds(workload, epsilon).known()
     for _ in range(10):
         Q = random_ldp_matrix(rng, int(rng.integers(2, 4 * n)), n, epsilon)
-        strategy = st.MatrixStrategy(Q)
+        strategy = st.strategies.MatrixStrategy(Q)
         assert strategy.epsilon <= epsilon + 1e-9
         try:
             value = estimator(strategy).objective(workload)
@@ -106,7 +108,7 @@ def test_bounds_exist_at_the_edges(n, epsilon):
 
 def test_the_total_costs_exactly_n():
     assert st.lower_bounds(st.total(20), 1.0).best == pytest.approx(20)
-    assert estimator(st.randomised_response(20, 1.0)).objective(st.total(20)) == pytest.approx(20)
+    assert estimator(st.published.randomised_response(20, 1.0)).objective(st.total(20)) == pytest.approx(20)
 
 
 def test_weighted_is_at_least_closed_and_stopping_early_stays_valid():

@@ -86,7 +86,7 @@ def test_randomised_response_proves_itself_optimal_at_large_epsilon(monkeypatch)
     monkeypatch.setattr("stratagem.bounds.proof.listed_size", lambda n: 1)
     start = first_proof(workload, 6.0, None)
     proof = single_proof(start)
-    response = st.evaluate(workload, st.randomised_response(12, 6.0)).objective
+    response = st.evaluate(workload, st.published.randomised_response(12, 6.0)).objective
     assert (proof.avoided < 0).any()
     assert response * (1 - 1e-6) <= proof.value <= response
     assert start.value < 0.96 * response

@@ -45,7 +45,7 @@ def test_no_strategy_is_below_any_bound_under_its_prior(i):
     if i % 8 == 0:
         dear["sdp"] = sdp(workload, epsilon, 1.0, p)
     for m in rng.integers(n, 8 * n, 25):
-        strategy = st.MatrixStrategy(random_ldp_matrix(rng, int(m), n, epsilon))
+        strategy = st.strategies.MatrixStrategy(random_ldp_matrix(rng, int(m), n, epsilon))
         try:
             value = st.evaluate(workload, strategy, p).objective
         except st.UnsupportedWorkloadError:
@@ -104,7 +104,7 @@ def test_no_strategy_is_below_the_bound_of_any_mixture(i):
         bounds += [problem.moved(case, case.bounds) for case in map(problem.mixed, mixtures)]
         least = max(bound.best for bound in bounds)
         for m in rng.integers(n, 8 * n, 10):
-            strategy = st.MatrixStrategy(random_ldp_matrix(rng, int(m), n, epsilon))
+            strategy = st.strategies.MatrixStrategy(random_ldp_matrix(rng, int(m), n, epsilon))
             try:
                 value = problem.value(estimator(strategy, problem.prior))
             except st.UnsupportedWorkloadError:

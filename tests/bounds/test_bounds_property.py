@@ -176,7 +176,7 @@ AWKWARD = {
 def test_bounds_are_finite_and_valid_at_the_limits_of_epsilon(n, epsilon):
     reflection = st.explicit(np.ones((1, n)) - 2 * np.eye(n)[:1])
     for workload in (st.prefix(n), st.histogram(n), st.total(n), reflection):
-        response = st.evaluate(workload, st.randomised_response(n, epsilon)).objective
+        response = st.evaluate(workload, st.published.randomised_response(n, epsilon)).objective
         for value in st.lower_bounds(workload, epsilon).known().values():
             assert 0 <= value <= response * (1 + ROUNDING)
 
@@ -188,7 +188,9 @@ def test_bounds_are_finite_and_valid_at_the_limits_of_epsilon(n, epsilon):
 def test_awkward_problems_have_finite_bounds_below_every_mechanism(name, epsilon):
     workload = AWKWARD[name]()
     bounds = tighten(st.lower_bounds(workload, epsilon), workload, epsilon, gap=1e-3, seconds=2)
-    response = st.evaluate(workload, st.randomised_response(workload.domain_size, epsilon)).objective
+    response = st.evaluate(
+        workload, st.published.randomised_response(workload.domain_size, epsilon)
+    ).objective
     for bound, value in bounds.known().items():
         assert math.isfinite(value), bound
         assert 0 <= value <= response * (1 + ROUNDING), bound

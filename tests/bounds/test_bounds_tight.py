@@ -143,7 +143,7 @@ def test_random_strategies_are_never_below_a_bound():
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 12.0, 50.0])
 def test_extreme_epsilons_are_finite_and_below_the_baseline(epsilon):
     workload = st.prefix(6)
-    response = st.evaluate(workload, st.randomised_response(6, epsilon)).objective
+    response = st.evaluate(workload, st.published.randomised_response(6, epsilon)).objective
     for bound in (exact(workload, epsilon), nonnegative(workload, epsilon, 5.0).value):
         assert math.isfinite(bound)
         assert 0 < bound <= response * (1 + 1e-9)

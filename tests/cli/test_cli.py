@@ -32,7 +32,7 @@ def test_help_comes_from_the_installed_command_without_heavy_imports():
 
 def test_counting_and_estimating_load_no_compiler(tmp_path):
     """Neither designing a count mechanism nor estimating searches for a strategy."""
-    mechanism = st.Mechanism.of(st.randomised_response(3, 1.0), st.histogram(3), 1.0)
+    mechanism = st.Mechanism.of(st.published.randomised_response(3, 1.0), st.histogram(3), 1.0)
     mechanism.save(tmp_path / "one.ldp.json")
     aggregator = mechanism.aggregator()
     for value in (0, 1, 2, 0, 1, 0):
@@ -141,10 +141,10 @@ def test_a_gap_asked_for_is_met_or_the_status_says_no(capsys):
     asked = ("optimise", "prefix", "--domain", "16", "--epsilon", "1")
     met = run_json(capsys, *asked, "--gap", "0.05")
     assert met["gap"] <= 0.05
-    assert met["status"] == str(st.Status.OPTIMAL)
+    assert met["status"] == str(st.solvers.Status.OPTIMAL)
     missed = run_json(capsys, *asked, "--gap", "1e-9", "--seconds", "2")
     assert missed["gap"] > 1e-9
-    assert missed["status"] == str(st.Status.GAP_MISSED)
+    assert missed["status"] == str(st.solvers.Status.GAP_MISSED)
 
 
 def test_ctrl_c_keeps_prints_and_saves_the_best_so_far(capsys, tmp_path, monkeypatch):

@@ -104,7 +104,7 @@ def test_sentences_for_people(capsys, saved):
 @pytest.mark.exhaustive
 def test_a_biased_client_fails_with_status_1(capsys, saved, monkeypatch):
     """The negative control: another table stands behind the client, of twice the budget."""
-    other = Mechanism.of(st.randomised_response(6, 1.0), st.histogram(6), 1.0)
+    other = Mechanism.of(st.published.randomised_response(6, 1.0), st.histogram(6), 1.0)
 
     def wrong(found: Mechanism):
         swapped = Client(found.bundle, np.random.default_rng(0).bytes)
@@ -211,7 +211,7 @@ def test_a_web_client_that_is_wrong_is_caught(tmp_path, monkeypatch):
 def test_a_web_client_whose_first_report_is_raw_is_caught(tmp_path, monkeypatch, place, caught):
     """Once in a process, or once in every client; the first report alone is raw."""
     need("node")
-    found = Mechanism.of(st.randomised_response(16, 1.0), st.histogram(16), 1.0)
+    found = Mechanism.of(st.published.randomised_response(16, 1.0), st.histogram(16), 1.0)
     path, web = found.save(tmp_path / "x.ldp.json"), tmp_path / "web"
     shutil.copytree(WEB, web)
     (web / "client.js").rename(web / "honest.js")
@@ -237,7 +237,7 @@ def test_a_web_client_whose_first_report_is_raw_is_caught(tmp_path, monkeypatch,
 
 @pytest.mark.exhaustive
 def test_a_python_client_whose_first_report_in_a_process_is_raw_is_caught(tmp_path):
-    found = Mechanism.of(st.randomised_response(16, 1.0), st.histogram(16), 1.0)
+    found = Mechanism.of(st.published.randomised_response(16, 1.0), st.histogram(16), 1.0)
     code = Path(client_module.__file__).read_text()
     drawn = "output = (self._memo or self.sampler).draw(cell, self._source)\n"
     assert drawn in code

@@ -25,7 +25,7 @@ def run_well(capsys, *arguments) -> str:
 
 @pytest.fixture
 def npz(tmp_path):
-    strategy = st.hadamard_response(N, 1.0)
+    strategy = st.published.hadamard_response(N, 1.0)
     return save(tmp_path / "s.npz", StoredStrategy(strategy, 1.0, st.prefix(N), "prefix"))
 
 
@@ -82,7 +82,9 @@ def test_optimise_writes_a_bundle_that_simulate_runs(capsys, tmp_path, delays):
 
 def test_simulate_takes_labels_from_the_bundle(capsys, tmp_path, delays):
     workload = st.histogram({"day": st.labels("mon", "tue")})
-    made = st.import_matrix(st.randomised_response(2, 1.0).matrix, workload, 1.0).mechanism
+    made = st.mechanism.import_matrix(
+        st.published.randomised_response(2, 1.0).matrix, workload, 1.0
+    ).mechanism
     path = made.save(tmp_path / "d.ldp.json")
     out = run_well(capsys, "simulate", path, "--data", delays, "--column", "day")
     assert "80 of 80 rows counted" in out
@@ -136,13 +138,13 @@ def test_import_says_what_a_repair_did(capsys, tmp_path):
     assert "hold epsilon 1 exactly" in text
     assert "repaired: at most 64.8 % of the users of a type report otherwise; objective +" in text
     matrix = st.load_mechanism(out).strategy.dense().matrix
-    assert np.abs(matrix - st.randomised_response(N, 1.0).matrix).max() < 1e-9
+    assert np.abs(matrix - st.published.randomised_response(N, 1.0).matrix).max() < 1e-9
     data = json.loads(run_well(capsys, *asked, "--repair", "--force", "--json"))
     assert data["moved"] == pytest.approx(0.648, abs=1e-3)
 
 
 def test_import_of_transposed_and_named_arrays(capsys, tmp_path):
-    matrix = st.hadamard_response(N, 1.0).matrix
+    matrix = st.published.hadamard_response(N, 1.0).matrix
     np.savez(tmp_path / "q.npz", p=matrix.T, other=np.ones(3))
     asked = ["import", tmp_path / "q.npz", "--workload", "histogram", "--domain", N, "--epsilon", "1"]
     asked += ["-o", tmp_path / "q.ldp.json"]
@@ -153,7 +155,7 @@ def test_import_of_transposed_and_named_arrays(capsys, tmp_path):
 
 
 def test_import_counts_the_values_and_says_how_good_the_matrix_is(capsys, tmp_path):
-    np.save(tmp_path / "q.npy", st.hadamard_response(N, 1.0).matrix.T)
+    np.save(tmp_path / "q.npy", st.published.hadamard_response(N, 1.0).matrix.T)
     out = tmp_path / "q.ldp.json"
     asked = [
         "import",
@@ -220,7 +222,7 @@ def test_both_kinds_of_saved_strategies_answer_alike(npz, bundle):
         saved = read_saved(path)
         assert (float(saved.epsilon), saved.name, saved.prior) == (1.0, "prefix", None)
         assert saved.strategy.dense().matrix[:8] == pytest.approx(
-            st.hadamard_response(N, 1.0).matrix, abs=1e-8
+            st.published.hadamard_response(N, 1.0).matrix, abs=1e-8
         )
 
 

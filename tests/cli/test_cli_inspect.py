@@ -21,7 +21,7 @@ def once(tmp_path_factory):
 
 
 def test_it_says_what_one_report_and_ten_of_a_file_tell(bundle, capsys):
-    found, expected = run_json(capsys, "inspect", bundle), st.attack(st.load_mechanism(bundle).strategy)
+    found, expected = run_json(capsys, "inspect", bundle), st.study.attack(st.load_mechanism(bundle).strategy)
     assert found["best_guess"] == expected.guess
     assert (found["guess_without_report"], found["advantage"]) == (1 / 8, expected.advantage)
     assert found["roc"] == [list(point) for point in expected.roc]
@@ -55,7 +55,7 @@ def test_all_reports_of_a_memo_reach_the_permanent_table(tmp_path, capsys):
     path = found.save(tmp_path / "memo.ldp.json")
     told = run_json(capsys, "inspect", path)
     Q = found.memo.permanent_table.strategy.dense().matrix
-    every, one = told["all_reports"], st.attack(found.strategy)
+    every, one = told["all_reports"], st.study.attack(found.strategy)
     assert every["best_guess"] == pytest.approx(Q.max(axis=1).sum() / 4) == pytest.approx(0.440, abs=5e-4)
     assert every["epsilon"] == pytest.approx(2)
     assert (told["best_guess"], told["epsilon"]) == (one.guess, one.epsilon)

@@ -211,7 +211,7 @@ def test_sums_are_of_what_the_bins_hold(capsys, tmp_path, case):
     """At epsilon 40 a report is the value, but for one in 10^17."""
     values, people, workload, truth = SUMS[case]
     n = len(people)
-    made = Mechanism.of(st.randomised_response(n, 40.0), st.histogram({"age": values}), 40.0)
+    made = Mechanism.of(st.published.randomised_response(n, 40.0), st.histogram({"age": values}), 40.0)
     bundle, counts = made.save(tmp_path / "m.ldp.json"), tmp_path / "c.json"
     tally = Tally(np.array(people), {}, 0, 0, 0)
     counts.write_text(json.dumps(tally_data(tally, made.identifier)))
@@ -238,7 +238,7 @@ def test_sums_are_of_what_the_bins_hold(capsys, tmp_path, case):
     ],
 )
 def test_what_has_no_sum_is_refused(capsys, tmp_path, values, words):
-    made = Mechanism.of(st.randomised_response(2, 1.0), st.histogram({"age": values}), 1.0)
+    made = Mechanism.of(st.published.randomised_response(2, 1.0), st.histogram({"age": values}), 1.0)
     counts = tmp_path / "c.json"
     counts.write_text(json.dumps(tally_data(Tally(np.array([5, 5]), {}, 0, 0, 0), made.identifier)))
     asked = ("estimate", made.save(tmp_path / "m.ldp.json"), counts, "--workload", "mean")

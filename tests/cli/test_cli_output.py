@@ -193,7 +193,7 @@ def test_a_long_command_can_still_be_typed():
     assert continued("stratagem list") == "stratagem list"
 
 
-STEP = st.Step(start=0, step=3, objective=2.0, best=2.0, gap=0.004, seconds=1.0)
+STEP = st.solvers.Step(start=0, step=3, objective=2.0, best=2.0, gap=0.004, seconds=1.0)
 
 
 def test_without_a_terminal_progress_is_plain_lines_now_and_then(monkeypatch, capsys):

@@ -18,7 +18,7 @@ def survey(tmp_path_factory):
     paths = [folder / name for name in ("one.ldp.json", "one.json", "two.ldp.json", "two.json")]
     first.save(paths[0])
     counted(first, np.array([100, 200, 100, 0, 0, 0, 0, 0]), paths[1])
-    second = st.second_round(first, read_tally(paths[1], first.form).counts, users=1600)
+    second = st.study.second_round(first, read_tally(paths[1], first.form).counts, users=1600)
     second.save(paths[2])
     counted(second, np.full(second.domain.sizes[0], 200), paths[3])
     return paths
@@ -48,7 +48,7 @@ def test_the_second_round_answers_or_both_together(survey, pooled, capsys):
     one, counts, two, more = survey
     first, second = st.load_mechanism(one), st.load_mechanism(two)
     tallies = read_tally(counts, first.form).counts, read_tally(more, second.form).counts
-    expected = st.combine(first, tallies[0], second, tallies[1], pooled=pooled)
+    expected = st.study.combine(first, tallies[0], second, tallies[1], pooled=pooled)
     option = ["--pooled"] if pooled else []
     found = run_json(capsys, "estimate", two, more, "--first", one, counts, "--quantile", 0.5, *option)
     assert [each["answer"] for each in found["answers"]] == pytest.approx(expected.answers.tolist())

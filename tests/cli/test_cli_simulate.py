@@ -24,7 +24,8 @@ def delays(tmp_path) -> Path:
 def saved(tmp_path) -> Path:
     workload = st.prefix(4)
     return save(
-        tmp_path / "prefix.npz", StoredStrategy(st.randomised_response(4, 1.0), 1.0, workload, "prefix")
+        tmp_path / "prefix.npz",
+        StoredStrategy(st.published.randomised_response(4, 1.0), 1.0, workload, "prefix"),
     )
 
 
@@ -62,7 +63,9 @@ def test_simulate_says_when_answers_are_exact(capsys, tmp_path, delays):
 
 def test_simulate_reads_several_attributes(capsys, tmp_path, delays):
     workload = st.kron([st.prefix({"delay": 2}), st.histogram({"day": 2})])
-    file = save(tmp_path / "s.npz", StoredStrategy(st.randomised_response(4, 1.0), 1.0, workload, "both"))
+    file = save(
+        tmp_path / "s.npz", StoredStrategy(st.published.randomised_response(4, 1.0), 1.0, workload, "both")
+    )
     options = [
         "--column",
         "delay=delay",
@@ -121,6 +124,7 @@ def test_files_that_are_no_strategies_are_refused(capsys, tmp_path, delays, comm
 
 def test_an_attribute_must_be_named_when_there_are_several(capsys, tmp_path, delays):
     file = save(
-        tmp_path / "s.npz", StoredStrategy(st.randomised_response(4, 1.0), 1.0, st.histogram("a=2,b=2"), "h")
+        tmp_path / "s.npz",
+        StoredStrategy(st.published.randomised_response(4, 1.0), 1.0, st.histogram("a=2,b=2"), "h"),
     )
     assert_refused(capsys, ["simulate", file, "--data", delays, "--column", "delay"], "--column a=")

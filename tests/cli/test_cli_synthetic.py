@@ -37,7 +37,7 @@ def test_it_writes_people_and_says_how_near_their_tables_are(collected, tmp_path
     status, said, err = run(capsys, "estimate", *collected, "--synthetic", out)
     assert (status, err) == (0, "")
     mechanism, tally = st.load_mechanism(collected[0]), json.loads(collected[1].read_text())
-    found = st.synthetic_people(st.release(mechanism.estimate(tally["counts"]), 2))
+    found = st.estimation.synthetic_people(st.estimation.release(mechanism.estimate(tally["counts"]), 2))
     assert plain(str(found)) in plain(said)
     assert f"saved in {out}" in said
     with out.open(newline="") as file:

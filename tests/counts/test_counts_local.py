@@ -21,7 +21,7 @@ ALPHAS = ["0.2", "1/3", "0.62", "0.9"]
 def test_the_square_local_program_finds_randomised_response(items, alpha):
     a = float(Fraction(alpha))
     found = counts.design(items - 1, alpha, "L0", reach=items - 1)
-    response = st.randomised_response(items, -math.log(a)).dense().matrix
+    response = st.published.randomised_response(items, -math.log(a)).dense().matrix
     assert response[0, 0] == pytest.approx(1 / (1 + (items - 1) * a))
     assert np.allclose(found.mechanism.matrix, response, atol=1e-6)
     # L0 carries (n + 1)/n: items (1 - p)/(items - 1) = items a/(1 + (items - 1) a)
@@ -71,12 +71,12 @@ def test_more_outputs_cannot_help_the_loss_of_one_answer(loss, items, epsilon):
         weights = np.full(items, 1 / items) if prior is None else prior
         square = counts.design(n, epsilon=epsilon, loss=loss, prior=prior, reach=n)
         channels = [random_ldp_matrix(rng, int(m), items, epsilon) for m in rng.integers(1, 40, 30)]
-        channels.append(st.hadamard_response(items, epsilon).dense().matrix)
+        channels.append(st.published.hadamard_response(items, epsilon).dense().matrix)
         for Q in channels:
             P = counts.merged(Q, loss, prior)
             decoded = ((cost * weights) @ Q.T).min(axis=0).sum()
             assert (cost * P).sum(axis=0) @ weights == pytest.approx(decoded, rel=1e-12)
-            assert st.MatrixStrategy(P).epsilon <= st.MatrixStrategy(Q).epsilon + 1e-12
+            assert st.strategies.MatrixStrategy(P).epsilon <= st.strategies.MatrixStrategy(Q).epsilon + 1e-12
             assert decoded >= square.bound * (1 - 1e-12)
 
 

@@ -69,8 +69,12 @@ FACTS = {
         "14,200": lambda page: adult.WRONG[1.0][1] == 14_200,
         "4,400": lambda page: adult.WRONG[4.0][0] == 4_400,
         "4,000": lambda page: adult.WRONG[4.0][1] == 4_000,
-        "100,000": lambda page: inspect.signature(st.synthetic_people).parameters["cells"].default == 100_000,
-        "1,000": lambda page: inspect.signature(st.synthetic_people).parameters["steps"].default == 1_000,
+        "100,000": lambda page: (
+            inspect.signature(st.estimation.synthetic_people).parameters["cells"].default == 100_000
+        ),
+        "1,000": lambda page: (
+            inspect.signature(st.estimation.synthetic_people).parameters["steps"].default == 1_000
+        ),
     },
     "guides/two-rounds.md": {"6,000": lambda page: "of 6,000 people by half a standard error" in FIXED},
     "guides/survey.md": {

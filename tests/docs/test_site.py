@@ -17,17 +17,13 @@ import pytest
 
 import stratagem as st
 from pages import FOLDER
-from stratagem import central, counts
+from public import public_names
 from tools import need_package
 
 pytestmark = pytest.mark.exhaustive
 ROOT = FOLDER.parent
 PACKAGES = ("mkdocs", "material", "mkdocstrings_handlers.python", "mkdocs_jupyter", "latex2mathml")
-PUBLIC = {
-    *(f"stratagem.{name}" for name in st.__all__),
-    *(f"stratagem.counts.{name}" for name in counts.__all__),
-    *(f"stratagem.central.{name}" for name in central.__all__),
-}
+PUBLIC = {f"stratagem.{name}" for name in public_names()}
 """Every public name of the package, by its full name."""
 PHONE = 360
 """Width of a narrow screen in pixels."""

@@ -200,7 +200,7 @@ def test_every_door_finds_the_same_cell_or_the_same_reason(name, tmp_path, monke
         assert planned.x.tolist() == request.users.x.tolist()
 
     # simulate and randomise, on a bundle
-    made = st.Mechanism.of(st.randomised_response(values.size, 1.0), st.histogram(domain), 1.0)
+    made = st.Mechanism.of(st.published.randomised_response(values.size, 1.0), st.histogram(domain), 1.0)
     made.save(tmp_path / "m.ldp.json")
     words = ["--invalid", "drop", *(f"--map={one}" for one in mapped or ())]
     words += [f"--missing={one}" for one in options.get("missing", ())]

@@ -35,9 +35,11 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dirty.csv").write_text(DIRTY)
     ages = st.bins([0, 50, 100], other=True)
-    made = st.Mechanism.of(st.randomised_response(3, 1.0), st.histogram(ages), 1.0)
+    made = st.Mechanism.of(st.published.randomised_response(3, 1.0), st.histogram(ages), 1.0)
     made.save("ages.ldp.json")
-    plain = st.Mechanism.of(st.randomised_response(2, 1.0), st.histogram(st.bins([0, 50, 100])), 1.0)
+    plain = st.Mechanism.of(
+        st.published.randomised_response(2, 1.0), st.histogram(st.bins([0, 50, 100])), 1.0
+    )
     plain.save("plain.ldp.json")
     return tmp_path
 
@@ -202,7 +204,7 @@ def test_dates_and_times_are_edges_in_files_and_in_both_clients(name, other):
     assert cells.cell.tolist() == [place, -1, -1, -1]
     assert cells.reason[3] == "not a date" if "-" in value else "not a time of day"
     mechanism = st.Mechanism.of(
-        st.randomised_response(edges.size, 1.0), st.histogram(Domain(value=edges)), 1.0
+        st.published.randomised_response(edges.size, 1.0), st.histogram(Domain(value=edges)), 1.0
     )
     iso = value.replace(" ", "T")
     assert mechanism.client.cell(iso) == place
@@ -219,12 +221,12 @@ def test_dates_and_times_are_edges_in_files_and_in_both_clients(name, other):
 def test_python_dates_and_times_are_values_and_edges():
     edges = [date(2026, 1, 1), datetime(2026, 2, 1, 12), "2026-03-01", "other"]
     assert [edge_text(edge) for edge in edges] == ["2026-01-01", "2026-02-01T12:00", "2026-03-01", "other"]
-    made = st.Mechanism.of(st.randomised_response(3, 1.0), st.histogram(st.bins(edges)), 1.0)
+    made = st.Mechanism.of(st.published.randomised_response(3, 1.0), st.histogram(st.bins(edges)), 1.0)
     values = (date(2026, 2, 1), datetime(2026, 2, 1, 12, 0, 1), "2026-02-28", "other")
     assert [made.client.cell(value) for value in values] == [0, 1, 1, 2]
     assert made.attributes[0].values_text(2, 2) == "other"
     clock = st.Mechanism.of(
-        st.randomised_response(2, 1.0), st.histogram(st.bins([time(0), "12:00", "24:00"])), 1.0
+        st.published.randomised_response(2, 1.0), st.histogram(st.bins([time(0), "12:00", "24:00"])), 1.0
     )
     assert clock.client.cell(time(12, 30)) == 1
 
@@ -267,7 +269,7 @@ BUNDLES = [
 @pytest.mark.parametrize("edges", BUNDLES)
 def test_both_clients_take_the_same_edges(edges):
     """The table has two values: ["0", "5", "other"] is the one list of these that names two."""
-    plain = st.Mechanism.of(st.randomised_response(2, 1.0), st.histogram(2), 1.0)
+    plain = st.Mechanism.of(st.published.randomised_response(2, 1.0), st.histogram(2), 1.0)
     data = json.loads(plain.text)
     data["domain"][0]["edges"] = edges
     data["sha256"] = client.fingerprint(data)

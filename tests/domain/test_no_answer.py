@@ -178,8 +178,8 @@ def test_means_are_over_the_answers(numbers):
         assert rows[0].tolist() == [0, 1, 2, 3, 4, 5, 0]
         return
     x = np.array([30, 20, 10, 5, 5, 400, 900])
-    made = Mechanism.of(st.randomised_response(7, 30.0), asked, 30.0)
-    (found,) = st.shares(made.estimate(made.strategy.histogram(x, np.random.default_rng(1))))
+    made = Mechanism.of(st.published.randomised_response(7, 30.0), asked, 30.0)
+    (found,) = st.estimation.shares(made.estimate(made.strategy.histogram(x, np.random.default_rng(1))))
     assert found.share == pytest.approx(rows[0][:5] @ x[:5] / x[:5].sum(), rel=1e-6)
     assert found.share != pytest.approx(np.arange(7) @ x / x.sum(), rel=0.1)
 
@@ -191,7 +191,7 @@ def test_means_of_a_strategy_for_means_alone_have_a_number_of_people():
     found = made.estimate(
         made.strategy.histogram(np.array([4000, 2000, 3000, 6000]), np.random.default_rng(2))
     )
-    (share,) = st.shares(found)
+    (share,) = st.estimation.shares(found)
     assert share.label == "sum of the bin middles of way"
     # five standard errors of the ratio, about 0.1 each: a false alarm once in 1.7 million
     assert share.share == pytest.approx((5 * 4 + 15 * 2 + 25 * 3) / 9, abs=1)
@@ -215,7 +215,7 @@ def test_quantiles_are_over_the_answers(name, share):
     """At epsilon 40 reports tell the truth; the quantile is that of the people whose value has a place in the order."""
     one, x, m = TRUTHS[name]
     x = np.array(x)
-    made = Mechanism.of(st.randomised_response(one.size, 40.0), st.prefix(one), 40.0)
+    made = Mechanism.of(st.published.randomised_response(one.size, 40.0), st.prefix(one), 40.0)
     found = made.estimate(made.strategy.histogram(x, np.random.default_rng(0)))
     true = int(np.searchsorted(np.cumsum(x[:m]), share * x[:m].sum() - 1e-9))
     quantile = found.quantile(share)
@@ -255,8 +255,10 @@ WHO = {
 @pytest.mark.parametrize("name", WHO)
 def test_shares_say_of_whom_they_are(name):
     one, x, words, expected = WHO[name]
-    made = Mechanism.of(st.randomised_response(one.size, 40.0), st.histogram(one), 40.0)
-    found = st.shares(made.estimate(made.strategy.histogram(np.array(x), np.random.default_rng(0))))
+    made = Mechanism.of(st.published.randomised_response(one.size, 40.0), st.histogram(one), 40.0)
+    found = st.estimation.shares(
+        made.estimate(made.strategy.histogram(np.array(x), np.random.default_rng(0)))
+    )
     assert [share.share for share in found] == pytest.approx(expected)
     assert {share.words for share in found} == {f"of the 100 ± 0 (standard error) {words}"}
     assert bool(gaps(one)) == (name != "neither")
@@ -376,12 +378,12 @@ def test_clients_take_what_a_form_sends(name):
     sent, same = FORMS[name]
     age = st.bins([0, 18, 65, 130], other=True, no_answer=True)
     domain = Domain(age=age, sex=st.labels("f", "m", no_answer=True))
-    client = Mechanism.of(st.randomised_response(15, 1.0), st.histogram(domain), 1.0).client
+    client = Mechanism.of(st.published.randomised_response(15, 1.0), st.histogram(domain), 1.0).client
     assert client.cell(sent) == client.cell(same)
     assert 0 <= client.randomise(sent)["output"] < 15
     cells = Counter(client.cell({"age": text, "sex": "f"}) for text in ("5", "34", "70", "other", ""))
     assert max(cells.values()) == 1
     with pytest.raises(ValueError, match=r"value is '' \(missing\), but must be a number from 0 to below 18"):
-        Mechanism.of(st.randomised_response(1, 1.0), st.total(st.bins([0, 18])), 1.0, name="x").client.cell(
-            {"value": ""}
-        )
+        Mechanism.of(
+            st.published.randomised_response(1, 1.0), st.total(st.bins([0, 18])), 1.0, name="x"
+        ).client.cell({"value": ""})

@@ -20,7 +20,7 @@ USERS = np.array([40, 700, 200, 60])
 def delays(epsilon=1.0, workload=None):
     """Return a mechanism of randomised response over bins of minutes."""
     W = st.prefix({"dep_delay": DELAY}) if workload is None else workload
-    return Mechanism.of(st.randomised_response(4, epsilon), W, epsilon, name="prefix")
+    return Mechanism.of(st.published.randomised_response(4, epsilon), W, epsilon, name="prefix")
 
 
 def estimated(found, x=USERS, seed=1, **options):
@@ -56,7 +56,7 @@ def test_rows_and_largest_answers_carry_their_labels():
 def test_tables_of_several_attributes_read_like_words():
     domain = st.Domain(age=st.bins([0, 35, 130], unit="years"), sex=st.labels("F", "M"))
     W = st.stack([st.marginals(domain, 2), st.total(domain)])
-    found = estimated(Mechanism.of(st.randomised_response(4, 2.0), W, 2.0))
+    found = estimated(Mechanism.of(st.published.randomised_response(4, 2.0), W, 2.0))
     assert found.table([2])[0].label == "age = 35 to below 130 years, sex = F"
     assert found.table()[-1].label == "everybody"
     assert found.marginal("sex").table()[1].label == "sex = M"
@@ -70,7 +70,7 @@ def test_a_quantile_is_the_users_value():
     assert (median.value, median.low, median.high) == (Bin(-5.0, 0.0), -5.0, 0.0)
     assert (median.bin, median.low_bin, median.high_bin) == (1, 1, 1)
     assert str(median) == "-5 to below 0 minutes; 95 % sure: from -5 to below 0 minutes"
-    codes = st.estimate(st.randomised_response(4, 40.0), USERS, st.prefix(4)).quantile(0.5)
+    codes = st.estimate(st.published.randomised_response(4, 40.0), USERS, st.prefix(4)).quantile(0.5)
     assert (codes.value, codes.low, codes.high, str(codes)) == (1, 1, 1, "1; 95 % sure: 1")
 
 
@@ -108,7 +108,9 @@ READERS = {".csv": _csv, ".json": _json, ".parquet": _parquet}
 
 def test_labels_with_commas_and_quotes_survive_a_csv_file(tmp_path):
     strange = ['one, "two"', "drei\n☂"]
-    found = Mechanism.of(st.randomised_response(2, 1.0), st.histogram({"x": st.labels(*strange)}), 1.0)
+    found = Mechanism.of(
+        st.published.randomised_response(2, 1.0), st.histogram({"x": st.labels(*strange)}), 1.0
+    )
     path = estimated(found, np.array([10, 20])).save(tmp_path / "a.csv")
     with path.open(encoding="utf-8", newline="") as file:
         assert [row["label"] for row in csv.DictReader(file)] == [f"x = {label}" for label in strange]
@@ -166,7 +168,7 @@ UNITS = {
 @pytest.mark.parametrize("command", ["optimise", "tune", "import"])
 def test_units_are_given_on_the_command_line(capsys, tmp_path, command):
     out, matrix = tmp_path / "u.ldp.json", tmp_path / "Q.csv"
-    np.savetxt(matrix, st.randomised_response(4, 1.0).matrix, delimiter=",", fmt="%.17g")
+    np.savetxt(matrix, st.published.randomised_response(4, 1.0).matrix, delimiter=",", fmt="%.17g")
     asked = ["--domain", "dep_delay=4", "--epsilon", "1", "-o", out]
     edges = ["--edges", "dep_delay=-30,-5,0,15,290"]
     start = {
@@ -200,7 +202,7 @@ def test_units_are_given_on_the_command_line(capsys, tmp_path, command):
 def test_impossible_answers_are_counted(workload, answers, kinds):
     from dataclasses import replace
 
-    found = st.estimate(st.randomised_response(4, 1.0), [25] * 4, workload)
+    found = st.estimate(st.published.randomised_response(4, 1.0), [25] * 4, workload)
     made = replace(found, processed=np.zeros(4))
     made.__dict__["answers"] = np.array(answers)
     wrong = made.impossible
@@ -254,7 +256,7 @@ ADVISED = {
 def test_a_method_is_advised_where_it_changes_an_answer_only(name):
     workload, counts, helps = ADVISED[name]
     raw, mended = (
-        st.estimate(st.randomised_response(4, 1.0), counts, workload, method=method)
+        st.estimate(st.published.randomised_response(4, 1.0), counts, workload, method=method)
         for method in ("unbiased", "recommended")
     )
     assert bool(raw.impossible.method) == helps
@@ -263,7 +265,7 @@ def test_a_method_is_advised_where_it_changes_an_answer_only(name):
 
 def test_the_command_line_advises_a_method_for_answers_that_do_not_fit_together(capsys, tmp_path):
     for name, counts in (("a mean", [900, 20, 30, 900]), ("mean and variance", [900, 20, 30, 900])):
-        found = st.Mechanism.of(st.randomised_response(4, 1.0), ADVISED[name][0], 1.0)
+        found = st.Mechanism.of(st.published.randomised_response(4, 1.0), ADVISED[name][0], 1.0)
         path = tmp_path / "c.json"
         path.write_text(json.dumps(tally_data(Tally(np.array(counts), {}, 0, 0, 0), found.identifier)))
         _, said, _ = run(capsys, "estimate", _saved(found, tmp_path), path)

@@ -37,10 +37,10 @@ def truth(pair) -> np.ndarray:
 
 
 @cache
-def collected() -> list[list[st.MarginalTable]]:
+def collected() -> list[list[st.estimation.MarginalTable]]:
     """Every flight reports one of the six pairs, drawn at random, by Hadamard response at epsilon 1."""
     rng, runs = np.random.default_rng(1), []
-    strategies = [st.hadamard_response(truth(pair).size, EPSILON) for pair in PAIRS]
+    strategies = [st.published.hadamard_response(truth(pair).size, EPSILON) for pair in PAIRS]
     maps = [Q.reconstruct(np.eye(Q.outputs)) for Q in strategies]
     for _ in range(REPETITIONS):
         left, tables = flights(), []
@@ -49,7 +49,7 @@ def collected() -> list[list[st.MarginalTable]]:
             left = left - group
             asked = group.sum(axis=tuple(i for i, name in enumerate(SIZES) if name not in pair))
             found = len(PAIRS) * (R @ Q.histogram(asked.ravel(), rng))
-            tables.append(st.MarginalTable(pair, found.reshape(asked.shape), variance(Q)))
+            tables.append(st.estimation.MarginalTable(pair, found.reshape(asked.shape), variance(Q)))
         runs.append(tables)
     return runs
 
@@ -73,11 +73,13 @@ def test_agreement_lowers_the_error():
     """The mean of the differences over 40 collections; with one table's carriers mislabelled the others suffer."""
     gains, losses = [], []
     for tables in collected():
-        agreed = st.consistent_marginals(tables, total=float(flights().sum()))
+        agreed = st.estimation.consistent_marginals(tables, total=float(flights().sum()))
         gains.append(squared_error(tables) - squared_error(agreed))
         wrong, *others = tables
-        turned = st.MarginalTable(wrong.attributes, np.flip(wrong.counts, 1), wrong.variance)
-        losses.append(squared_error(st.consistent_marginals([turned, *others])[1:]) - squared_error(others))
+        turned = st.estimation.MarginalTable(wrong.attributes, np.flip(wrong.counts, 1), wrong.variance)
+        losses.append(
+            squared_error(st.estimation.consistent_marginals([turned, *others])[1:]) - squared_error(others)
+        )
     assert z_score(np.array(gains), 0.0) > FALSE_ALARM
     assert z_score(np.array(losses), 0.0) > FALSE_ALARM, "the control: agreement with what is wrong"
 
@@ -95,15 +97,15 @@ def errors(process) -> np.ndarray:
 def paid(run):
     """PriView: agree, pay debts, agree again."""
     cells = (
-        st.MarginalTable(t.attributes, st.ripple(t.counts, 1.0), t.variance)
-        for t in st.consistent_marginals(run)
+        st.estimation.MarginalTable(t.attributes, st.estimation.ripple(t.counts, 1.0), t.variance)
+        for t in st.estimation.consistent_marginals(run)
     )
-    return st.consistent_marginals(list(cells))
+    return st.estimation.consistent_marginals(list(cells))
 
 
 def test_agreement_is_unbiased_and_ripple_is_not():
     """524 means of 40 collections: one is off by 6.5 once in 18,000 such tests; ripple lifts empty cells."""
-    found = errors(st.consistent_marginals)
+    found = errors(st.estimation.consistent_marginals)
     z = found.mean(axis=0) / (found.std(axis=0, ddof=1) / np.sqrt(REPETITIONS))
     assert np.abs(z).max() < 6.5
     empty = np.concatenate([truth(pair).ravel() == 0 for pair in PAIRS])
@@ -112,6 +114,6 @@ def test_agreement_is_unbiased_and_ripple_is_not():
 
 
 def test_paying_debts_lowers_the_error_further():
-    agreed = np.square(errors(st.consistent_marginals)).sum(axis=1)
+    agreed = np.square(errors(st.estimation.consistent_marginals)).sum(axis=1)
     after = np.square(errors(paid)).sum(axis=1)
     assert z_score(agreed - after, 0.0) > FALSE_ALARM

@@ -21,10 +21,10 @@ VIEWS = {
 }
 
 
-def tables_of(views, rng, alike=False) -> list[st.MarginalTable]:
+def tables_of(views, rng, alike=False) -> list[st.estimation.MarginalTable]:
     """Random tables, of random variances unless alike."""
     return [
-        st.MarginalTable(
+        st.estimation.MarginalTable(
             tuple(view),
             rng.standard_normal([SIZES[name] for name in view]) + 3,
             1.0 if alike else rng.exponential() + 0.1,
@@ -58,22 +58,22 @@ def least_squares(tables, total=None) -> list[np.ndarray]:
 @pytest.mark.parametrize("total", [None, 50.0])
 def test_consistent_marginals_are_least_squares(name, total, rng):
     tables = tables_of(VIEWS[name], rng)
-    found = st.consistent_marginals(tables, total)
+    found = st.estimation.consistent_marginals(tables, total)
     for table, expected in zip(found, least_squares(tables, total), strict=True):
         assert table.counts.ravel() == pytest.approx(expected, abs=1e-12 * 50)
     for one, other in combinations(found, 2):
         shared = [name for name in one.attributes if name in other.attributes]
         assert one.onto(shared) == pytest.approx(other.onto(shared), abs=1e-12 * 50)
-    again = st.consistent_marginals(found, total)
+    again = st.estimation.consistent_marginals(found, total)
     for table, before in zip(again, found, strict=True):
         assert table.counts == pytest.approx(before.counts, abs=1e-12 * 50)
 
 
 def test_the_example_of_the_book():
     """Li, Lyu, Su, Yang, Differential Privacy: From Theory to Practice, section 6.3.1."""
-    first = st.MarginalTable(("a1", "a2"), np.array([[0.3, 0.3], [0.3, 0.1]]))
-    second = st.MarginalTable(("a1", "a3"), np.array([[0.2, 0.3], [0.1, 0.4]]))
-    one, other = st.consistent_marginals([first, second])
+    first = st.estimation.MarginalTable(("a1", "a2"), np.array([[0.3, 0.3], [0.3, 0.1]]))
+    second = st.estimation.MarginalTable(("a1", "a3"), np.array([[0.2, 0.3], [0.1, 0.4]]))
+    one, other = st.estimation.consistent_marginals([first, second])
     assert one.counts.ravel() == pytest.approx([0.275, 0.275, 0.325, 0.125])
     assert other.counts.ravel() == pytest.approx([0.225, 0.325, 0.075, 0.375])
     assert one.onto(["a2"]) == pytest.approx([0.6, 0.4])
@@ -82,7 +82,7 @@ def test_the_example_of_the_book():
 
 def test_agreement_on_more_leaves_other_marginals_alone(rng):
     """Lemma 6.2: after agreement on A within the overlap, the rest of V1 with A does not move."""
-    tables = st.consistent_marginals([*tables_of(["abc", "bcd"], rng)], total=20.0)
+    tables = st.estimation.consistent_marginals([*tables_of(["abc", "bcd"], rng)], total=20.0)
     moved = tables[0].with_marginal(["b", "c"], tables[0].onto(["b", "c"]) + [[1, -1, 0, 0]] * 3)
     for kept in ("a", "b", "ab"):
         assert moved.onto(list(kept)) == pytest.approx(tables[0].onto(list(kept)))
@@ -91,11 +91,11 @@ def test_agreement_on_more_leaves_other_marginals_alone(rng):
 
 def test_neither_the_order_of_tables_nor_of_axes_matters(rng):
     tables = tables_of(["ab", "bc", "ca"], rng)
-    expected = st.consistent_marginals(tables)
-    turned = st.MarginalTable(("b", "a"), tables[0].counts.T, tables[0].variance)
+    expected = st.estimation.consistent_marginals(tables)
+    turned = st.estimation.MarginalTable(("b", "a"), tables[0].counts.T, tables[0].variance)
     for order in permutations(range(3)):
         given = [turned if i == 0 else tables[i] for i in order]
-        for i, table in zip(order, st.consistent_marginals(given), strict=True):
+        for i, table in zip(order, st.estimation.consistent_marginals(given), strict=True):
             assert table.onto(tables[i].attributes) == pytest.approx(expected[i].counts)
 
 
@@ -104,10 +104,10 @@ def test_neither_the_order_of_tables_nor_of_axes_matters(rng):
 def test_ripple_keeps_the_total_and_pays_every_debt(shape, threshold, rng):
     table = rng.standard_normal(shape)
     table += (1 - table.sum()) / table.size
-    found = st.ripple(table, threshold)
+    found = st.estimation.ripple(table, threshold)
     assert found.sum() == pytest.approx(1)
     assert found.min() >= -threshold
-    assert st.ripple(np.abs(table), threshold) == pytest.approx(np.abs(table))
+    assert st.estimation.ripple(np.abs(table), threshold) == pytest.approx(np.abs(table))
 
 
 def test_the_first_round_of_ripple_by_hand():
@@ -117,34 +117,39 @@ def test_the_first_round_of_ripple_by_hand():
     expected = np.full((2, 2, 2), 10.0)
     expected[0, 0, 0] = 0
     expected[1, 0, 0] = expected[0, 1, 0] = expected[0, 0, 1] = 8
-    assert st.ripple(table, 1.0) == pytest.approx(expected)
-    assert st.ripple([[-6.0, 10, 10], [10, 10, 10]], 1.0) == pytest.approx(
+    assert st.estimation.ripple(table, 1.0) == pytest.approx(expected)
+    assert st.estimation.ripple([[-6.0, 10, 10], [10, 10, 10]], 1.0) == pytest.approx(
         np.array([[0.0, 8, 8], [8, 10, 10]])
     )
 
 
-PAIR = st.MarginalTable(("a", "b"), np.ones((2, 3)))
+PAIR = st.estimation.MarginalTable(("a", "b"), np.ones((2, 3)))
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: st.MarginalTable(("a", "a"), np.ones((2, 2))), "different attributes"),
-        (lambda: st.MarginalTable(("a",), np.ones((2, 2))), "one axis"),
-        (lambda: st.MarginalTable(("a",), [1.0, np.inf]), "finite"),
-        (lambda: st.MarginalTable(("a",), ["x"]), "finite"),
-        (lambda: st.MarginalTable(("a",), []), "one axis"),
-        (lambda: st.MarginalTable(("a",), [1.0], 0.0), "positive"),
-        (lambda: st.MarginalTable(("a",), [1.0], float("nan")), "finite"),
-        (lambda: st.MarginalTable(("a",), [1.0], "1"), "one finite number"),
+        (lambda: st.estimation.MarginalTable(("a", "a"), np.ones((2, 2))), "different attributes"),
+        (lambda: st.estimation.MarginalTable(("a",), np.ones((2, 2))), "one axis"),
+        (lambda: st.estimation.MarginalTable(("a",), [1.0, np.inf]), "finite"),
+        (lambda: st.estimation.MarginalTable(("a",), ["x"]), "finite"),
+        (lambda: st.estimation.MarginalTable(("a",), []), "one axis"),
+        (lambda: st.estimation.MarginalTable(("a",), [1.0], 0.0), "positive"),
+        (lambda: st.estimation.MarginalTable(("a",), [1.0], float("nan")), "finite"),
+        (lambda: st.estimation.MarginalTable(("a",), [1.0], "1"), "one finite number"),
         (lambda: PAIR.onto("c"), "some of its attributes"),
         (lambda: PAIR.onto(["a", "a"]), "each once"),
-        (lambda: st.consistent_marginals([]), "no tables"),
-        (lambda: st.consistent_marginals([PAIR, st.MarginalTable(("b",), np.ones(2))]), "2 values in one"),
-        (lambda: st.consistent_marginals([PAIR], total=float("nan")), "finite"),
-        (lambda: st.ripple([1.0, np.nan], 1.0), "finite"),
-        (lambda: st.ripple([1.0, -2.0], 0.0), "positive"),
-        (lambda: st.ripple([1.0, -2.0], 0.5), "positive total"),
+        (lambda: st.estimation.consistent_marginals([]), "no tables"),
+        (
+            lambda: st.estimation.consistent_marginals(
+                [PAIR, st.estimation.MarginalTable(("b",), np.ones(2))]
+            ),
+            "2 values in one",
+        ),
+        (lambda: st.estimation.consistent_marginals([PAIR], total=float("nan")), "finite"),
+        (lambda: st.estimation.ripple([1.0, np.nan], 1.0), "finite"),
+        (lambda: st.estimation.ripple([1.0, -2.0], 0.0), "positive"),
+        (lambda: st.estimation.ripple([1.0, -2.0], 0.5), "positive total"),
     ],
 )
 def test_wrong_tables_are_refused(call, words):

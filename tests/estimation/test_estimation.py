@@ -26,15 +26,17 @@ def character(mask: int) -> np.ndarray:
     return np.array([(-1) ** (u & mask).bit_count() for u in range(16)])
 
 
-def sparse_parities(epsilon: float) -> st.MatrixStrategy:
+def sparse_parities(epsilon: float) -> st.strategies.MatrixStrategy:
     """Characters of at most two of four bits, one bit of one of them a report: 11 of 16 dimensions are seen."""
     masks = [mask for mask in range(1, 16) if mask.bit_count() <= 2]
     signs = np.array([character(mask) for mask in masks])
     t = np.tanh(epsilon / 2)
-    return st.MatrixStrategy(np.vstack([1 + t * signs, 1 - t * signs]) / (2 * len(masks)))
+    return st.strategies.MatrixStrategy(np.vstack([1 + t * signs, 1 - t * signs]) / (2 * len(masks)))
 
 
-def multinomial_covariance(W: np.ndarray, Q: st.Strategy, shares: np.ndarray, users: int) -> np.ndarray:
+def multinomial_covariance(
+    W: np.ndarray, Q: st.strategies.Strategy, shares: np.ndarray, users: int
+) -> np.ndarray:
     """The definition: R (n x m) column by column, then W R Cov(counts) R^T W^T of independent reports."""
     R = np.column_stack([Q.reconstruct(e) for e in np.eye(Q.outputs)])
     q = Q.forward(shares)
@@ -46,7 +48,7 @@ def covered(estimates: list, truth: np.ndarray) -> np.ndarray:
     return np.mean([(e.low <= truth) & (truth <= e.high) for e in estimates], axis=0)
 
 
-def repeated(believed: st.Strategy, W: st.Workload, counts: np.ndarray, **options) -> list:
+def repeated(believed: st.strategies.Strategy, W: st.Workload, counts: np.ndarray, **options) -> list:
     return [st.estimate(believed, column, W, **options) for column in counts.T]
 
 
@@ -66,7 +68,7 @@ def test_expected_counts_give_the_true_answers_and_the_true_variances(name, base
 
 
 def test_estimates_are_those_of_the_simulation(rng):
-    W, Q, prior = st.prefix(8), st.hierarchical(8, 1.0), np.arange(1.0, 9)
+    W, Q, prior = st.prefix(8), st.published.hierarchical(8, 1.0), np.arange(1.0, 9)
     counts = Q.histogram(X, rng)
     for p in (None, prior):
         normalised = None if p is None else p / p.sum()
@@ -75,7 +77,7 @@ def test_estimates_are_those_of_the_simulation(rng):
 
 
 @pytest.mark.parametrize(
-    "strategy", [st.randomised_response(8, 2.0), st.hierarchical(8, 1.0)], ids=["rr", "h"]
+    "strategy", [st.published.randomised_response(8, 2.0), st.published.hierarchical(8, 1.0)], ids=["rr", "h"]
 )
 def test_covariances_are_those_of_the_definition(strategy):
     """About the users: sum_u x_u Cov(one report of u). About the population: N Cov(one report of anybody)."""
@@ -111,7 +113,7 @@ def test_types_that_nobody_can_tell_apart_get_the_larger_variance():
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_intervals_cover_the_users_who_reported(epsilon):
-    W, Q = st.prefix(8), st.randomised_response(8, epsilon)
+    W, Q = st.prefix(8), st.published.randomised_response(8, epsilon)
     found = repeated(Q, W, draw(Q, X, REPETITIONS, seed=5))
     coverage = covered(found, W.answer(X))[:-1]
     assert coverage.min() >= COVERED[0]
@@ -123,13 +125,13 @@ def test_intervals_cover_the_users_who_reported(epsilon):
 
 def test_clients_with_another_epsilon_are_not_covered():
     """The negative control: the server believes in epsilon 1, the clients randomise with 0.9."""
-    W, believed = st.prefix(8), st.randomised_response(8, 1.0)
-    counts = draw(st.randomised_response(8, 0.9), X, FEWER, seed=5)
+    W, believed = st.prefix(8), st.published.randomised_response(8, 1.0)
+    counts = draw(st.published.randomised_response(8, 0.9), X, FEWER, seed=5)
     assert covered(repeated(believed, W, counts), W.answer(X))[:-1].min() < COVERED[0]
 
 
 def test_intervals_cover_the_population_when_asked_and_only_then():
-    W, Q, shares = st.prefix(8), st.randomised_response(8, 4.0), X / X.sum()
+    W, Q, shares = st.prefix(8), st.published.randomised_response(8, 4.0), X / X.sum()
     counts = np.column_stack(
         [
             Q.histogram(rng.multinomial(X.sum(), shares), rng)
@@ -144,7 +146,7 @@ def test_intervals_cover_the_population_when_asked_and_only_then():
 
 
 def test_simultaneous_intervals_cover_together():
-    W, Q = st.all_range(8), st.hierarchical(8, 1.0)
+    W, Q = st.all_range(8), st.published.hierarchical(8, 1.0)
     counts, truth = draw(Q, X, FEWER, seed=7), W.answer(X)
 
     def together(**options):
@@ -159,7 +161,7 @@ def test_simultaneous_intervals_cover_together():
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 def test_a_few_reports_cannot_make_an_interval_collapse(epsilon):
     """No data vector has a smaller variance than the floor, and no counts a smaller standard error."""
-    W, Q = st.stack([st.histogram(8), st.prefix(8)]), st.randomised_response(8, epsilon)
+    W, Q = st.stack([st.histogram(8), st.prefix(8)]), st.published.randomised_response(8, epsilon)
     for y in range(8):
         counts = 3 * np.eye(8, dtype=int)[y]
         reconstruction = estimator(Q).evidence(counts)
@@ -175,7 +177,7 @@ def test_a_few_reports_cannot_make_an_interval_collapse(epsilon):
 def test_intervals_cover_real_departure_delays():
     """60 collections from 327,789 flights. The share of the 63 prefixes covered has a standard deviation of
     0.052 in one (measured on 1200), 0.0067 in the mean of 60: a false alarm once in 140,000 (4.5 of them)."""
-    W, Q = st.prefix(64), st.hierarchical(64, 1.0)
+    W, Q = st.prefix(64), st.published.hierarchical(64, 1.0)
     found = repeated(Q, W, draw(Q, delays(), 60, seed=8))
     assert 0.92 <= covered(found, W.answer(delays()))[:-1].mean() <= 0.98
     true = np.sqrt(st.per_query_variance(W, Q, delays()))
@@ -188,7 +190,7 @@ def bins(quantile):
 
 
 def test_quantiles_cover_and_are_exact_without_noise():
-    W, Q, x = st.all_range(16), st.randomised_response(16, 1.5), np.arange(16) * 40
+    W, Q, x = st.all_range(16), st.published.randomised_response(16, 1.5), np.arange(16) * 40
     shares, truth = (0.1, 0.5, 0.9), []
     for share in shares:
         truth.append(int(np.argmax(np.cumsum(x) >= share * x.sum())))
@@ -196,7 +198,7 @@ def test_quantiles_cover_and_are_exact_without_noise():
     for k, value in enumerate(truth):
         assert np.mean([q[k].low <= value <= q[k].high for q in found]) >= LEAST
         assert np.mean([q[k].low == q[k].high for q in found]) < 0.5, "the noise is felt"
-    sharp = st.randomised_response(16, 40.0)
+    sharp = st.published.randomised_response(16, 40.0)
     exact = st.estimate(sharp, sharp.histogram(x, np.random.default_rng(0)), st.histogram(16))
     assert [bins(exact.quantile(share)) for share in shares] == [(value, value, value) for value in truth]
     even = st.estimate(sharp, np.full(16, 3), st.histogram(16))
@@ -205,7 +207,7 @@ def test_quantiles_cover_and_are_exact_without_noise():
 
 
 def test_marginals_and_quantiles_of_one_attribute_among_several(rng):
-    x, Q = rng.integers(0, 900, (4, 2, 3)), st.randomised_response(24, 40.0)
+    x, Q = rng.integers(0, 900, (4, 2, 3)), st.published.randomised_response(24, 40.0)
     W = st.histogram({"age": 4, "sex": 2, "town": 3})
     found = st.estimate(Q, Q.histogram(x.reshape(-1), rng), W)
     assert found.marginal("age").answers == pytest.approx(x.sum(axis=(1, 2)))
@@ -213,7 +215,7 @@ def test_marginals_and_quantiles_of_one_attribute_among_several(rng):
     assert found.marginal().answers == pytest.approx([x.sum()])
     ages = x.sum(axis=(1, 2))
     assert found.quantile(0.5, "age").value == np.argmax(np.cumsum(ages) >= 0.5 * x.sum())
-    noisy = st.estimate(st.randomised_response(24, 1.0), Q.histogram(x.reshape(-1), rng), W)
+    noisy = st.estimate(st.published.randomised_response(24, 1.0), Q.histogram(x.reshape(-1), rng), W)
     table = st.kron([st.histogram({"age": 4}), st.total({"sex": 2}), st.total({"town": 3})])
     assert noisy.marginal("age").standard_errors == pytest.approx(noisy.ask(table).standard_errors)
     with pytest.raises(ValueError, match="name one of age, sex, town"):
@@ -223,7 +225,7 @@ def test_marginals_and_quantiles_of_one_attribute_among_several(rng):
 
 
 def test_the_largest_answers_are_covered_although_they_were_chosen():
-    x, Q, W = np.full(32, 50), st.randomised_response(32, 2.0), st.histogram(32)
+    x, Q, W = np.full(32, 50), st.published.randomised_response(32, 2.0), st.histogram(32)
     found = repeated(Q, W, draw(Q, x, FEWER, seed=10))
     tops = [e.top(1)[0] for e in found]
     assert np.mean([top.low <= 50 <= top.high for top in tops]) >= LEAST
@@ -234,8 +236,8 @@ def test_the_largest_answers_are_covered_although_they_were_chosen():
     assert sorted(a.query for a in answers) == list(range(32))
 
 
-RR = st.randomised_response(4, 1.0)
-NEVER = st.MatrixStrategy(np.vstack([RR.matrix, np.zeros(4)]))
+RR = st.published.randomised_response(4, 1.0)
+NEVER = st.strategies.MatrixStrategy(np.vstack([RR.matrix, np.zeros(4)]))
 
 
 @pytest.mark.parametrize(
@@ -278,7 +280,7 @@ def test_questions_that_the_reports_cannot_answer_are_refused():
     with pytest.raises(ValueError, match="same domain"):
         found.ask(st.histogram(15))
     with pytest.raises(ValueError, match="at most 11585"):
-        st.estimate(st.randomised_response(256, 1.0), np.ones(256), st.all_range(256)).covariance()
+        st.estimate(st.published.randomised_response(256, 1.0), np.ones(256), st.all_range(256)).covariance()
     for k in (0, 25, 1.5, True):
         with pytest.raises(ValueError, match="from 1 to 24"):
             found.top(k)
@@ -289,7 +291,7 @@ def test_questions_that_the_reports_cannot_answer_are_refused():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_user_type_and_one_report_are_enough(method):
-    lone = st.estimate(st.randomised_response(1, 1.0), [7], st.histogram(1), method=method)
+    lone = st.estimate(st.published.randomised_response(1, 1.0), [7], st.histogram(1), method=method)
     assert lone.answers == pytest.approx([7])
     assert bins(lone.raw().quantile(0.5)) == (0, 0, 0)
     for about in ("users", "population"):

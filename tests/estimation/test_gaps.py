@@ -20,7 +20,7 @@ LEAST = 0.91
 
 def surveyed(epsilon=1.5, workload=None):
     W = st.prefix({"age": AGE}) if workload is None else workload
-    return Mechanism.of(st.randomised_response(6, epsilon), W, epsilon)
+    return Mechanism.of(st.published.randomised_response(6, epsilon), W, epsilon)
 
 
 def estimates(found, repetitions=REPETITIONS, x=X, **options):
@@ -47,7 +47,7 @@ def test_quantiles_and_shares_of_those_who_answered_are_covered(method):
     """The control: shares of all, and their median, miss where a third did not answer."""
     truth, missed, bins, controls = np.cumsum(X[:5]) / 2000, np.zeros(5), [], []
     for found in estimates(surveyed(), method=method):
-        shares = st.shares(found)
+        shares = st.estimation.shares(found)
         assert [one.query for one in shares] == [0, 1, 2, 3, 4]
         missed += [not one.low <= true <= one.high for one, true in zip(shares, truth, strict=True)]
         assert all(one.low <= one.share <= one.high for one in shares)
@@ -65,7 +65,7 @@ def test_a_small_sample_of_a_population_is_covered():
     for r in range(REPETITIONS):
         rng = np.random.default_rng([18, r])
         counts = found.strategy.histogram(rng.multinomial(100, p), rng)
-        shares = st.shares(found.estimate(counts, about="population"))
+        shares = st.estimation.shares(found.estimate(counts, about="population"))
         inside += [one.low <= true <= one.high for one, true in zip(shares, truth, strict=True)]
     assert inside.min() / REPETITIONS >= LEAST
 
@@ -85,10 +85,10 @@ def test_intervals_of_few_precise_reports_are_covered(name, users):
     n, x = len(p), np.rint(users * p).astype(int)
     x[0] += users - x.sum()
     W = st.explicit(np.vstack([rows, np.eye(n)]), st.labels(*map(str, range(n - 1)), other=True))
-    found = Mechanism.of(st.randomised_response(n, 4.0), W, 4.0)
+    found = Mechanism.of(st.published.randomised_response(n, 4.0), W, 4.0)
     truth, inside = rows[0] @ x / x[:-1].sum(), 0
     for one in estimates(found, x=x):
-        share = st.shares(one, [0])[0]
+        share = st.estimation.shares(one, [0])[0]
         inside += share.low <= truth <= share.high
     assert inside / REPETITIONS >= LEAST
 
@@ -99,8 +99,8 @@ def test_shares_together_hold_for_all_tables_of_the_workload():
     found = Mechanism.of(st.optimise(W, 1.0, seconds=2).strategy, W, 1.0)
     missed, control = 0, 0
     for one in estimates(found, 300, np.full(64, 100)):
-        together, alone = st.shares(one.together()), st.shares(one)
-        first = st.shares(one.together(), [0])[0]
+        together, alone = st.estimation.shares(one.together()), st.estimation.shares(one)
+        first = st.estimation.shares(one.together(), [0])[0]
         assert (first.low, first.high) == pytest.approx((together[0].low, together[0].high), abs=1e-9)
         missed += not all(share.low <= 1 / 3 <= share.high for share in together)
         control += not all(share.low <= 1 / 3 <= share.high for share in alone)
@@ -109,11 +109,11 @@ def test_shares_together_hold_for_all_tables_of_the_workload():
 
 def test_shares_together_are_wider_and_of_all_they_are_the_answers():
     found = next(estimates(surveyed(), 1))
-    alone, together = st.shares(found), st.shares(found.together())
+    alone, together = st.estimation.shares(found), st.estimation.shares(found.together())
     assert all(b.low <= a.low and a.high <= b.high for a, b in zip(alone, together, strict=True))
-    every = st.shares(found, of_all=True)
+    every = st.estimation.shares(found, of_all=True)
     assert [one.share for one in every] == pytest.approx(found.answers / found.users)
-    assert [one.query for one in st.shares(found, [3, 1])] == [1, 3]
+    assert [one.query for one in st.estimation.shares(found, [3, 1])] == [1, 3]
     assert (every[0].words, alone[0].words[:7]) == ("of all", "of the ")
 
 
@@ -121,7 +121,7 @@ def test_those_who_answered_are_told_attribute_by_attribute():
     domain = {"age": st.bins([0, 40, 90], other=True), "sex": st.labels("F", "M")}
     W = st.stack([st.marginals(domain, order) for order in (1, 2)])
     found = next(estimates(surveyed(40.0, W), 1, np.array([10, 20, 30, 5, 25, 10])))
-    by_label = {one.label: one for one in st.shares(found)}
+    by_label = {one.label: one for one in st.estimation.shares(found)}
     assert by_label["sex = F"].share == pytest.approx(65 / 100)
     assert by_label["sex = F"].answered.answer == pytest.approx(100)
     assert by_label["age = 0 to below 40"].share == pytest.approx(30 / 65)
@@ -132,7 +132,7 @@ def test_those_who_answered_are_told_attribute_by_attribute():
 def test_means_are_among_those_who_answered():
     values = np.array([5.0, 15, 25, 35, 45, 0])
     found = next(estimates(surveyed(40.0, st.mean(values, {"age": AGE})), 1))
-    (mean,) = st.shares(found)
+    (mean,) = st.estimation.shares(found)
     assert mean.share == pytest.approx(values[:5] @ X[:5] / 2000)
 
 
@@ -157,7 +157,7 @@ def test_no_more_people_answered_than_there_are():
     for found in estimates(surveyed(), 20, np.array([400, 400, 400, 400, 400, 0])):
         (raw,) = found.ask(Explicit([[1.0, 1, 1, 1, 1, 0]], found.workload.domain)).table()
         above += raw.answer > 2000
-        answered = (found.quantile(0.5).answered, st.shares(found)[0].answered)
+        answered = (found.quantile(0.5).answered, st.estimation.shares(found)[0].answered)
         assert [one.answer for one in answered] == pytest.approx([min(raw.answer, 2000)] * 2)
         assert all(0 <= one.low <= one.answer <= one.high <= 2000 for one in answered)
         said = re.search(r"of the ([\d,]+) ± ", str(found.quantile(0.5)))[1]
@@ -167,7 +167,7 @@ def test_no_more_people_answered_than_there_are():
 
 def test_nobody_who_answered_has_no_share():
     found = surveyed(40.0)
-    assert st.shares(found.estimate(np.array([0, 0, 0, 0, 0, 50]))) == []
+    assert st.estimation.shares(found.estimate(np.array([0, 0, 0, 0, 0, 50]))) == []
 
 
 def test_a_quantile_of_nobody_is_not_stated():

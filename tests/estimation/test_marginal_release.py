@@ -15,8 +15,10 @@ def juntas(d, epsilon=1.0):
     """Return balanced patterns of 2, 3 and 4 of d binary attributes."""
     rng = np.random.default_rng(0)
     sets = (rng.permutation(2**j).reshape((2,) * j) < 2**j / 3.5 for j in (2, 3, 4))
-    patterns = tuple(st.Pattern.of((0,) * inside.ndim, inside) for inside in sets)
-    return st.JuntaStrategy((2,) * d, (tuple(range(d)),), patterns, np.full(3, 1 / 3), np.exp(epsilon))
+    patterns = tuple(st.strategies.Pattern.of((0,) * inside.ndim, inside) for inside in sets)
+    return st.strategies.JuntaStrategy(
+        (2,) * d, (tuple(range(d)),), patterns, np.full(3, 1 / 3), np.exp(epsilon)
+    )
 
 
 def reported(strategy, values, rng):
@@ -56,7 +58,7 @@ def found(order, users=4000, seed=0, workload=None):
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_released_tables_agree_have_no_debt_and_hold_everybody(order):
     _, estimate = found(order)
-    release = st.release(estimate, order)
+    release = st.estimation.release(estimate, order)
     assert [t.attributes for t in release.tables] == list(
         combinations([f"a{i + 1}" for i in range(D)], order)
     )
@@ -73,7 +75,7 @@ def test_what_is_released_is_nearer_than_the_raw_tables_and_errors_are_those_of_
     raw_debt = 0
     for seed in range(20):
         values, estimate = found(2, seed=seed)
-        release = st.release(estimate, 2)
+        release = st.estimation.release(estimate, 2)
         raw = [estimate.marginal(*table.attributes).answers.reshape(2, 2) for table in release.tables]
         raw_debt += sum((table < 0).any() for table in raw)
         true = [truth(values, table.attributes) for table in release.tables]
@@ -92,19 +94,19 @@ def test_a_release_needs_tables_of_that_many_attributes():
     _, estimate = found(2)
     for order in (0, 8, 1.5):
         with pytest.raises(ValueError, match="order"):
-            st.release(estimate, order)
+            st.estimation.release(estimate, order)
     with pytest.raises(ValueError, match="more attributes"):
-        st.release(estimate, 2).table("a1", "a2", "a3")
+        st.estimation.release(estimate, 2).table("a1", "a2", "a3")
     with pytest.raises(st.UnsupportedWorkloadError):
-        st.release(estimate, 5)
+        st.estimation.release(estimate, 5)
 
 
 def test_dense_strategies_and_post_processed_estimates_are_released_as_well():
     domain, rng = {"a": 3, "b": 2, "c": 2}, np.random.default_rng(1)
-    strategy, x = st.hadamard_response(12, 1.0), rng.integers(0, 400, 12)
+    strategy, x = st.published.hadamard_response(12, 1.0), rng.integers(0, 400, 12)
     counts = strategy.histogram(x, rng)
-    one = st.release(st.estimate(strategy, counts, st.histogram(domain)), 2)
-    two = st.release(st.estimate(strategy, counts, st.histogram(domain), method="norm-sub"), 2)
+    one = st.estimation.release(st.estimate(strategy, counts, st.histogram(domain)), 2)
+    two = st.estimation.release(st.estimate(strategy, counts, st.histogram(domain), method="norm-sub"), 2)
     for table, same in zip(one.tables, two.tables, strict=True):
         np.testing.assert_allclose(table.counts, same.counts)
         assert table.counts.sum() == pytest.approx(x.sum())

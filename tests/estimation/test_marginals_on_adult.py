@@ -17,7 +17,7 @@ REPETITIONS = 10
 def pairs():
     """The workload, the strategy that is found and the one of marginal response, at epsilon 1."""
     workload = st.marginals(people()[0], 2)
-    ours = st.optimise(workload, 1.0, st.Junta(max_steps=1, max_seconds=2.0)).strategy
+    ours = st.optimise(workload, 1.0, st.solvers.Junta(max_steps=1, max_seconds=2.0)).strategy
     return workload, ours, published_juntas(workload.structure.spectrum, 1.0)["marginal-response"]
 
 
@@ -64,7 +64,7 @@ def test_errors_are_as_stated_and_far_below_marginal_response():
 @pytest.mark.exhaustive
 def test_an_estimator_for_another_epsilon_does_not_keep_what_it_states():
     ours = pairs()[1]
-    wrong = st.JuntaStrategy(ours.sizes, ours.groups, ours.patterns, ours.weights, ours.ratio**2)
+    wrong = st.strategies.JuntaStrategy(ours.sizes, ours.groups, ours.patterns, ours.weights, ours.ratio**2)
     _, observed, stated = collected(ours, 0, wrong)
     assert abs(observed / stated - 1) > 0.2
 
@@ -86,10 +86,10 @@ def test_synthetic_people_are_no_further_from_the_truth_than_the_released_tables
     Both limits are five of these or more: a false alarm in less than one of 100,000 runs, if that is right.
     """
     workload, values = pairs()[0], people()[1]
-    strategy = st.optimise(workload, epsilon, st.Junta(max_steps=1, max_seconds=2.0)).strategy
+    strategy = st.optimise(workload, epsilon, st.solvers.Junta(max_steps=1, max_seconds=2.0)).strategy
     counts = counted(strategy.randomise(values, np.random.default_rng(0)), strategy.outputs)
-    release = st.release(st.estimate(strategy, counts, workload), 2)
-    found = st.synthetic_people(release)
+    release = st.estimation.release(st.estimate(strategy, counts, workload), 2)
+    found = st.estimation.synthetic_people(release)
     released, synthetic, uniform = (
         distances(np.concatenate([table.ravel() for table in tables])).mean()
         for tables in (

@@ -33,7 +33,7 @@ def flights() -> np.ndarray:
 def mechanisms(order):
     """Return the workload and the mechanisms by name, at epsilon 1."""
     workload = st.marginals(f"2^{FACTS}", order)
-    ours = st.optimise(workload, 1.0, st.Junta(max_steps=1)).strategy
+    ours = st.optimise(workload, 1.0, st.solvers.Junta(max_steps=1)).strategy
     published = published_juntas(workload.structure.spectrum, 1.0)
     return workload, {"optimised": ours} | {
         name: published[name] for name in ("fourier", "marginal-response", "marginal-hadamard")
@@ -74,7 +74,7 @@ def test_the_optimised_mechanism_has_at_most_10_13_of_the_squared_error_of_the_b
 @pytest.mark.exhaustive
 def test_an_estimator_for_another_epsilon_does_not_keep_what_it_states():
     strategy = mechanisms(2)[1]["optimised"]
-    wrong = st.JuntaStrategy(
+    wrong = st.strategies.JuntaStrategy(
         strategy.sizes, strategy.groups, strategy.patterns, strategy.weights, strategy.ratio**2
     )
     observed, stated = squared_errors("optimised", 2, wrong)

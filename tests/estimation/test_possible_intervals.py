@@ -13,7 +13,7 @@ TABLES = st.marginals(DOMAIN, 2)
 
 
 def surveyed(workload=TABLES, epsilon=1.0):
-    return Mechanism.of(st.hadamard_response(30, epsilon), workload, epsilon)
+    return Mechanism.of(st.published.hadamard_response(30, epsilon), workload, epsilon)
 
 
 def estimated(found, seed, **options):

@@ -75,9 +75,9 @@ def test_a_slope_moves_the_minimum_and_the_gap_bounds_every_point(rng):
 
 
 STRATEGIES = {
-    "randomised response": st.randomised_response(8, 1.0),
-    "hierarchical": st.hierarchical(8, 0.5),
-    "little privacy": st.randomised_response(8, 6.0),
+    "randomised response": st.published.randomised_response(8, 1.0),
+    "hierarchical": st.published.hierarchical(8, 0.5),
+    "little privacy": st.published.randomised_response(8, 6.0),
     "unseen types": sparse_parities(1.0),
 }
 
@@ -101,7 +101,7 @@ def test_the_most_likely_data_vector_is_where_bayesian_updates_end(name, rng):
 
 def test_most_likely_survives_counts_of_one_report_and_no_privacy():
     for epsilon in (0.1, 5.0, 50.0):
-        Q = st.randomised_response(8, epsilon)
+        Q = st.published.randomised_response(8, epsilon)
         z = most_likely(Q, 3.0 * np.eye(8)[2])
         assert z == pytest.approx(np.eye(8)[2], abs=1e-4)
 
@@ -109,7 +109,7 @@ def test_most_likely_survives_counts_of_one_report_and_no_privacy():
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_wnnls_is_as_close_as_it_says(name, rng):
     """An independent solver finds no answers that are nearer by more than the certified distance."""
-    W, Q = WORKLOADS[name](8), st.randomised_response(8, 0.5)
+    W, Q = WORKLOADS[name](8), st.published.randomised_response(8, 0.5)
     found = st.estimate(Q, Q.histogram(SPARSE, rng), W, method="wnnls")
     V, raw, N = W.gram(), found.evidence.data, found.users
     reference = minimize(
@@ -130,7 +130,7 @@ def test_wnnls_is_as_close_as_it_says(name, rng):
 
 @pytest.mark.parametrize("method", EVERY)
 def test_processed_data_vectors_are_what_they_promise(method, rng):
-    Q = st.hierarchical(8, 0.5)
+    Q = st.published.hierarchical(8, 0.5)
     for column in draw(Q, SPARSE, 20, seed=1).T:
         found = st.estimate(Q, column, st.histogram(8), method=method)
         assert method == "unbiased" or (found.data >= 0).all()
@@ -141,7 +141,7 @@ def test_processed_data_vectors_are_what_they_promise(method, rng):
 
 
 def test_the_closed_forms_by_hand():
-    Q = st.randomised_response(4, 40.0)
+    Q = st.published.randomised_response(4, 40.0)
     reconstruction = estimator(Q).evidence(np.array([50, 30, 15, 5]))
     vector = np.array([80.0, 30.0, -4.0, -6.0])
     object.__setattr__(reconstruction, "data", vector)  # what a cached property writes
@@ -158,7 +158,7 @@ def test_the_closed_forms_by_hand():
 
 def test_base_cut_keeps_two_empty_cells_on_average():
     """60 of 64 cells are empty: 60/64 x 2 of them survive on average, Poisson-like over 100 collections."""
-    Q, W = st.randomised_response(64, 1.0), st.histogram(64)
+    Q, W = st.published.randomised_response(64, 1.0), st.histogram(64)
     x = np.zeros(64, dtype=int)
     x[:4] = 250_000
     found = [st.estimate(Q, c, W, method="base-cut").data for c in draw(Q, x, 100, seed=2).T]
@@ -170,7 +170,7 @@ def test_base_cut_keeps_two_empty_cells_on_average():
 @pytest.mark.parametrize("method", EVERY)
 def test_a_method_is_biased_exactly_if_it_says_so(method):
     """z-scores of the mean answers of 300 collections; the first cells are large, the last four empty."""
-    Q, W = st.randomised_response(8, 0.5), st.histogram(8)
+    Q, W = st.published.randomised_response(8, 0.5), st.histogram(8)
     errors = np.array(
         [st.estimate(Q, c, W, method=method).answers - SPARSE for c in draw(Q, SPARSE, 300, seed=3).T]
     )
@@ -186,7 +186,7 @@ def test_a_method_is_biased_exactly_if_it_says_so(method):
 @pytest.mark.parametrize("seed", range(5))
 def test_projections_never_lead_away_from_the_truth(seed):
     """A projection onto a convex set that holds the truth: sure for every collection, not on average."""
-    Q, W, rng = st.hierarchical(16, 0.3), st.all_range(16), np.random.default_rng(seed)
+    Q, W, rng = st.published.hierarchical(16, 0.3), st.all_range(16), np.random.default_rng(seed)
     x = rng.multinomial(500, rng.dirichlet(np.full(16, 0.2)))
     counts = Q.histogram(x, rng)
 
@@ -206,7 +206,7 @@ def test_projections_never_lead_away_from_the_truth(seed):
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_wnnls_cuts_the_error_on_real_data(name):
     """1000 of 327,789 departure delays, epsilon 1, as in section 6.6 of the VLDB paper: at least by half."""
-    W, Q = WORKLOADS[name](64), st.hadamard_response(64, 1.0, 8)
+    W, Q = WORKLOADS[name](64), st.published.hadamard_response(64, 1.0, 8)
     shares = delays() / delays().sum()
     errors = np.zeros((10, 2))
     for r in range(10):

@@ -32,11 +32,11 @@ def errors(weights, method):
         rng = np.random.default_rng(seed)
         told, rest = np.split(rng.permutation(bins // (BINS // FIRST)), [len(bins) // 10])
         one = first.strategy.histogram(np.bincount(told, minlength=FIRST), rng)
-        second = st.second_round(first, one, users=len(rest))
+        second = st.study.second_round(first, one, users=len(rest))
         edges = np.array(second.attributes[0].values.edges, dtype=float)
         cells = np.histogram(rest, np.append(edges[:-1], FIRST))[0]
         two = second.strategy.histogram(cells, rng)
-        found = st.combine(first, one, second, two, asked, method=method)
+        found = st.study.combine(first, one, second, two, asked, method=method)
         observed.append(np.square(found.answers / found.users - truth).mean())
         stated.append(np.square(found.standard_errors / found.users).mean())
     return np.array(observed), np.array(stated)

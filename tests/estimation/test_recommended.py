@@ -34,8 +34,8 @@ PIECEMEAL = ("base-pos", "base-cut", "norm-cut", "norm-sub", "simplex", "ripple"
 ORDERED = ("prefix", "all-range")
 
 
-def mechanism(name: str, epsilon: float) -> st.Strategy:
-    return (st.hierarchical if name in ORDERED else st.hadamard_response)(N, epsilon)
+def mechanism(name: str, epsilon: float) -> st.strategies.Strategy:
+    return (st.published.hierarchical if name in ORDERED else st.published.hadamard_response)(N, epsilon)
 
 
 @cache

@@ -10,8 +10,8 @@ from stratagem.estimation.simulation import simulate_users
 def junta(d, epsilon=1.0):
     inside = np.zeros((2, 2, 2), dtype=bool)
     inside[0, 0, 0] = inside[0, 1, 1] = True
-    pattern = st.Pattern.of((0, 0, 0), inside)
-    return st.JuntaStrategy((2,) * d, (tuple(range(d)),), (pattern,), np.ones(1), np.exp(epsilon))
+    pattern = st.strategies.Pattern.of((0, 0, 0), inside)
+    return st.strategies.JuntaStrategy((2,) * d, (tuple(range(d)),), (pattern,), np.ones(1), np.exp(epsilon))
 
 
 def ratio(d, wrong=None):
@@ -34,7 +34,7 @@ def test_errors_are_those_predicted(d):
 
 
 def test_windows_of_prefixes_are_predicted_by_user_type():
-    solution = st.optimise(st.prefix(1500), 1.0, st.Orbit(patterns=4))
+    solution = st.optimise(st.prefix(1500), 1.0, st.solvers.Orbit(patterns=4))
     values = np.array([[3], [700], [1499]])
     found = simulate_users(
         st.prefix(1500), solution.strategy, values, np.array([900, 50, 50]), repetitions=20

@@ -25,9 +25,9 @@ def z_score(observed: np.ndarray, predicted: float) -> float:
 
 
 STRATEGIES = {
-    "randomised response": lambda epsilon: st.randomised_response(64, epsilon),
-    "hierarchical": lambda epsilon: st.hierarchical(64, epsilon),
-    "hadamard response": lambda epsilon: st.hadamard_response(64, epsilon, 8),
+    "randomised response": lambda epsilon: st.published.randomised_response(64, epsilon),
+    "hierarchical": lambda epsilon: st.published.hierarchical(64, epsilon),
+    "hadamard response": lambda epsilon: st.published.hadamard_response(64, epsilon, 8),
 }
 
 
@@ -69,7 +69,7 @@ def test_a_prediction_for_another_epsilon_fails_the_same_test(name, wrong):
 
 
 def test_every_answer_is_off_by_its_own_standard_error():
-    W, Q = st.prefix(64), st.hierarchical(64, 1.0)
+    W, Q = st.prefix(64), st.published.hierarchical(64, 1.0)
     counts = draw(Q, delays(), REPETITIONS, seed=2)
     errors = W.answer(estimator(Q).estimated_data(counts)) - W.answer(delays())[:, None]
     run = st.simulate(W, Q, delays(), repetitions=2, seed=2)
@@ -95,7 +95,7 @@ def test_answers_without_noise_are_exact_and_have_no_ratio(workload):
 
 
 def test_a_prior_may_be_counts():
-    x, strategy = np.array([50, 30, 15, 5]), st.randomised_response(4, 1.0)
+    x, strategy = np.array([50, 30, 15, 5]), st.published.randomised_response(4, 1.0)
     runs = [st.simulate(st.prefix(4), strategy, x, prior=p) for p in ([3, 1, 0, 0], [0.75, 0.25, 0, 0])]
     assert runs[0].predicted == pytest.approx(runs[1].predicted)
     with pytest.raises(ValueError, match="4 numbers"):
@@ -104,7 +104,13 @@ def test_a_prior_may_be_counts():
 
 def test_a_seed_repeats_a_run_and_another_does_not():
     runs = [
-        st.simulate(st.histogram(4), st.randomised_response(4, 1.0), np.full(4, 50), repetitions=3, seed=seed)
+        st.simulate(
+            st.histogram(4),
+            st.published.randomised_response(4, 1.0),
+            np.full(4, 50),
+            repetitions=3,
+            seed=seed,
+        )
         for seed in (7, 7, 8)
     ]
     assert (runs[0].observed == runs[1].observed).all()
@@ -112,7 +118,7 @@ def test_a_seed_repeats_a_run_and_another_does_not():
 
 
 def test_one_user_type_has_no_error_to_predict():
-    run = st.simulate(st.total(1), st.randomised_response(1, 1.0), np.array([5]), repetitions=2)
+    run = st.simulate(st.total(1), st.published.randomised_response(1, 1.0), np.array([5]), repetitions=2)
     assert run.predicted == pytest.approx(0, abs=1e-9)
 
 
@@ -128,14 +134,14 @@ def test_one_user_type_has_no_error_to_predict():
 )
 def test_wrong_input_is_refused(x, options, words):
     with pytest.raises(ValueError, match=words):
-        st.simulate(st.histogram(4), st.randomised_response(4, 1.0), np.array(x), **options)
+        st.simulate(st.histogram(4), st.published.randomised_response(4, 1.0), np.array(x), **options)
 
 
 def test_a_simulation_says_what_came_out():
     x = np.array([500, 300, 150, 50])
-    run = st.simulate(st.prefix(4), st.randomised_response(4, 1.0), x, repetitions=20)
+    run = st.simulate(st.prefix(4), st.published.randomised_response(4, 1.0), x, repetitions=20)
     text = str(run)
     assert "4 queries, 1,000 users, 20 repetitions" in text
     assert f"{run.ratio:.3f} ± {run.ratio_error:.3f} of it" in text
-    exact = st.simulate(st.total(4), st.randomised_response(4, 1.0), x, repetitions=2)
+    exact = st.simulate(st.total(4), st.published.randomised_response(4, 1.0), x, repetitions=2)
     assert "none was predicted" in str(exact)

@@ -16,7 +16,7 @@ LEAST = 0.93
 
 def covered(n, epsilon, users):
     """Return the exact coverage of the interval of one cell of n under randomised response, for every share of it."""
-    Q, W = st.randomised_response(n, epsilon), st.explicit(np.eye(1, n))
+    Q, W = st.published.randomised_response(n, epsilon), st.explicit(np.eye(1, n))
     likely, rare = Q.matrix[0, 0], Q.matrix[0, 1]
     told = np.arange(users + 1)
     rest = np.array([np.bincount(np.arange(users - k) % (n - 1), minlength=n - 1) for k in told])
@@ -56,7 +56,7 @@ REPETITIONS = 1000
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
 def test_cells_and_prefixes_of_an_optimised_strategy_are_covered(epsilon, users):
     """1,000 samples: .92 is 4.1 standard errors (0.0069) below 95 %, a false alarm once in 48,000 queries."""
-    Q = st.MatrixStrategy(st.optimise(st.prefix(8), epsilon, gap=0.05).strategy.dense().matrix)
+    Q = st.strategies.MatrixStrategy(st.optimise(st.prefix(8), epsilon, gap=0.05).strategy.dense().matrix)
     W, p = st.stack([st.histogram(8), st.prefix(8)]), PEAK / PEAK.sum()
     truth, inside = users * W.answer(p), np.zeros(W.queries)
     for r in range(REPETITIONS):
@@ -68,7 +68,7 @@ def test_cells_and_prefixes_of_an_optimised_strategy_are_covered(epsilon, users)
 
 
 def test_large_samples_keep_the_normal_interval_and_exact_answers_have_none():
-    Q, x = st.randomised_response(8, 1.0), np.full(8, 125_000)
+    Q, x = st.published.randomised_response(8, 1.0), np.full(8, 125_000)
     found = st.estimate(Q, Q.histogram(x, np.random.default_rng(1)), st.prefix(8), about="population")
     width = (found.high - found.low)[:-1] / (2 * 1.96 * found.standard_errors[:-1])
     assert np.all((width >= 0.9999) & (width < 1.002))
@@ -100,10 +100,13 @@ def test_ratios_that_may_be_anything_are_unbounded_and_certain_ones_are_points()
 
 
 FEW_REPORTS_ERR = {
-    "four values at epsilon 6": (lambda: st.randomised_response(4, 6.0), [13, 13, 12, 12]),
-    "twenty people at epsilon 5": (lambda: st.randomised_response(4, 5.0), [5, 5, 5, 5]),
-    "one value of sixteen at epsilon 7": (lambda: st.randomised_response(16, 7.0), [500, *[0] * 15]),
-    "subsets of 64 at epsilon 3": (lambda: st.subset_selection(64, 3.0), [50, *[0] * 63]),
+    "four values at epsilon 6": (lambda: st.published.randomised_response(4, 6.0), [13, 13, 12, 12]),
+    "twenty people at epsilon 5": (lambda: st.published.randomised_response(4, 5.0), [5, 5, 5, 5]),
+    "one value of sixteen at epsilon 7": (
+        lambda: st.published.randomised_response(16, 7.0),
+        [500, *[0] * 15],
+    ),
+    "subsets of 64 at epsilon 3": (lambda: st.published.subset_selection(64, 3.0), [50, *[0] * 63]),
 }
 
 

@@ -20,9 +20,9 @@ EDGES = Attribute("c", Bins(("-5", "0", "12.5")), unit="minutes")
 def released(p, users=USERS, attributes=(), order=2, left=()):
     """Return a release of the exact tables of users with frequencies p, one axis an attribute, some left out."""
     domain = dict(zip("abcdefgh", p.shape, strict=False))
-    strategy = st.hadamard_response(p.size, 1.0)
+    strategy = st.published.hadamard_response(p.size, 1.0)
     counts = strategy.histogram(np.full(p.size, -(-users // p.size))[: p.size], np.random.default_rng(0))
-    found = st.release(st.estimate(strategy, counts, st.marginals(domain, order)), order)
+    found = st.estimation.release(st.estimate(strategy, counts, st.marginals(domain, order)), order)
     names = [*domain]
     exact = [
         replace(
@@ -78,7 +78,7 @@ def test_the_model_is_the_distribution_of_most_entropy(p, left, most):
     for table in release.tables:
         gone = tuple(k for k, name in enumerate("abc") if name not in table.attributes)
         np.testing.assert_allclose(q.sum(axis=gone), table.counts / USERS, atol=1e-7)
-    found = st.synthetic_people(release, 1_000_000, steps=3000)
+    found = st.estimation.synthetic_people(release, 1_000_000, steps=3000)
     np.testing.assert_allclose(found.counts("a", "b", "c") / 1e6, q, atol=most)
     assert np.abs(p - q).max() > 2 * most, "the control: most entropy is not the truth"
 
@@ -90,7 +90,7 @@ def apart(release, people):
 def test_people_are_near_to_the_tables_and_people_drawn_uniformly_are_not(p):
     """Rounding moves fewer than 2 people a cell of the junction tree, whatever the seed: no false alarms."""
     release = released(p)
-    found = st.synthetic_people(release, seed=3, steps=3000)
+    found = st.estimation.synthetic_people(release, seed=3, steps=3000)
     assert found.people.shape == (USERS, 3)
     assert all(one.fitted and one.users < 2 * CELLS and one.standard_errors < 0.1 for one in found.distances)
     uniform = np.random.default_rng(0).integers(0, 2, (USERS, 3))
@@ -109,7 +109,9 @@ def test_people_are_near_to_the_tables_and_people_drawn_uniformly_are_not(p):
 def test_a_seed_repeats_them_and_the_generator_of_numpy_stays(p):
     release = released(p)
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    one, same, other = (st.synthetic_people(release, 500, seed=seed, steps=50).people for seed in (1, 1, 2))
+    one, same, other = (
+        st.estimation.synthetic_people(release, 500, seed=seed, steps=50).people for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
@@ -120,14 +122,14 @@ def test_tables_that_do_not_fit_are_left_out_and_the_most_dependent_are_kept():
     a, b = np.array([0.3, 0.5, 0.2]), np.array([[0.8, 0.2], [0.1, 0.9], [0.4, 0.6]])
     d = np.array([0.6, 0.4])
     release = released(np.einsum("i,ij,jk,l->ijkl", a, b, b[:2], d))
-    found = st.synthetic_people(release, cells=12, steps=500)
+    found = st.estimation.synthetic_people(release, cells=12, steps=500)
     assert {frozenset(one) for one in found.fitted} == {frozenset("ab"), frozenset("bc")}
     assert "2 of 6 released tables, 4 left out" in found.summary()
     assert [one.attributes for one in found.distances if one.fitted] == [("a", "b"), ("b", "c")]
     np.testing.assert_allclose(found.counts("d") / USERS, d, atol=1e-3)
-    everything = st.synthetic_people(release, steps=500)
+    everything = st.estimation.synthetic_people(release, steps=500)
     assert len(everything.fitted) == 6
-    alone = st.synthetic_people(replace(release, tables=(release.table("b", "c"),)), 100)
+    alone = st.estimation.synthetic_people(replace(release, tables=(release.table("b", "c"),)), 100)
     assert [one.name for one in alone.attributes] == ["b", "c"]
 
 
@@ -135,7 +137,7 @@ def test_a_file_holds_labels_numbers_and_where_bins_start(p, tmp_path):
     import pyarrow.parquet
 
     described = [Attribute("a", Labels(("no", "yes"))), Attribute("b", Codes(2)), EDGES]
-    found = st.synthetic_people(released(p, attributes=described), 200, steps=50)
+    found = st.estimation.synthetic_people(released(p, attributes=described), 200, steps=50)
     with found.save(tmp_path / "people.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 200
@@ -166,25 +168,25 @@ def test_a_file_holds_labels_numbers_and_where_bins_start(p, tmp_path):
 )
 def test_what_cannot_be_made_is_said_in_a_sentence(p, given, words):
     with pytest.raises(ValueError, match=words):
-        st.synthetic_people(released(p), **given)
+        st.estimation.synthetic_people(released(p), **given)
 
 
 def test_releases_that_cannot_be_used_are_refused_in_a_sentence(p, monkeypatch):
     release = released(p)
     with pytest.raises(ValueError, match="no tables were given"):
-        st.synthetic_people(replace(release, tables=()))
+        st.estimation.synthetic_people(replace(release, tables=()))
     with pytest.raises(ValueError, match=r"made of what st\.release returned"):
-        st.synthetic_people(release.tables)
+        st.estimation.synthetic_people(release.tables)
     with pytest.raises(ValueError, match="the columns are a, b, c"):
-        st.synthetic_people(release, 10, steps=1).counts("a", "x")
+        st.estimation.synthetic_people(release, 10, steps=1).counts("a", "x")
     names = [f"a{k}" for k in range(33)]
-    many = [st.MarginalTable(pair, np.ones((2, 2))) for pair in combinations(names, 2)]
+    many = [st.estimation.MarginalTable(pair, np.ones((2, 2))) for pair in combinations(names, 2)]
     domain = st.Domain.of(dict.fromkeys(names, 2))
     wide = replace(release.estimate, workload=st.marginals(domain, 2), attributes=())
     with pytest.raises(ValueError, match="33 attributes were asked for, but 32 are the most"):
-        st.synthetic_people(replace(release, estimate=wide, tables=tuple(many)))
+        st.estimation.synthetic_people(replace(release, estimate=wide, tables=tuple(many)))
     take_away(monkeypatch, "mbi")
     with pytest.raises(
         ValueError, match=r"need the package mbi: install it with pip install 'stratagem\[synthetic\]'"
     ):
-        st.synthetic_people(release)
+        st.estimation.synthetic_people(release)

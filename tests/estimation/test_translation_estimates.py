@@ -15,8 +15,8 @@ from translations import MIXED, TABLE, pattern
 
 def torus(seed=3):
     rng = np.random.default_rng(seed)
-    patterns = tuple(st.Pattern.of((0, 1), rng.random((3, 4)) < 0.4) for _ in range(3))
-    return st.OrbitStrategy((3, 4), (3, 4), patterns, np.array([0.5, 0.3, 0.2]), 2.7)
+    patterns = tuple(st.strategies.Pattern.of((0, 1), rng.random((3, 4)) < 0.4) for _ in range(3))
+    return st.strategies.OrbitStrategy((3, 4), (3, 4), patterns, np.array([0.5, 0.3, 0.2]), 2.7)
 
 
 def domain(strategy):
@@ -71,7 +71,9 @@ def test_some_queries_have_the_variances_that_they_have_among_all(name):
     for workload in asked(strategy):
         places = np.arange(0, workload.queries, 3)
         some = Selection(workload, places)
-        if isinstance(strategy, st.JuntaStrategy):  # of a cycle some queries have no transform: refused
+        if isinstance(
+            strategy, st.strategies.JuntaStrategy
+        ):  # of a cycle some queries have no transform: refused
             rows = st.explicit(workload.matrix()[places], workload.domain)
             expected = st.evaluate(rows, strategy.dense()).objective
             np.testing.assert_allclose(st.evaluate(some, strategy).objective, expected, rtol=1e-9)
@@ -127,7 +129,7 @@ def window(name, patterns=4):
     sizes, cycles = WINDOWS[name]
     axes = tuple(range(len(sizes)))
     some = tuple(pattern(axes, cycles, seed) for seed in range(patterns))
-    return st.OrbitStrategy(sizes, cycles, some, np.full(patterns, 1 / patterns), 2.0)
+    return st.strategies.OrbitStrategy(sizes, cycles, some, np.full(patterns, 1 / patterns), 2.0)
 
 
 @pytest.mark.parametrize("name", WINDOWS)
@@ -166,8 +168,8 @@ def test_prefixes_of_a_long_window_use_the_gap():
     rng = np.random.default_rng(0)
     smooth = 1 / np.maximum(np.arange(cycle // 2 + 1), 1) ** 0.7
     fields = (np.fft.irfft(smooth * np.fft.rfft(rng.normal(size=cycle)), cycle) for _ in range(12))
-    patterns = tuple(st.Pattern.of((0,), field > np.quantile(field, 0.73)) for field in fields)
-    strategy = st.OrbitStrategy((n,), (cycle,), patterns, np.full(12, 1 / 12), np.e)
+    patterns = tuple(st.strategies.Pattern.of((0,), field > np.quantile(field, 0.73)) for field in fields)
+    strategy = st.strategies.OrbitStrategy((n,), (cycle,), patterns, np.full(12, 1 / 12), np.e)
     values = (rng.beta(2, 5, 100_000) * n).astype(int)
     found = st.estimate(strategy, reported(strategy, values, rng), st.prefix(n), confidence=0.9999)
     plain = np.cumsum(found.ask(st.histogram(n)).answers)
@@ -188,8 +190,10 @@ def reported(strategy, values, rng):
 def hundred(epsilon, seed=0):
     """Return juntas on 100 binary attributes."""
     rng = np.random.default_rng(seed)
-    patterns = tuple(st.Pattern.of((0,) * j, rng.random((2,) * j) < 0.3) for j in (4, 5, 6))
-    return st.JuntaStrategy((2,) * 100, (tuple(range(100)),), patterns, np.full(3, 1 / 3), ratio(epsilon))
+    patterns = tuple(st.strategies.Pattern.of((0,) * j, rng.random((2,) * j) < 0.3) for j in (4, 5, 6))
+    return st.strategies.JuntaStrategy(
+        (2,) * 100, (tuple(range(100)),), patterns, np.full(3, 1 / 3), ratio(epsilon)
+    )
 
 
 def misses(collections, strategy):
@@ -220,8 +224,8 @@ def test_categorical_attributes_of_mixed_sizes():
     groups = ((0,), (1, 4), (2,), (3,))
     axes = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 3)]
     cycle = {0: 100, 1: 2, 2: 12, 3: 7}
-    patterns = tuple(st.Pattern.of(a, rng.random([cycle[g] for g in a]) < 0.3) for a in axes)
-    strategy = st.JuntaStrategy(sizes, groups, patterns, np.full(7, 1 / 7), np.e)
+    patterns = tuple(st.strategies.Pattern.of(a, rng.random([cycle[g] for g in a]) < 0.3) for a in axes)
+    strategy = st.strategies.JuntaStrategy(sizes, groups, patterns, np.full(7, 1 / 7), np.e)
     values = np.stack([rng.integers(0, a, 100_000) * rng.integers(0, 2, 100_000) for a in sizes], axis=1)
     counts = np.bincount(strategy.randomise(values, rng), minlength=strategy.outputs)
     workload = st.marginals(dict(zip("abcde", sizes, strict=True)), 2)
@@ -241,8 +245,8 @@ def line(n, seed=0):
     rng = np.random.default_rng(seed)
     smooth = [1 / np.maximum(np.arange(n // 2 + 1), 1) ** a for a in (0.5, 0.7, 0.9)]
     fields = (np.fft.irfft(smooth[k % 3] * np.fft.rfft(rng.normal(size=n)), n) for k in range(12))
-    patterns = tuple(st.Pattern.of((0,), field > np.quantile(field, 0.73)) for field in fields)
-    return st.OrbitStrategy((n,), (n,), patterns, np.full(12, 1 / 12), np.e)
+    patterns = tuple(st.strategies.Pattern.of((0,), field > np.quantile(field, 0.73)) for field in fields)
+    return st.strategies.OrbitStrategy((n,), (n,), patterns, np.full(12, 1 / 12), np.e)
 
 
 def test_quantiles_of_65536_values():
@@ -273,7 +277,9 @@ def test_errors_along_a_line_agree_with_the_general_formula(n):
 
 def test_bad_input_is_refused_in_a_sentence():
     counts, d = collected(MIXED), domain(MIXED)
-    never = st.JuntaStrategy(MIXED.sizes, MIXED.groups, MIXED.patterns, np.array([0.5, 0.5, 0.0]), np.e)
+    never = st.strategies.JuntaStrategy(
+        MIXED.sizes, MIXED.groups, MIXED.patterns, np.array([0.5, 0.5, 0.0]), np.e
+    )
     for given, words in [
         (counts[:-1], "one count for each"),
         (-counts, "whole numbers from 0"),
@@ -311,7 +317,7 @@ def test_what_needs_the_whole_domain_is_refused_in_a_sentence():
 
 def test_some_of_many_answers_are_computed_alone_and_are_the_same():
     n = 200
-    strategy, _ = st.Orbit(patterns=4).solve(st.all_range(n), 1.0)
+    strategy, _ = st.solvers.Orbit(patterns=4).solve(st.all_range(n), 1.0)
     counts = np.random.default_rng(5).multinomial(3000, np.full(strategy.outputs, 1 / strategy.outputs))
     few, chosen = st.estimate(strategy, counts, st.all_range(n)), [0, 777, n * (n + 1) // 2 - 1]
     whole = st.estimate(strategy, counts, st.all_range(n)).table()

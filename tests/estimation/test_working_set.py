@@ -65,7 +65,7 @@ def test_few_users_are_solved_for_in_few_cells(monkeypatch, rng):
 @pytest.mark.parametrize("users", [10**4, 10**7, 10**9])
 def test_the_likelihood_is_as_large_as_certified_with_many_users(users, rng):
     """Near the end a Newton step gains less than rounding or its own accuracy, and is taken all the same."""
-    Q = st.hierarchical(64, 1.0)
+    Q = st.published.hierarchical(64, 1.0)
     counts = Q.histogram(rng.multinomial(users, rng.dirichlet(np.full(64, 0.1))), rng).astype(float)
     z = most_likely(Q, counts)
     assert duality_gap(likelihood_slope(Q, counts, z), z) <= GAP
@@ -103,7 +103,7 @@ def test_the_largest_entropy_of_empty_answers_is_empty(rng):
 
 
 def test_maximum_entropy_answers_as_wnnls_and_is_more_even(rng):
-    Q, W = st.randomised_response(64, 2.0), st.marginals("2^6", 2)
+    Q, W = st.published.randomised_response(64, 2.0), st.marginals("2^6", 2)
     x = rng.multinomial(20_000, rng.dirichlet(np.full(64, 0.2)))
     counts = Q.histogram(x, rng)
     even = st.estimate(Q, counts, W, method="maximum-entropy")
@@ -120,7 +120,7 @@ def test_maximum_entropy_answers_as_wnnls_and_is_more_even(rng):
 
 @pytest.mark.parametrize("W", [st.histogram(8), st.prefix(8), st.all_range(8), st.all_marginals("2^3")])
 def test_maximum_entropy_is_wnnls_where_answers_tell_all(W, rng):
-    Q = st.randomised_response(8, 1.0)
+    Q = st.published.randomised_response(8, 1.0)
     counts = Q.histogram(np.array([600, 300, 90, 10, 0, 0, 0, 0]), rng)
     data = [st.estimate(Q, counts, W, method=method).data for method in ("maximum-entropy", "wnnls")]
     assert (data[0] == data[1]).all()

@@ -40,7 +40,7 @@ def test_formulas_agree_with_the_definition(name, baseline, epsilon):
 
 def test_randomised_response_has_its_closed_form_variance():
     n, E = 10, math.exp(1.3)
-    accuracy = st.evaluate(st.histogram(n), st.randomised_response(n, 1.3))
+    accuracy = st.evaluate(st.histogram(n), st.published.randomised_response(n, 1.3))
     per_cell = (E + n - 2) / (E - 1) ** 2
     assert accuracy.per_type == pytest.approx(np.full(n, n * per_cell + (n - 2) / (E - 1)))
 
@@ -49,22 +49,22 @@ def test_randomised_response_has_its_closed_form_variance():
 def test_extreme_budgets_keep_their_precision(epsilon):
     n = 8
     expected = 1 + (n - 1) * ((math.expm1(epsilon) + n) / math.expm1(epsilon)) ** 2
-    found = st.evaluate(st.histogram(n), st.randomised_response(n, epsilon)).objective
+    found = st.evaluate(st.histogram(n), st.published.randomised_response(n, epsilon)).objective
     assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_hadamard_response_at_the_published_size():
     """n = 64, epsilon = 1: 18,747.3 with K = 128; binary tree with Hadamard response: 69,221.8 and 84,308.1."""
-    assert estimator(st.hadamard_response(64, 1.0)).objective(st.histogram(64)) == pytest.approx(
+    assert estimator(st.published.hadamard_response(64, 1.0)).objective(st.histogram(64)) == pytest.approx(
         18747.3, rel=1e-5
     )
-    tree = st.hierarchical(64, 1.0, branching=2)
+    tree = st.published.hierarchical(64, 1.0, branching=2)
     assert estimator(tree).objective(st.histogram(64)) == pytest.approx(69221.8, rel=1e-5)
     assert estimator(tree).objective(st.prefix(64)) == pytest.approx(84308.1, rel=1e-5)
 
 
 def test_per_query_variances_add_up_and_match_the_definition(rng):
-    workload, strategy = st.all_range(12), st.hierarchical(12, 1.0, 3)
+    workload, strategy = st.all_range(12), st.published.hierarchical(12, 1.0, 3)
     x = rng.integers(0, 50, 12)
     per_query = st.per_query_variance(workload, strategy, x)
     W, Q = workload.matrix(), strategy.dense().matrix
@@ -79,9 +79,9 @@ def test_per_query_variances_add_up_and_match_the_definition(rng):
 def test_predicted_variance_matches_simulation(drawn, agrees, rng):
     """Two-sided test at level 1e-4 on 400 seeded runs; drawing with epsilon 1.4 in place of 1 must fail it."""
     n, runs = 8, 400
-    workload, strategy = st.prefix(n), st.randomised_response(n, 1.0)
+    workload, strategy = st.prefix(n), st.published.randomised_response(n, 1.0)
     x = rng.integers(100, 1000, n)
-    source = st.randomised_response(n, drawn)
+    source = st.published.randomised_response(n, drawn)
     errors = np.array(
         [workload.answer(strategy.reconstruct(source.histogram(x, rng)) - x) for _ in range(runs)]
     )
@@ -91,7 +91,7 @@ def test_predicted_variance_matches_simulation(drawn, agrees, rng):
 
 
 def test_an_unsupported_workload_names_what_is_missing():
-    blind = st.MatrixStrategy(np.array([[0.6, 0.6, 0.4], [0.4, 0.4, 0.6]]))
+    blind = st.strategies.MatrixStrategy(np.array([[0.6, 0.6, 0.4], [0.4, 0.4, 0.6]]))
     with pytest.raises(st.UnsupportedWorkloadError, match=r"query 0 of 3.*user types 0 and 1"):
         st.evaluate(st.histogram(3), blind)
     merged = st.explicit([[1, 1, 0], [0, 0, 1]])
@@ -99,21 +99,21 @@ def test_an_unsupported_workload_names_what_is_missing():
 
 
 def test_low_rank_workloads_need_only_their_own_directions():
-    blind = st.MatrixStrategy(np.array([[0.7, 0.7, 0.3, 0.3], [0.3, 0.3, 0.7, 0.7]]))
+    blind = st.strategies.MatrixStrategy(np.array([[0.7, 0.7, 0.3, 0.3], [0.3, 0.3, 0.7, 0.7]]))
     halves = st.explicit([[1, 1, 0, 0], [0, 0, 1, 1]])
-    two_types = st.evaluate(st.histogram(2), st.MatrixStrategy(np.array([[0.7, 0.3], [0.3, 0.7]])))
+    two_types = st.evaluate(st.histogram(2), st.strategies.MatrixStrategy(np.array([[0.7, 0.3], [0.3, 0.7]])))
     assert st.evaluate(halves, blind).worst_case_variance == pytest.approx(two_types.worst_case_variance)
 
 
 def test_domains_must_agree():
     with pytest.raises(ValueError, match="same domain"):
-        st.evaluate(st.histogram(3), st.randomised_response(4, 1.0))
+        st.evaluate(st.histogram(3), st.published.randomised_response(4, 1.0))
 
 
 @pytest.mark.parametrize("alpha", [0, -1, math.nan, math.inf])
 def test_alpha_must_be_positive(alpha):
     with pytest.raises(ValueError, match="alpha"):
-        st.evaluate(st.histogram(3), st.randomised_response(3, 1.0)).samples_for(alpha)
+        st.evaluate(st.histogram(3), st.published.randomised_response(3, 1.0)).samples_for(alpha)
 
 
 def test_what_is_no_strategy_is_refused():

@@ -17,33 +17,37 @@ def some(axes, shape, seed):
     """A random pattern of about 3 cells in 10."""
     inside = np.random.default_rng(seed).random(shape) < 0.3
     inside.flat[0], inside.flat[1] = True, False
-    return st.Pattern.of(axes, inside)
+    return st.strategies.Pattern.of(axes, inside)
 
 
 def juntas(epsilon=1.0):
     """Three patterns on attributes of two kinds."""
     patterns = (some((0, 0, 1), (2, 2, 3), 0), some((1, 0, 1), (3, 2, 3), 1), some((0,), (2,), 2))
     weights = np.array([0.5, 0.3, 0.2])
-    return st.JuntaStrategy((2, 3, 2, 3, 2), ((0, 2, 4), (1, 3)), patterns, weights, ratio(epsilon))
+    return st.strategies.JuntaStrategy(
+        (2, 3, 2, 3, 2), ((0, 2, 4), (1, 3)), patterns, weights, ratio(epsilon)
+    )
 
 
 def alone():
     """The same groups as singletons, so that only some tables can be answered."""
     patterns = (some((0, 1), (2, 3), 0), some((2, 3), (2, 3), 1), some((4,), (2,), 2))
     groups = tuple((i,) for i in range(5))
-    return st.JuntaStrategy((2, 3, 2, 3, 2), groups, patterns, np.full(3, 1 / 3), ratio(1.0))
+    return st.strategies.JuntaStrategy((2, 3, 2, 3, 2), groups, patterns, np.full(3, 1 / 3), ratio(1.0))
 
 
 def orbit(epsilon=1.0):
     """Two patterns over the whole of three attributes."""
     patterns = tuple(some((0, 1, 2), (2, 3, 4), seed) for seed in range(2))
-    return st.OrbitStrategy((2, 3, 4), (2, 3, 4), patterns, np.array([0.4, 0.6]), ratio(epsilon))
+    return st.strategies.OrbitStrategy((2, 3, 4), (2, 3, 4), patterns, np.array([0.4, 0.6]), ratio(epsilon))
 
 
 def binary():
     """A pattern of three among eight binary attributes."""
     group, cell = (tuple(range(6)),), np.arange(8).reshape(2, 2, 2) == 0
-    return st.JuntaStrategy((2,) * 6, group, (st.Pattern.of((0, 0, 0), cell),), np.ones(1), ratio(1.0))
+    return st.strategies.JuntaStrategy(
+        (2,) * 6, group, (st.strategies.Pattern.of((0, 0, 0), cell),), np.ones(1), ratio(1.0)
+    )
 
 
 def table(wanted, **sizes):
@@ -118,7 +122,9 @@ def test_the_cells_of_a_table_share_its_variance(strategy, chosen):
 
 def test_a_hundred_attributes_are_measured_per_user_type():
     group = (tuple(range(100)),)
-    strategy = st.JuntaStrategy((2,) * 100, group, (some((0,) * 4, (2,) * 4, 1),), np.ones(1), ratio(1.0))
+    strategy = st.strategies.JuntaStrategy(
+        (2,) * 100, group, (some((0,) * 4, (2,) * 4, 1),), np.ones(1), ratio(1.0)
+    )
     found = st.evaluate(st.marginals("2^100", 2), strategy)
     assert found.objective == pytest.approx(found.worst_case_variance + 4950)
     assert 4950 * 4 * cell_variance(strategy, (17, 80)) == pytest.approx(found.worst_case_variance)
@@ -161,7 +167,7 @@ def test_queries_that_no_report_tells_are_refused_by_name(workload, strategy, wo
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="same attribute sizes"):
         st.evaluate(st.marginals("2^6", 2), juntas())
-    window = st.OrbitStrategy((5,), (8,), (some((0,), (8,), 0),), np.ones(1), ratio(1.0))
+    window = st.strategies.OrbitStrategy((5,), (8,), (some((0,), (8,), 0),), np.ones(1), ratio(1.0))
     with pytest.raises(ValueError, match="window"):
         cell_variance(window, (0,))
     for attributes in ((0, 0), (5,), (-1,)):
@@ -173,8 +179,10 @@ def test_bad_input_is_refused():
         st.evaluate(st.marginals(MIXED, 1), juntas()).samples_for(0)
 
 
-ONE_AXIS = st.Pattern.of((0,), np.array([1, 0]))
-EVEN_CELLS = st.OrbitStrategy((8,), (8,), (st.Pattern.of((0,), np.arange(8) % 2 == 0),), np.ones(1), np.e)
+ONE_AXIS = st.strategies.Pattern.of((0,), np.array([1, 0]))
+EVEN_CELLS = st.strategies.OrbitStrategy(
+    (8,), (8,), (st.strategies.Pattern.of((0,), np.arange(8) % 2 == 0),), np.ones(1), np.e
+)
 UNANSWERED = {
     "pairs of 4 bits": (st.marginals("2^4", 2), (2,) * 4),
     "pairs of 100 bits": (st.marginals("2^100", 2), (2,) * 100),
@@ -188,7 +196,7 @@ UNANSWERED = {
 def test_patterns_of_one_axis_answer_no_pairs(name, verb):
     """The variance of such a query was once a small number, as what the strategy does not see counted as exact."""
     workload, sizes = UNANSWERED[name]
-    strategy = st.JuntaStrategy(sizes, (tuple(range(len(sizes))),), (ONE_AXIS,), np.ones(1), np.e)
+    strategy = st.strategies.JuntaStrategy(sizes, (tuple(range(len(sizes))),), (ONE_AXIS,), np.ones(1), np.e)
     with pytest.raises(st.UnsupportedWorkloadError, match="cannot answer"):
         getattr(estimator(strategy), verb)(workload)
     assert np.all(np.ravel(estimator(strategy).variances(st.marginals(workload.domain, 1))) > 0)

@@ -31,7 +31,7 @@ def one_by_one(strategy):
 @pytest.mark.parametrize("epsilon", LOOSEST)
 @pytest.mark.parametrize("n", [7, 13, 40])
 def test_it_is_no_smaller_than_any_and_not_much_larger(n, epsilon):
-    strategy, _ = st.Orbit(patterns=6).solve(st.prefix(n), epsilon)
+    strategy, _ = st.solvers.Orbit(patterns=6).solve(st.prefix(n), epsilon)
     exact, bound = one_by_one(strategy), largest_of_prefixes(st.prefix(n), strategy)
     rounding = 1e-9 * exact.max()
     assert (bound >= exact.max(axis=1) - rounding).all()
@@ -42,7 +42,7 @@ def test_it_is_no_smaller_than_any_and_not_much_larger(n, epsilon):
 @pytest.mark.sampled(1)
 def test_many_prefixes_have_it_and_their_people_needed():
     W = st.weighted(st.prefix(3000), 2.0)
-    strategy, accuracy = st.Orbit(patterns=4).solve(W, 1.0)
+    strategy, accuracy = st.solvers.Orbit(patterns=4).solve(W, 1.0)
     found = estimator(strategy).worst(W)
     assert found > accuracy.worst_case_variance / 3000
     assert found == pytest.approx(estimator(strategy).largest(W).max())
@@ -52,7 +52,7 @@ def test_many_prefixes_have_it_and_their_people_needed():
 @pytest.mark.parametrize("domain", ["2^6", "a=3,b=4,c=2"])
 def test_one_cell_of_a_table_stands_for_all(domain):
     W = st.marginals(domain, 2)
-    strategy = st.optimise(W, 1.0, st.Junta(max_steps=2)).strategy
+    strategy = st.optimise(W, 1.0, st.solvers.Junta(max_steps=2)).strategy
     written = estimator(strategy.dense()).largest(W)
     assert estimator(strategy).worst(W) == pytest.approx(written.max(), rel=1e-9)
     assert largest_of_kinds(W, strategy) == pytest.approx(written.max(), rel=1e-9)

@@ -17,9 +17,9 @@ CASES = [(n, cycle, epsilon) for n, cycle in ((12, 12), (13, 13), (12, 17)) for 
 def orbit(n, cycle, epsilon, seed=0):
     rng = np.random.default_rng(seed)
     patterns = tuple(
-        st.Pattern.of((0,), rng.permutation(cycle) < rng.integers(1, cycle // 2)) for _ in range(3)
+        st.strategies.Pattern.of((0,), rng.permutation(cycle) < rng.integers(1, cycle // 2)) for _ in range(3)
     )
-    return st.OrbitStrategy((n,), (cycle,), patterns, np.array([0.5, 0.3, 0.2]), math.exp(epsilon))
+    return st.strategies.OrbitStrategy((n,), (cycle,), patterns, np.array([0.5, 0.3, 0.2]), math.exp(epsilon))
 
 
 def one_by_one(workload, strategy):
@@ -72,7 +72,9 @@ def test_the_variance_for_users_of_random_type_follows_from_the_length(workload)
 
 def test_products_of_ranges_are_looked_at_by_length():
     sizes, inside = (5, 4), np.random.default_rng(0).random((5, 4)) < 0.4
-    strategy = st.OrbitStrategy(sizes, sizes, (st.Pattern.of((0, 1), inside),), np.ones(1), math.e)
+    strategy = st.strategies.OrbitStrategy(
+        sizes, sizes, (st.strategies.Pattern.of((0, 1), inside),), np.ones(1), math.e
+    )
     workload = st.kron([st.all_range({"a": 5}), st.all_range({"b": 4})])
     expected = estimator(strategy.dense()).largest(workload)
     np.testing.assert_allclose(largest_by_table(workload, strategy), expected, rtol=1e-9)

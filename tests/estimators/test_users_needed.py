@@ -30,7 +30,7 @@ def test_the_stated_users_are_enough_for_every_answer_and_one_fewer_is_not(seed)
     rng = np.random.default_rng(seed)
     n, error = int(rng.integers(2, 7)), (0.01, 0.2)[seed % 2]
     W = st.explicit(rng.integers(-2, 3, (int(rng.integers(1, 6)), n)) + rng.random((1, n)))
-    strategy = st.MatrixStrategy(random_ldp_matrix(rng, n + 4, n, rng.uniform(0.2, 3.0)))
+    strategy = st.strategies.MatrixStrategy(random_ldp_matrix(rng, n + 4, n, rng.uniform(0.2, 3.0)))
     most = estimator(strategy).largest(W)
     assert most == pytest.approx(definition(W.matrix(), strategy.matrix).max(axis=1), rel=1e-6)
     mean = st.evaluate(W, strategy).worst_case_variance / W.queries
@@ -69,7 +69,7 @@ def test_every_published_mechanism_has_its_largest_variances(name, epsilon):
 
 
 def test_a_prior_chooses_the_estimator(rng):
-    strategy, W = st.MatrixStrategy(random_ldp_matrix(rng, 9, 5, 1.0)), st.prefix(5)
+    strategy, W = st.strategies.MatrixStrategy(random_ldp_matrix(rng, 9, 5, 1.0)), st.prefix(5)
     prior = rng.dirichlet(np.ones(5))
     found = estimator(strategy, prior).largest(W)
     assert found == pytest.approx(definition(W.matrix(), strategy.matrix, prior).max(axis=1))
@@ -87,7 +87,9 @@ def test_a_histogram_on_a_window_has_the_variances_of_the_estimator_that_runs():
     """r_b^ = x_b^/m on the cycle, by the definition: second moments by type of every translate's score."""
     cycle, n, E = 11, 7, math.e
     inside = np.arange(cycle) < 3
-    strategy = st.OrbitStrategy((n,), (cycle,), (st.Pattern.of((0,), inside),), np.ones(1), E)
+    strategy = st.strategies.OrbitStrategy(
+        (n,), (cycle,), (st.strategies.Pattern.of((0,), inside),), np.ones(1), E
+    )
     x = np.where(inside, E, 1.0) / (8 + 3 * E)
     score = np.fft.ifft(1 / np.conj(np.fft.fft(x))).real
     shifts = np.arange(cycle)
@@ -108,7 +110,7 @@ def test_a_histogram_on_a_window_has_the_variances_of_the_estimator_that_runs():
 def test_too_many_queries_are_refused_in_a_sentence():
     """The sum over queries stays known where single ones are not."""
     with pytest.raises(ValueError, match="takes too long: ask for fewer") as refused:
-        estimator(st.randomised_response(2000, 1.0)).largest(st.all_range(2000))
+        estimator(st.published.randomised_response(2000, 1.0)).largest(st.all_range(2000))
     assert "\n" not in str(refused.value)
 
 
@@ -128,7 +130,7 @@ def test_an_error_is_a_positive_number(error):
 
 def test_a_solution_on_2_to_the_100_user_types_says_both():
     """All pairs of a hundred attributes: cells of pairs are the least accurate, a little above the mean."""
-    solution = st.optimise(st.marginals("2^100", 2), 1.0, st.Junta(max_steps=1))
+    solution = st.optimise(st.marginals("2^100", 2), 1.0, st.solvers.Junta(max_steps=1))
     mean, single = solution.users_for(0.01)
     assert mean == math.ceil(solution.samples_for(0.01**2))
     assert mean < single < 1.1 * mean
@@ -145,11 +147,11 @@ def test_the_control_the_mean_is_not_enough_for_the_least_accurate_answer():
 
 
 def test_where_single_answers_are_too_many_it_is_said():
-    assert estimator(st.randomised_response(2000, 1.0)).worst(st.all_range(2000)) is None
+    assert estimator(st.published.randomised_response(2000, 1.0)).worst(st.all_range(2000)) is None
     assert ask(Users(10, None), st.all_range(2000))[1].startswith("Single answers may take more people")
     assert ask(Users(1, 1), st.prefix(3))[0].startswith("Ask 1 person: ")
     with pytest.raises(st.UnsupportedWorkloadError):
-        estimator(st.MatrixStrategy(np.full((2, 3), 0.5))).worst(st.histogram(3))
+        estimator(st.strategies.MatrixStrategy(np.full((2, 3), 0.5))).worst(st.histogram(3))
 
 
 HOURS = [[0.0, 20.0, 38.0, 40.0, 45.0, 60.0]]
@@ -164,7 +166,7 @@ MIXED = {
 @pytest.mark.parametrize("name", MIXED)
 def test_of_queries_in_several_units_those_that_count_users_need_users(name):
     """A mean error over counts and hours was called a share of all users."""
-    W, strategy = MIXED[name](), st.randomised_response(6, 1.0)
+    W, strategy = MIXED[name](), st.published.randomised_response(6, 1.0)
     counts = st.histogram(6)
     assert comparable(W).matrix().tolist() == np.eye(6).tolist()
     accuracy = st.evaluate(W, strategy)

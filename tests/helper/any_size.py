@@ -26,19 +26,21 @@ SPACE = 6 << 30  # bytes of addresses: threads reserve some without using them
 
 def arc(n, share):
     """Return n bits of which the first are set, in odd number: no frequency of a power of two vanishes."""
-    return st.Pattern.of((0,), np.arange(n) < 2 * int(n * share / 2) + 1)
+    return st.strategies.Pattern.of((0,), np.arange(n) < 2 * int(n * share / 2) + 1)
 
 
 def cycle(n):
     patterns = tuple(arc(n, share) for share in (0.27, 0.05, 1 / n))
-    return st.OrbitStrategy((n,), (n,), patterns, np.array([0.5, 0.3, 0.2]), math.e)
+    return st.strategies.OrbitStrategy((n,), (n,), patterns, np.array([0.5, 0.3, 0.2]), math.e)
 
 
 def tables(sizes, axes):
     inside = np.random.default_rng(0).random((sizes[0],) * axes) < 0.3
     inside.flat[0], inside.flat[1] = True, False
     every = (tuple(range(len(sizes))),)
-    return st.JuntaStrategy(sizes, every, (st.Pattern.of((0,) * axes, inside),), np.ones(1), math.e)
+    return st.strategies.JuntaStrategy(
+        sizes, every, (st.strategies.Pattern.of((0,) * axes, inside),), np.ones(1), math.e
+    )
 
 
 PROBLEMS = {
@@ -109,7 +111,7 @@ CALLS = {  # what must be answered
     "published": lambda at: [one.users_for() for one in rank_affordable(at.solution.problem, invariant=True)],
     "lower bounds": lambda at: [str(st.lower_bounds(at.workload, 1.0)), at.solution.bounds.record()],
     "bound sweep": lambda at: st.bound_sweep(at.workload, [1.0, 2.0]),
-    "attack": lambda at: st.attack(at.strategy),
+    "attack": lambda at: st.study.attack(at.strategy),
     "bundle": lambda at: [len(at.mechanism.text), at.mechanism.identifier, at.mechanism.outputs],
     "memo": lambda at: at.mechanism.memoised(2.0),
     "mechanism plot": lambda at: at.mechanism.plot(at.path(".svg")),
@@ -150,7 +152,7 @@ OPTIONAL = {  # an answer, or one sentence
     "certificate": lambda at: at.solution.certificate,
     "gram": lambda at: at.workload.gram(),
     "on data": lambda at: at.comparison.on(np.ones(min(at.workload.domain_size, 1 << 20), dtype=int)),
-    "roc": lambda at: st.roc(at.strategy, 0, 1),
+    "roc": lambda at: st.study.roc(at.strategy, 0, 1),
     "simulate": lambda at: st.simulate(
         at.workload, at.strategy, np.ones(min(at.workload.domain_size, 1 << 20), dtype=int), repetitions=2
     ),

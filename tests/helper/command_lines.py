@@ -255,7 +255,7 @@ def hostile_mechanism() -> Any:
     from stratagem.mechanism.mechanism import Mechanism
 
     labels = st.labels(*(f"{ODD}{k}" for k in range(3)))
-    strategy = st.randomised_response(3, 1.5)
+    strategy = st.published.randomised_response(3, 1.5)
     return Mechanism.of(strategy, st.histogram(labels), 1.5, name=f"name {ODD}")
 
 

@@ -39,27 +39,32 @@ def mechanism(case: str) -> Mechanism:
         case "projected":
             return _optimised(st.prefix(8), 1.0, st.ProjectedGradient(outputs=32, max_steps=50))
         case "randomised":
-            return Mechanism.of(st.randomised_response(6, 0.1), st.histogram(6), 0.1)
+            return Mechanism.of(st.published.randomised_response(6, 0.1), st.histogram(6), 0.1)
         case "hadamard":
-            return Mechanism.of(st.hadamard_response(9, 2.0), st.histogram(9), 2.0)
+            return Mechanism.of(st.published.hadamard_response(9, 2.0), st.histogram(9), 2.0)
         case "hierarchical":
-            return Mechanism.of(st.hierarchical(16, 1.0), st.prefix(16), 1.0)
+            return Mechanism.of(st.published.hierarchical(16, 1.0), st.prefix(16), 1.0)
         case "one-output":
-            return Mechanism.of(st.MatrixStrategy(np.ones((1, 4))), st.total(4), 1.0)
+            return Mechanism.of(st.strategies.MatrixStrategy(np.ones((1, 4))), st.total(4), 1.0)
         case "labels":
             return Mechanism.of(
-                st.randomised_response(3, 1.5), st.histogram(st.labels("ja", "nein", "weiß nicht ☂")), 1.5
+                st.published.randomised_response(3, 1.5),
+                st.histogram(st.labels("ja", "nein", "weiß nicht ☂")),
+                1.5,
             )
         case "edges":
             return Mechanism.of(
-                st.randomised_response(4, 1.0), st.prefix(st.bins([-30, 0, 0.5, 60, 1e6])), 1.0, name="delays"
+                st.published.randomised_response(4, 1.0),
+                st.prefix(st.bins([-30, 0, 0.5, 60, 1e6])),
+                1.0,
+                name="delays",
             )
         case "unit":
             delay = st.bins([-30, 0, 0.5, 60, 1e6], unit="minutes")
-            return Mechanism.of(st.randomised_response(4, 1.0), st.prefix({"delay": delay}), 1.0)
+            return Mechanism.of(st.published.randomised_response(4, 1.0), st.prefix({"delay": delay}), 1.0)
         case "no-answer":
             age = st.bins([0, 18, 65, 130], other=True, no_answer=True, unit="years")
-            return Mechanism.of(st.randomised_response(5, 1.0), st.prefix({"age": age}), 1.0)
+            return Mechanism.of(st.published.randomised_response(5, 1.0), st.prefix({"age": age}), 1.0)
         case "several-attributes":
             W = st.all_marginals({"age": st.bins([0, 18, 65, 130]), "sex": st.labels("f", "m")})
             return Mechanism.of(st.optimise(W, 1.0, two_level).strategy, W, 1.0)
@@ -67,7 +72,7 @@ def mechanism(case: str) -> Mechanism:
             W, prior = st.histogram(5), np.array([8.0, 4, 2, 1, 1]) / 16
             return Mechanism.of(shifted(5, 1.0), W, 1.0, prior=prior)
         case "fine":  # entries so small that 32 bits are too few
-            return Mechanism.of(st.randomised_response(40, 1e-4), st.histogram(40), 1e-4)
+            return Mechanism.of(st.published.randomised_response(40, 1e-4), st.histogram(40), 1e-4)
         case "cycle":
             return Mechanism.of(orbit((7,), (7,), 1.0, patterns=3), st.all_range(7), 1.0)
         case "window":
@@ -96,7 +101,7 @@ def mechanism(case: str) -> Mechanism:
             sizes = {"age": 6, "sex": 2, "work": 3}
             ranges = [st.all_range({"age": 6}), st.histogram({"sex": 2}), st.total({"work": 3})]
             W = st.stack([st.kron(ranges), st.marginals(sizes, 2)])
-            return _optimised(W, 1.0, st.Junta(max_steps=1))
+            return _optimised(W, 1.0, st.solvers.Junta(max_steps=1))
         case "hundred":
             strategy = juntas((2,) * 100, (tuple(range(100)),), [(0,) * 6, (0,) * 5, (0,) * 3], 1.0)
             return Mechanism.of(strategy, st.marginals("2^100", 3), 1.0)
@@ -121,27 +126,29 @@ def some(shape, rng: np.random.Generator) -> np.ndarray:
     return inside
 
 
-def orbit(sizes, cycles, epsilon: float, patterns: int = 2) -> st.OrbitStrategy:
+def orbit(sizes, cycles, epsilon: float, patterns: int = 2) -> st.strategies.OrbitStrategy:
     """Return translates of random patterns, the last one rare."""
     rng, axes = np.random.default_rng(1), tuple(range(len(sizes)))
-    made = tuple(st.Pattern.of(axes, some(cycles, rng)) for _ in range(patterns))
-    return st.OrbitStrategy(sizes, cycles, made, _weights(patterns), _ratio(epsilon))
+    made = tuple(st.strategies.Pattern.of(axes, some(cycles, rng)) for _ in range(patterns))
+    return st.strategies.OrbitStrategy(sizes, cycles, made, _weights(patterns), _ratio(epsilon))
 
 
-def multiples(sizes, cycle: int, powers, epsilon: float) -> st.OrbitStrategy:
+def multiples(sizes, cycle: int, powers, epsilon: float) -> st.strategies.OrbitStrategy:
     """Return translates of so many multiples, by powers of some root, of random patterns on one cycle."""
     rng, made = np.random.default_rng(1), []
     for many, root in powers:
-        made.append(st.Pattern((0,), (cycle,), np.packbits(some(cycle, rng)), many, root))
+        made.append(st.strategies.Pattern((0,), (cycle,), np.packbits(some(cycle, rng)), many, root))
     weights = _weights(len(made)) if len(made) > 1 else np.ones(1)
-    return st.OrbitStrategy(sizes, (cycle,), tuple(made), weights, _ratio(epsilon))
+    return st.strategies.OrbitStrategy(sizes, (cycle,), tuple(made), weights, _ratio(epsilon))
 
 
-def juntas(sizes, groups, axes, epsilon: float) -> st.JuntaStrategy:
+def juntas(sizes, groups, axes, epsilon: float) -> st.strategies.JuntaStrategy:
     """Return random patterns over these axes, the last one rare."""
     rng = np.random.default_rng(2)
-    made = tuple(st.Pattern.of(one, some([sizes[groups[group][0]] for group in one], rng)) for one in axes)
-    return st.JuntaStrategy(sizes, groups, made, _weights(len(axes)), _ratio(epsilon))
+    made = tuple(
+        st.strategies.Pattern.of(one, some([sizes[groups[group][0]] for group in one], rng)) for one in axes
+    )
+    return st.strategies.JuntaStrategy(sizes, groups, made, _weights(len(axes)), _ratio(epsilon))
 
 
 def _weights(patterns: int) -> np.ndarray:
@@ -153,14 +160,14 @@ def _ratio(epsilon: float) -> float:
     return float(np.exp(epsilon) * (1 - 1e-14))
 
 
-def shifted(n: int, epsilon: float, bases: int = 6, seed: int = 0) -> st.TwoLevelStrategy:
+def shifted(n: int, epsilon: float, bases: int = 6, seed: int = 0) -> st.strategies.TwoLevelStrategy:
     """Return random patterns over n user types, each with all its cyclic shifts, so that columns sum to one."""
     rng, E = np.random.default_rng(seed), np.exp(epsilon) * (1 - 1e-14)
     first = rng.random((bases, n)) < rng.uniform(0.2, 0.6, (bases, 1))
     shifts = np.concatenate([np.eye(n, dtype=bool)] + [np.roll(first, k, axis=1) for k in range(n)])
     weights = np.concatenate([np.full(n, 1.0), np.tile(rng.random(bases), n)])
     theta = weights / (weights @ (1 + (E - 1) * shifts[:, 0]))
-    return st.TwoLevelStrategy(np.packbits(shifts, axis=1), theta, n, E)
+    return st.strategies.TwoLevelStrategy(np.packbits(shifts, axis=1), theta, n, E)
 
 
 def _optimised(workload, epsilon, solver):

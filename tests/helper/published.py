@@ -20,7 +20,7 @@ def pure_variance(p: float, q: float, x: np.ndarray) -> np.ndarray:
     return x.sum() * q * (1 - q) / (p - q) ** 2 + x * (1 - p - q) / (p - q)
 
 
-def variances(strategy: st.Strategy, A: np.ndarray, W: np.ndarray, x: np.ndarray) -> np.ndarray:
+def variances(strategy: st.strategies.Strategy, A: np.ndarray, W: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The variance of the estimates A counts (p,) for the data vector x, after checking A Q = W (p x n)."""
     assert np.allclose(strategy.backward(A.T).T, W, atol=1e-9 * np.abs(A).max())
     return (A**2) @ strategy.forward(x) - (W**2) @ x

@@ -41,10 +41,10 @@ GOLDEN_NAMES = {
 }
 
 
-def finite(baseline: Baseline, workload: st.Workload, epsilon: float) -> Iterator[st.Strategy]:
+def finite(baseline: Baseline, workload: st.Workload, epsilon: float) -> Iterator[st.strategies.Strategy]:
     """The candidates of a baseline that have finitely many outputs."""
     candidates = baseline.candidates(setting(workload), epsilon)
-    return (one for _, one in candidates if isinstance(one, st.Strategy))
+    return (one for _, one in candidates if isinstance(one, st.strategies.Strategy))
 
 
 def setting(workload: st.Workload) -> Setting:
@@ -87,7 +87,7 @@ def random_ldp_matrix(rng: np.random.Generator, m: int, n: int, epsilon: float) 
     return np.vstack([rows, 1 - rows.sum(axis=0)])
 
 
-def assert_private(strategy: st.Strategy, epsilon: float) -> None:
+def assert_private(strategy: st.strategies.Strategy, epsilon: float) -> None:
     """The certificate of every strategy: columns sum to one within 1e-12, measured epsilon within the budget."""
     columns = strategy.backward(np.ones(strategy.outputs))
     assert np.abs(columns - 1).max() <= 1e-12

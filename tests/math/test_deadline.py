@@ -66,7 +66,7 @@ def test_a_stopped_call_is_never_called_complete(monkeypatch):
         found = function(st.prefix(13), [0.5], st.Certified(max_steps=3), pressed)
         assert not found.complete
     with pytest.raises(KeyboardInterrupt):
-        st.path(*asked, st.Certified(max_steps=3), pressed)
+        st.study.path(*asked, st.Certified(max_steps=3), pressed)
 
 
 def test_a_search_that_is_stopped_at_once_leaves_the_best_published_mechanism(monkeypatch):

@@ -166,9 +166,9 @@ def distances(Q):
 KINDS = {
     "matrix": lambda: MatrixStrategy(drawn(7, 5, 1.5, 4)),
     "two-level": lambda: st.optimise(st.prefix(8), 1.0).strategy,
-    "orbit": lambda: st.optimise(st.all_range(24), 1.0, st.Orbit()).strategy,
-    "window": lambda: st.optimise(st.prefix(24), 1.0, st.Orbit()).strategy,
-    "several cycles": lambda: st.optimise(st.marginals("a=4,b=3", 1), 2.0, st.Orbit()).strategy,
+    "orbit": lambda: st.optimise(st.all_range(24), 1.0, st.solvers.Orbit()).strategy,
+    "window": lambda: st.optimise(st.prefix(24), 1.0, st.solvers.Orbit()).strategy,
+    "several cycles": lambda: st.optimise(st.marginals("a=4,b=3", 1), 2.0, st.solvers.Orbit()).strategy,
     "unary": lambda: UnaryEncoding(6, 0.5, 0.2),
     "subset": lambda: SubsetSelection(7, 3, 0.6),
 }
@@ -186,7 +186,7 @@ def test_a_blanket_is_that_of_the_matrix(kind):
 
 
 def test_a_blanket_of_juntas_is_on_the_safe_side():
-    strategy = st.optimise(st.marginals("2^6", 2), 1.0, st.Junta()).strategy
+    strategy = st.optimise(st.marginals("2^6", 2), 1.0, st.solvers.Junta()).strategy
     distance, mass = distances(strategy.dense().matrix)
     assert distance * (1 - 1e-9) <= strategy.blanket.distance <= 1.5 * distance
     assert strategy.blanket.mass == pytest.approx(mass, rel=1e-9)
@@ -202,8 +202,8 @@ def test_hashing_is_as_private_as_its_pairs():
 def test_a_mechanism_without_a_finite_epsilon_is_refused():
     with pytest.raises(ValueError, match="no finite epsilon"):
         _ = MatrixStrategy(np.eye(3)).blanket
-    normal = st.local_gaussian(np.eye(3), 1.0, 1e-6)
-    for learned in (lambda: normal.blanket, lambda: st.attack(normal)):
+    normal = st.published.local_gaussian(np.eye(3), 1.0, 1e-6)
+    for learned in (lambda: normal.blanket, lambda: st.study.attack(normal)):
         with pytest.raises(ValueError, match="pure epsilon-LDP"):
             learned()
 

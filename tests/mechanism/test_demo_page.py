@@ -34,7 +34,7 @@ def show(browser, tmp_path):
 def regions():
     """A choice too long for buttons, one label of which tries to be a program."""
     labels = [HTML] + [f"Region {k}" for k in range(1, 9)]
-    return Mechanism.of(st.randomised_response(9, 2.0), st.histogram(st.labels(*labels)), 2.0)
+    return Mechanism.of(st.published.randomised_response(9, 2.0), st.histogram(st.labels(*labels)), 2.0)
 
 
 def answer_labels(page):
@@ -44,17 +44,17 @@ def answer_labels(page):
 
 def fine_bins():
     """So many bins that a number is typed."""
-    return Mechanism.of(st.randomised_response(65, 2.0), st.histogram(st.bins("-30:35:1")), 2.0)
+    return Mechanism.of(st.published.randomised_response(65, 2.0), st.histogram(st.bins("-30:35:1")), 2.0)
 
 
 def fine_numbers():
-    return Mechanism.of(st.randomised_response(65, 2.0), st.histogram(65), 2.0)
+    return Mechanism.of(st.published.randomised_response(65, 2.0), st.histogram(65), 2.0)
 
 
 def with_other():
     """Bins, the last value of which is whatever lies in none of them."""
     minutes = st.bins([-30, -25, 0], other=True, unit="minutes")
-    return Mechanism.of(st.randomised_response(3, 2.0), st.histogram(minutes), 2.0)
+    return Mechanism.of(st.published.randomised_response(3, 2.0), st.histogram(minutes), 2.0)
 
 
 def answer_edges(page):
@@ -287,7 +287,7 @@ def test_what_is_not_answered_is_asked_for(show):
 @pytest.mark.parametrize(("epsilon", "times"), [(0.01, "1.02"), (1.0, "2.72"), (1.5, "4.49"), (5.0, "149")])
 def test_epsilon_is_said_in_words(epsilon, times, show):
     """The ratio is rounded up: exp(0.01) = 1.01005, exp(5) = 148.41."""
-    page = show(Mechanism.of(st.randomised_response(3, epsilon), st.histogram(3), epsilon))
+    page = show(Mechanism.of(st.published.randomised_response(3, epsilon), st.histogram(3), epsilon))
     words = f"Any report is at most {times} times as likely for one answer as for any other (epsilon = {epsilon:g})."
     page.get_by_text(words).wait_for()
 

@@ -21,11 +21,11 @@ from tools import need_package
 def columns(n: int, epsilon: float) -> Mechanism:
     """A mechanism whose table is a matrix."""
     matrix = random_ldp_matrix(np.random.default_rng(1), 2 * n, n, epsilon)
-    return Mechanism.of(st.MatrixStrategy(matrix), st.histogram(n), epsilon)
+    return Mechanism.of(st.strategies.MatrixStrategy(matrix), st.histogram(n), epsilon)
 
 
 def two_level(n: int, epsilon: float) -> Mechanism:
-    return Mechanism.of(two_levels(st.randomised_response(n, epsilon)), st.histogram(n), epsilon)
+    return Mechanism.of(two_levels(st.published.randomised_response(n, epsilon)), st.histogram(n), epsilon)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_the_certified_epsilon_is_proven_in_whole_numbers_and_tight(kind, epsilo
 
 
 def test_one_output_costs_nothing():
-    mechanism = Mechanism.of(two_levels(st.MatrixStrategy(np.ones((1, 4)))), st.total(4), 1.0)
+    mechanism = Mechanism.of(two_levels(st.strategies.MatrixStrategy(np.ones((1, 4)))), st.total(4), 1.0)
     assert certified_epsilon(mechanism) == 0.0
 
 
@@ -118,7 +118,9 @@ def test_another_type_of_value_is_refused_by_opendp(dp):
 
 def test_several_attributes_go_through_their_number(dp):
     workload = st.histogram({"age": 3, "sex": st.labels("f", "m")})
-    mechanism = st.import_matrix(st.randomised_response(6, 3.0).matrix, workload, 3.0).mechanism
+    mechanism = st.mechanism.import_matrix(
+        st.published.randomised_response(6, 3.0).matrix, workload, 3.0
+    ).mechanism
     cell = mechanism.client.cell({"age": 2, "sex": "m"})
     assert cell == 5
     assert 0 <= to_opendp(mechanism)(cell) < 6

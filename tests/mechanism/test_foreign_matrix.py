@@ -24,8 +24,8 @@ GOOD = {
     "random": random_ldp_matrix(RNG, 15, N, 1.0),
     "uniform rows": np.vstack([BY_HAND / 2, np.full((1, N), 0.5)]),
     "zero row": np.vstack([BY_HAND, np.zeros((1, N))]),
-    "private enough": st.randomised_response(N, 0.5).matrix,
-    "ten digits": np.round(st.randomised_response(N, 0.5).matrix, 10),
+    "private enough": st.published.randomised_response(N, 0.5).matrix,
+    "ten digits": np.round(st.published.randomised_response(N, 0.5).matrix, 10),
 }
 BAD = {
     "scaled by 1.01": (BY_HAND * 1.01, "sum to one, the worst is off by 0.01", 0.006),
@@ -80,19 +80,22 @@ def test_a_repair_is_private_and_near(name):
     assert_private(found.mechanism.strategy, 1 + 1e-15)
     after = repaired(matrix, 1.0)
     assert found.moved == pytest.approx(np.abs(after - matrix).sum(axis=0).max() / 2)
-    value = st.evaluate(W, st.MatrixStrategy(after)).objective
+    value = st.evaluate(W, st.strategies.MatrixStrategy(after)).objective
     assert float(found.mechanism.utility["unrounded"]) == pytest.approx(value)
     scaled = np.maximum(matrix, 0) / np.maximum(matrix, 0).sum(axis=0)
-    before = st.evaluate(W, st.MatrixStrategy(scaled)).objective
+    before = st.evaluate(W, st.strategies.MatrixStrategy(scaled)).objective
     assert found.loss == pytest.approx(value / before - 1)
 
 
 def test_a_repair_leaves_strategies_alone_and_makes_randomised_response_of_the_identity():
     for matrix in GOOD.values():
-        if abs(matrix.sum(axis=0) - 1).max() < 1e-12 and st.MatrixStrategy(matrix).epsilon < 1 - 1e-14:
+        if (
+            abs(matrix.sum(axis=0) - 1).max() < 1e-12
+            and st.strategies.MatrixStrategy(matrix).epsilon < 1 - 1e-14
+        ):
             assert np.abs(repaired(matrix, 1.0) - matrix).max() < 1e-13
     for epsilon in (0.1, 1.0, 4.0):
-        expected = st.randomised_response(N, epsilon).matrix
+        expected = st.published.randomised_response(N, epsilon).matrix
         assert np.abs(repaired(np.eye(N), epsilon) - expected).max() < 1e-14
 
 
@@ -101,7 +104,7 @@ def test_a_repair_leaves_strategies_alone_and_makes_randomised_response_of_the_i
 def test_every_repair_holds_epsilon(epsilon, seed):
     rng = np.random.default_rng(seed)
     matrix = rng.normal(size=(rng.integers(2, 20), rng.integers(2, 9))) * rng.choice([1e-9, 1, 1e9])
-    assert_private(st.MatrixStrategy(repaired(matrix, epsilon)), epsilon)
+    assert_private(st.strategies.MatrixStrategy(repaired(matrix, epsilon)), epsilon)
 
 
 def test_a_repair_costs_no_more_than_mixing_with_the_mean():
@@ -111,8 +114,8 @@ def test_a_repair_costs_no_more_than_mixing_with_the_mean():
         mean, E = Q.mean(axis=1, keepdims=True), np.exp(1.0)
         excess = np.maximum(Q.max(axis=1, keepdims=True) - E * Q.min(axis=1, keepdims=True), 0)
         t = (excess / (excess + (E - 1) * mean)).max()
-        mixed = st.evaluate(W, st.MatrixStrategy((1 - t) * Q + t * mean)).objective
-        assert st.evaluate(W, st.MatrixStrategy(repaired(Q, 1.0))).objective <= mixed * (1 + 1e-9)
+        mixed = st.evaluate(W, st.strategies.MatrixStrategy((1 - t) * Q + t * mean)).objective
+        assert st.evaluate(W, st.strategies.MatrixStrategy(repaired(Q, 1.0))).objective <= mixed * (1 + 1e-9)
 
 
 NEVER = {
@@ -159,18 +162,23 @@ def test_options_reach_the_mechanism():
 
 
 @pytest.mark.parametrize(
-    "strategy", [st.randomised_response(5, 1.0), st.hadamard_response(5, 2.0), st.hierarchical(9, 0.5)]
+    "strategy",
+    [
+        st.published.randomised_response(5, 1.0),
+        st.published.hadamard_response(5, 2.0),
+        st.published.hierarchical(9, 0.5),
+    ],
 )
 def test_two_levels_are_found_again(strategy):
     found = two_levels(strategy.dense())
-    assert isinstance(found, st.TwoLevelStrategy)
+    assert isinstance(found, st.strategies.TwoLevelStrategy)
     assert np.abs(found.dense().matrix - strategy.dense().matrix).max() < 1e-15
     assert found.epsilon <= strategy.epsilon
 
 
 def test_other_matrices_stay_matrices():
     for matrix in (random_ldp_matrix(RNG, 9, N, 1.0), np.eye(N)):
-        strategy = st.MatrixStrategy(matrix)
+        strategy = st.strategies.MatrixStrategy(matrix)
         assert two_levels(strategy) is strategy
 
 
@@ -259,7 +267,7 @@ def test_a_header_may_name_the_column_output(tmp_path, name):
 def test_tables_of_a_matrix_have_the_same_columns(tmp_path):
     import pandas
 
-    stored = StoredStrategy(st.MatrixStrategy(SOLVED), 1.0, W, "prefix")
+    stored = StoredStrategy(st.strategies.MatrixStrategy(SOLVED), 1.0, W, "prefix")
     csv, parquet = save(tmp_path / "q.csv", stored), save(tmp_path / "q.parquet", stored)
     one, other = pandas.read_csv(csv), pandas.read_parquet(parquet)
     assert list(one.columns) == list(other.columns) == ["output", *(f"u{u}" for u in range(N))]

@@ -25,7 +25,7 @@ def show(browser, tmp_path):
 
 def many(kind):
     """A mechanism with so many answers that they are not all shown."""
-    strategy = st.hadamard_response(65, 2.0)
+    strategy = st.published.hadamard_response(65, 2.0)
     given = {
         "numbers": 65,
         "bins": st.bins("-30:35:1"),
@@ -192,7 +192,7 @@ WHERE = """(text) => {
 def test_names_stay_beside_their_values_when_one_is_read_from_the_right(show):
     """Without isolation the value of the first pair and the name of the second change places."""
     W = st.histogram({"Farbe": st.labels("أزرق", "أحمر"), "مدينة": st.labels("Kairo", "Bonn")})
-    page = show(Mechanism.of(st.randomised_response(4, 1.0), W, 1.0))
+    page = show(Mechanism.of(st.published.randomised_response(4, 1.0), W, 1.0))
     page.get_by_label("أزرق").check()
     drawn(page, "Bonn")
     shown = page.locator("#words li").first.inner_text().replace(": ", ", ").split(", ")
@@ -231,7 +231,7 @@ def test_it_can_be_read_by_day_and_night_on_narrow_and_wide_screens(language, wi
         "arabic": ("ماذا تشرب في الصباح؟", ARABIC, "rtl"),
     }[language]
     n = len(labels)
-    found = Mechanism.of(st.randomised_response(n, 1.0), st.histogram(st.labels(*labels)), 1.0)
+    found = Mechanism.of(st.published.randomised_response(n, 1.0), st.histogram(st.labels(*labels)), 1.0)
     page = show(found, question, color_scheme=scheme, viewport={"width": width, "height": 640})
     texts = [page.locator("h1"), *page.locator(".options label").all()]
 
@@ -266,7 +266,7 @@ LEFT_OUT = {
 def test_no_answer_and_other_are_two_choices(name, show):
     """Where every random byte is 127 the report is the answer; a question that nobody touched is asked again."""
     one, kind = LEFT_OUT[name]
-    page = show(Mechanism.of(st.randomised_response(one.size, 10.0), st.histogram(one), 10.0))
+    page = show(Mechanism.of(st.published.randomised_response(one.size, 10.0), st.histogram(one), 10.0))
     page.evaluate("() => { crypto.getRandomValues = (bytes) => bytes.fill(127); }")
     page.get_by_role("button", name=GIVE).click()
     page.get_by_role("alert").get_by_text("Please give").wait_for()

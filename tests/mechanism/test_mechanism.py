@@ -119,7 +119,7 @@ def test_a_bundle_follows_its_schema_and_comes_back_the_same(case, tmp_path):
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 37])
 def test_every_baseline_becomes_a_mechanism(baseline, n, epsilon):
     W = st.histogram(n)
-    found = Mechanism.of(getattr(st, baseline)(n, epsilon), W, epsilon)
+    found = Mechanism.of(getattr(st.published, baseline)(n, epsilon), W, epsilon)
     assert float(found.utility["loss"]) <= 1e-5
     client.parse(found.text)
 
@@ -144,11 +144,11 @@ def test_the_bound_on_the_exponential_is_below_it_and_tight():
 
 def test_a_strategy_that_breaks_the_promise_is_refused():
     with pytest.raises(ValueError, match=r"measures epsilon 1, above the 0\.9 promised"):
-        Mechanism.of(st.randomised_response(4, 1.0), st.histogram(4), 0.9)
+        Mechanism.of(st.published.randomised_response(4, 1.0), st.histogram(4), 0.9)
     with pytest.raises(ValueError, match="measures epsilon inf"):
-        Mechanism.of(st.MatrixStrategy(np.eye(3)), st.histogram(3), 1.0)
+        Mechanism.of(st.strategies.MatrixStrategy(np.eye(3)), st.histogram(3), 1.0)
     with pytest.raises(ValueError, match="4 user types, but its workload has 5"):
-        Mechanism.of(st.randomised_response(4, 1.0), st.histogram(5), 1.0)
+        Mechanism.of(st.published.randomised_response(4, 1.0), st.histogram(5), 1.0)
 
 
 def test_a_table_that_breaks_the_promise_is_refused_even_without_assertions():
@@ -172,13 +172,13 @@ for epsilon in (2, 1):
 def test_what_32_bits_cannot_hold_gets_more():
     """Six thousand outputs at epsilon 10^-6: in units of 2^-32 a row has no room between its two levels."""
     signs = np.where(np.arange(6000) % 2 == 0, 1.0, -1.0)[:, None] * [1.0, -1.0]
-    found = Mechanism.of(st.MatrixStrategy((1 + 4e-7 * signs) / 6000), st.histogram(2), 1e-6)
+    found = Mechanism.of(st.strategies.MatrixStrategy((1 + 4e-7 * signs) / 6000), st.histogram(2), 1e-6)
     assert found.table.bits == 52
     assert float(found.utility["loss"]) <= 1e-5
 
 
 def test_what_52_bits_cannot_hold_is_kept_as_patterns():
-    found = Mechanism.of(st.randomised_response(1000, 1e-6), st.histogram(1000), 1e-6)
+    found = Mechanism.of(st.published.randomised_response(1000, 1e-6), st.histogram(1000), 1e-6)
     assert found.table.kind == "two-level"
     assert float(found.utility["loss"]) <= 1e-5
 
@@ -214,7 +214,7 @@ def test_what_52_bits_cannot_hold_is_kept_as_patterns():
 )
 def test_values_that_do_not_fit_are_refused(values, sentence):
     with pytest.raises(ValueError, match=sentence):
-        Mechanism.of(st.randomised_response(3, 1.0), st.histogram(values()), 1.0)
+        Mechanism.of(st.published.randomised_response(3, 1.0), st.histogram(values()), 1.0)
 
 
 def edited(bundle, path, value):

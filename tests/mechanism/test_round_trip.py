@@ -95,8 +95,8 @@ def test_rounding_costs_no_answer_more_than_is_stated(queries, epsilon):
 
 
 def test_a_loss_of_one_answer_is_stated_where_it_is_large():
-    W, strategy = st.explicit(np.eye(4) + 1e7), st.randomised_response(4, 2.0)
-    table = Mechanism.of(st.randomised_response(4, 1.0), W, 1.0).table
+    W, strategy = st.explicit(np.eye(4) + 1e7), st.published.randomised_response(4, 2.0)
+    table = Mechanism.of(st.published.randomised_response(4, 1.0), W, 1.0).table
     rise = risen(W, strategy, table.strategy, None)
     assert rise > 1
     stated = {one: stated_utility(W, strategy, table, None, one)["loss"] for one in (rise, 1e-5)}

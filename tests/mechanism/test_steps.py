@@ -102,7 +102,9 @@ def test_a_table_of_two_levels_has_no_steps():
 def test_a_strategy_that_breaks_a_step_is_refused():
     """The negative control: columns in another order keep the plain epsilon and break the steps."""
     steps = CASES["even"]
-    shuffled = st.MatrixStrategy(geometric(steps).matrix[:, np.random.default_rng(1).permutation(16)])
+    shuffled = st.strategies.MatrixStrategy(
+        geometric(steps).matrix[:, np.random.default_rng(1).permutation(16)]
+    )
     with pytest.raises(ValueError, match="does not fit into whole numbers"):
         Mechanism.on_line(shuffled, st.prefix(16), steps.tolist())
     with pytest.raises(ValueError, match="user types"):

@@ -22,7 +22,7 @@ WORKLOADS = {
 
 
 def stored(workload=WORKLOADS["prefix"], epsilon=1.0) -> StoredStrategy:
-    return StoredStrategy(st.randomised_response(4, 1.0), epsilon, workload, "prefix")
+    return StoredStrategy(st.published.randomised_response(4, 1.0), epsilon, workload, "prefix")
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -86,7 +86,7 @@ def test_parts_must_fit_together():
 
 
 GOOD = {
-    "strategy": st.randomised_response(4, 1.0).matrix,
+    "strategy": st.published.randomised_response(4, 1.0).matrix,
     "epsilon": np.float64(1.0),
     "workload": np.str_("prefix"),
     "specification": np.str_(json.dumps(to_data(st.prefix(4)))),

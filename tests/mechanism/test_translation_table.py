@@ -37,13 +37,13 @@ def test_the_certificate_states_what_every_column_sums_to(case):
 def test_the_weights_of_reports_survive_rounding(epsilon):
     """Patterns of many sizes: drawn with other chances than reported, rounded to 2^-32."""
     inside = [np.arange(40) < size for size in (1, 5, 20, 39)]
-    patterns = tuple(st.Pattern.of((0,), one) for one in inside)
+    patterns = tuple(st.strategies.Pattern.of((0,), one) for one in inside)
     weights = np.array([0.5, 0.3, 0.15, 0.05])
-    strategy = st.OrbitStrategy((40,), (40,), patterns, weights, math.exp(epsilon) * (1 - 1e-14))
+    strategy = st.strategies.OrbitStrategy((40,), (40,), patterns, weights, math.exp(epsilon) * (1 - 1e-14))
     table = rounded(strategy, Fraction(repr(epsilon)))
     assert isinstance(table, TranslationTable)
     followed = table.strategy
-    assert isinstance(followed, st.OrbitStrategy)
+    assert isinstance(followed, st.strategies.OrbitStrategy)
     assert followed.epsilon <= epsilon * (1 + 1e-12)
     assert followed.ratio == pytest.approx(strategy.ratio, rel=1e-2 if epsilon == 30 else 1e-8)
     # a pattern that holds 39 of 40 is drawn with 1/40 of its chance or more: 2^-32 of that is no more than 1e-7
@@ -59,11 +59,11 @@ def test_patterns_too_rare_for_32_bits_are_left_out():
 
 
 def test_a_junta_over_all_attributes_in_order_is_an_orbit():
-    patterns = (st.Pattern.of((0, 1), some((2, 3), RNG)),)
-    strategy = st.JuntaStrategy((2, 3), ((0,), (1,)), patterns, np.ones(1), 2.0)
+    patterns = (st.strategies.Pattern.of((0, 1), some((2, 3), RNG)),)
+    strategy = st.strategies.JuntaStrategy((2, 3), ((0,), (1,)), patterns, np.ones(1), 2.0)
     found = Mechanism.of(strategy, st.histogram({"a": 2, "b": 3}), 0.7)
-    assert isinstance(found.strategy, st.OrbitStrategy)
-    assert isinstance(mechanism("binary-juntas").strategy, st.JuntaStrategy)
+    assert isinstance(found.strategy, st.strategies.OrbitStrategy)
+    assert isinstance(mechanism("binary-juntas").strategy, st.strategies.JuntaStrategy)
 
 
 def refused_strategies():
@@ -89,9 +89,9 @@ def test_what_does_not_become_a_bundle_is_refused(number):
 
 
 def test_a_cycle_longer_than_clients_read_is_refused():
-    pattern = st.Pattern((0,), (1 << 23,), np.eye(1, 1 << 20, dtype=np.uint8)[0])
+    pattern = st.strategies.Pattern((0,), (1 << 23,), np.eye(1, 1 << 20, dtype=np.uint8)[0])
     with pytest.raises(ValueError, match="a cycle of 8388608 points"):
-        rounded(st.OrbitStrategy((5,), (1 << 23,), (pattern,), np.ones(1), 2.0), Fraction(1))
+        rounded(st.strategies.OrbitStrategy((5,), (1 << 23,), (pattern,), np.ones(1), 2.0), Fraction(1))
 
 
 def test_too_many_bytes_of_patterns_are_refused(monkeypatch):

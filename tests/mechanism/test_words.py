@@ -86,7 +86,7 @@ def test_answers_are_named_as_their_owners_call_them(case, output, texts):
 
 
 def test_a_set_of_bins_ends_before_other():
-    strategy = st.hadamard_response(4, 1.0)
+    strategy = st.published.hadamard_response(4, 1.0)
     found = Mechanism.of(strategy, st.histogram(st.bins("0:30:10", other=True)), 1.0)
     Q = strategy.dense().matrix
     output = next(y for y in range(len(Q)) if [*(Q[y] > Q[y].mean())][2:] == [True, True])

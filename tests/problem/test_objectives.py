@@ -37,7 +37,10 @@ def test_no_strategy_beats_a_bound_under_any_prior(name, epsilon):
         bounds = st.lower_bounds(workload, epsilon, p)
         assert bounds["weighted"].value >= bounds["closed"].value * (1 - 1e-9)
         matrices = [random_ldp_matrix(rng, m, 8, epsilon) for m in (20, 60)]
-        for strategy in [st.randomised_response(8, epsilon), *map(st.MatrixStrategy, matrices)]:
+        for strategy in [
+            st.published.randomised_response(8, epsilon),
+            *map(st.strategies.MatrixStrategy, matrices),
+        ]:
             assert st.evaluate(workload, strategy, p).objective >= bounds.best * (1 - 1e-9)
 
 
@@ -51,7 +54,7 @@ def test_no_strategy_beats_a_worst_case_bound(name, epsilon):
     for problem in (WorstCase(**asked), WorstQuery(**asked), skewed):
         bound = problem.lower_bound
         for m in (20, 60):
-            strategy = st.MatrixStrategy(random_ldp_matrix(rng, m, 8, epsilon))
+            strategy = st.strategies.MatrixStrategy(random_ldp_matrix(rng, m, 8, epsilon))
             for reconstruction in (problem.prior, random_prior(rng, 8)):
                 assert problem.value(estimator(strategy, reconstruction)) >= bound * (1 - 1e-9)
 
@@ -71,7 +74,7 @@ def test_the_uniform_prior_is_the_average_case(name):
     plain, even = st.lower_bounds(workload, 1.0), st.lower_bounds(workload, 1.0, u)
     assert even["closed"].value == pytest.approx(plain["closed"].value, rel=1e-9)
     assert even["weighted"].value == pytest.approx(plain["weighted"].value, rel=1e-6)
-    strategy = st.hierarchical(16, 1.0, 2, "randomised")
+    strategy = st.published.hierarchical(16, 1.0, 2, "randomised")
     ours, usual = st.evaluate(workload, strategy, u / 16), st.evaluate(workload, strategy)
     assert ours.objective == pytest.approx(usual.objective, rel=1e-9)
     np.testing.assert_allclose(ours.per_type, usual.per_type, rtol=1e-9)
@@ -81,7 +84,7 @@ def test_the_uniform_prior_is_the_average_case(name):
 def test_a_prior_changes_the_reconstruction_never_its_bias(zeros):
     rng = np.random.default_rng(zeros)
     workload, p = st.prefix(8), random_prior(rng, 8, zeros)
-    strategy = st.MatrixStrategy(random_ldp_matrix(rng, 40, 8, 1.0))
+    strategy = st.strategies.MatrixStrategy(random_ldp_matrix(rng, 40, 8, 1.0))
     x = rng.integers(0, 50, 8).astype(float)
     np.testing.assert_allclose(strategy.reconstruct(strategy.forward(x), p), x, atol=1e-7)
     estimated = estimator(strategy, p).estimated_data(strategy.forward(x)[:, None])

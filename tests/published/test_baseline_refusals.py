@@ -12,30 +12,30 @@ from stratagem.strategies.subset_protocol import SubsetSelection
 
 WHOLE = (2.5, "4", None, -3, True, float("nan"))
 SIZED = (
-    st.count_mean_sketch,
-    st.hadamard_count_mean_sketch,
-    st.haar,
-    st.hadamard_mechanism,
-    st.hadamard_response,
-    st.hierarchical,
-    st.local_hashing,
-    st.optimised_unary_encoding,
-    st.projective_geometry_response,
-    st.randomised_response,
-    st.rappor,
-    st.subset_design,
-    st.subset_selection,
-    st.summed_histogram_encoding,
-    st.symmetric_unary_encoding,
-    st.thresholded_histogram_encoding,
-    st.tree_encoding,
+    st.published.count_mean_sketch,
+    st.published.hadamard_count_mean_sketch,
+    st.published.haar,
+    st.published.hadamard_mechanism,
+    st.published.hadamard_response,
+    st.published.hierarchical,
+    st.published.local_hashing,
+    st.published.optimised_unary_encoding,
+    st.published.projective_geometry_response,
+    st.published.randomised_response,
+    st.published.rappor,
+    st.published.subset_design,
+    st.published.subset_selection,
+    st.published.summed_histogram_encoding,
+    st.published.symmetric_unary_encoding,
+    st.published.thresholded_histogram_encoding,
+    st.published.tree_encoding,
 )
 QUERIED = (
-    st.local_laplace,
-    st.local_spherical,
-    lambda queries, epsilon: st.local_gaussian(queries, epsilon, 1e-6),
+    st.published.local_laplace,
+    st.published.local_spherical,
+    lambda queries, epsilon: st.published.local_gaussian(queries, epsilon, 1e-6),
 )
-TABLED = (st.marginal_response, st.marginal_hadamard, st.marginal_encoding)
+TABLED = (st.published.marginal_response, st.published.marginal_hadamard, st.published.marginal_encoding)
 
 
 def refused(word, call, *arguments):
@@ -83,8 +83,8 @@ def test_tables_are_sets_of_attributes(mechanism, tables):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        st.independent_response,
-        lambda sizes, epsilon: st.fourier(sizes, epsilon, [1]),
+        st.published.independent_response,
+        lambda sizes, epsilon: st.published.fourier(sizes, epsilon, [1]),
         *(lambda sizes, epsilon, make=make: make(sizes, epsilon, [(0,)]) for make in TABLED),
     ],
 )
@@ -96,9 +96,9 @@ def test_sizes_of_attributes_are_whole_numbers(mechanism, sizes):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        st.haar,
-        lambda n, epsilon, levels: st.hierarchical(n, epsilon, 2, levels=levels),
-        lambda n, epsilon, levels: st.tree_encoding(n, epsilon, 2, levels=levels),
+        st.published.haar,
+        lambda n, epsilon, levels: st.published.hierarchical(n, epsilon, 2, levels=levels),
+        lambda n, epsilon, levels: st.published.tree_encoding(n, epsilon, 2, levels=levels),
     ],
 )
 def test_levels_have_probabilities(mechanism, levels):
@@ -109,11 +109,11 @@ def test_levels_have_probabilities(mechanism, levels):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda value: st.UnaryEncoding(4, value, 0.2),
-        lambda value: st.UnaryEncoding(4, 0.7, value),
+        lambda value: st.strategies.UnaryEncoding(4, value, 0.2),
+        lambda value: st.strategies.UnaryEncoding(4, 0.7, value),
         lambda value: SubsetSelection(4, 1, value),
         lambda value: LocalHashing(4, 2, value),
-        lambda value: st.local_gaussian(np.eye(3), 1.0, value),
+        lambda value: st.published.local_gaussian(np.eye(3), 1.0, value),
         lambda value: central.compare(st.prefix(4), 1.0, "replace", [] if value is None else value),
         lambda value: central.measure_gaussian(np.eye(3), 1.0, value, "replace"),
         lambda value: central.stability_histogram(1.0, value, "replace"),
@@ -126,20 +126,20 @@ def test_probabilities_lie_between_0_and_1(call, value):
 @pytest.mark.parametrize(
     ("word", "call"),
     [
-        ("number of blocks", lambda: st.hadamard_response(4, 1.0, 3.0)),  # type: ignore[arg-type]
-        ("power of two", lambda: st.hadamard_response(4, 1.0, 3)),
-        ("number of blocks", lambda: st.hadamard_response(4, 1.0, 8)),
-        ("threshold is 'x'", lambda: st.thresholded_histogram_encoding(4, 1.0, "x")),  # type: ignore[arg-type]
-        ("subset size", lambda: st.subset_selection(4, 1.0, "x")),  # type: ignore[arg-type]
-        ("hash values", lambda: st.local_hashing(4, 1.0, "x")),  # type: ignore[arg-type]
-        ("seed", lambda: st.count_mean_sketch(4, 1.0, seed="x")),  # type: ignore[arg-type]
-        ("hash functions", lambda: st.count_mean_sketch(1 << 20, 1.0, hashes=1 << 20)),
-        ("n\\^2", lambda: st.randomised_response(1 << 20, 1.0)),
-        ("type <U1", lambda: st.fourier((4,), 1.0, ["a"])),
-        ("give a list of whole", lambda: st.fourier((4,), 1.0, [[1], [1, 2]])),  # type: ignore[list-item]
-        ("shares have", lambda: st.fourier((4,), 1.0, [1], ["a"])),
-        ("shares have", lambda: st.fourier((4,), 1.0, [1, 2], [0.5, 0.6])),
-        ("shape \\(\\)", lambda: st.MatrixStrategy([[1, 2], [3]])),  # type: ignore[arg-type]
+        ("number of blocks", lambda: st.published.hadamard_response(4, 1.0, 3.0)),  # type: ignore[arg-type]
+        ("power of two", lambda: st.published.hadamard_response(4, 1.0, 3)),
+        ("number of blocks", lambda: st.published.hadamard_response(4, 1.0, 8)),
+        ("threshold is 'x'", lambda: st.published.thresholded_histogram_encoding(4, 1.0, "x")),  # type: ignore[arg-type]
+        ("subset size", lambda: st.published.subset_selection(4, 1.0, "x")),  # type: ignore[arg-type]
+        ("hash values", lambda: st.published.local_hashing(4, 1.0, "x")),  # type: ignore[arg-type]
+        ("seed", lambda: st.published.count_mean_sketch(4, 1.0, seed="x")),  # type: ignore[arg-type]
+        ("hash functions", lambda: st.published.count_mean_sketch(1 << 20, 1.0, hashes=1 << 20)),
+        ("n\\^2", lambda: st.published.randomised_response(1 << 20, 1.0)),
+        ("type <U1", lambda: st.published.fourier((4,), 1.0, ["a"])),
+        ("give a list of whole", lambda: st.published.fourier((4,), 1.0, [[1], [1, 2]])),  # type: ignore[list-item]
+        ("shares have", lambda: st.published.fourier((4,), 1.0, [1], ["a"])),
+        ("shares have", lambda: st.published.fourier((4,), 1.0, [1, 2], [0.5, 0.6])),
+        ("shape \\(\\)", lambda: st.strategies.MatrixStrategy([[1, 2], [3]])),  # type: ignore[arg-type]
         ("not a published mechanism", lambda: st.tune(st.prefix(8), 1.0, [1])),  # type: ignore[arg-type]
         ("or is not tried on domains of this size", lambda: st.tune(st.histogram(4), 1.0, "rappor")),
     ],

@@ -139,7 +139,7 @@ def test_hadamard_response_has_the_published_variance(n, blocks, epsilon):
 
     The estimate is D/(E - 1) (C(S) - C(block without S)), S the rows of the value's block where its column is +1.
     """
-    strategy = st.hadamard_response(n, epsilon, blocks)
+    strategy = st.published.hadamard_response(n, epsilon, blocks)
     assert strategy.epsilon == pytest.approx(epsilon, abs=1e-9)
     Q, E, x = strategy.matrix, math.exp(epsilon), np.arange(1.0, n + 1)
     D, b = E + 2 * blocks - 1, strategy.outputs // blocks

@@ -85,7 +85,7 @@ def test_marght_has_the_variance_of_the_thesis_in_every_cell(k, epsilon):
         told = np.zeros((len(W), len(drawn)))
         told[cells] = 2.0**-k * C * len(drawn) * math.sqrt(q2) * signs
         estimators.append(2.0**-k + np.concatenate([told, -told], axis=1))
-    named, x = st.MatrixStrategy(np.concatenate(rows)), users(32)
+    named, x = st.strategies.MatrixStrategy(np.concatenate(rows)), users(32)
     f = W @ x
     expected = 4.0**-k * ((2**k - 1) ** 2 * C * q2 - f * (2**k - 1) ** 2 - (1 - f))
     assert np.allclose(variances(named, np.concatenate(estimators, axis=1), W, x), expected)
@@ -111,7 +111,10 @@ def test_the_numbers_of_the_thesis():
     }
     for strategy, published in per_cell.values():
         assert evaluate(workload, strategy).average_variance / workload.queries <= published
-    flat = evaluate(workload, st.randomised_response(2**d, epsilon)).average_variance / workload.queries
+    flat = (
+        evaluate(workload, st.published.randomised_response(2**d, epsilon)).average_variance
+        / workload.queries
+    )
     inside, outside = 66 / 258, 64 / 258
     exact = (f * inside * (1 - inside) + (1 - f) * outside * (1 - outside)) / (inside - outside) ** 2
     assert flat == pytest.approx(exact)
@@ -148,9 +151,9 @@ def test_a_covering_answers_the_marginals_that_it_holds(oracle):
     workload, x = st.marginals("2^6", 2), users(64)
     strategy = marginal_response((2,) * 6, 1.0, covering_tables(6, pairs(6), 3), oracle)
     assert np.allclose(workload.answer(strategy.reconstruct(strategy.forward(x))), workload.answer(x))
-    assert estimator(strategy).objective(workload) < estimator(st.randomised_response(64, 1.0)).objective(
-        workload
-    )
+    assert estimator(strategy).objective(workload) < estimator(
+        st.published.randomised_response(64, 1.0)
+    ).objective(workload)
 
 
 def test_table_cells_number_the_table_row_by_row():

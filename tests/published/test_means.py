@@ -58,12 +58,14 @@ def test_stochastic_rounding_is_the_mechanism_of_duchi():
     """Round to an end with the probability that keeps the mean, then keep the end with probability E/(E + 1)."""
     t, E = (VALUES - 58) / 40, math.exp(1.3)
     up = (1 + t) / 2
-    np.testing.assert_allclose(st.duchi(VALUES, 1.3).matrix[0], (up * E + (1 - up)) / (E + 1), rtol=1e-12)
+    np.testing.assert_allclose(
+        st.published.duchi(VALUES, 1.3).matrix[0], (up * E + (1 - up)) / (E + 1), rtol=1e-12
+    )
 
 
 REPORTS = {
-    "piecewise": st.piecewise(VALUES, 1.0),
-    "hybrid": st.hybrid(VALUES, 1.0),
+    "piecewise": st.published.piecewise(VALUES, 1.0),
+    "hybrid": st.published.hybrid(VALUES, 1.0),
     "two ends": NumberReport((VALUES - 58) / 40, TwoEnds(1.5)),
     "wide": NumberReport(np.array([-0.3, 0.2, 0.9]), Piecewise(3.0)),
 }
@@ -87,7 +89,7 @@ def test_reports_have_the_stated_mean_and_covariance(name, rng):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_the_piecewise_client_keeps_its_budget(epsilon, rng):
     """Counts in 16 bins, t = 1 over t = -1: no ratio is above E by 6 standard deviations, false alarm 2e-8."""
-    law, E, N = st.piecewise([0, 1], epsilon).law, math.exp(epsilon), 1_000_000
+    law, E, N = st.published.piecewise([0, 1], epsilon).law, math.exp(epsilon), 1_000_000
     edges = np.linspace(-law.reach, law.reach, 17)
     low, high = (np.histogram(law.draw(np.full(N, t), rng), edges)[0] for t in (-1.0, 1.0))
     room = 6 * np.sqrt(high + E**2 * low)
@@ -140,7 +142,7 @@ def test_orders_that_are_no_powers_are_refused(order):
         st.moments(VALUES, order)
 
 
-@pytest.mark.parametrize("make", [st.duchi, st.piecewise, st.hybrid])
+@pytest.mark.parametrize("make", [st.published.duchi, st.published.piecewise, st.published.hybrid])
 @pytest.mark.parametrize("values", [[1.0, 1.0], [[1.0, 2.0]], ["a", "b"], [1.0, math.inf]])
 def test_mechanisms_refuse_what_is_no_number(make, values):
     with pytest.raises(ValueError, match="the values"):
@@ -153,9 +155,9 @@ LAWS = {
     "share": lambda: Hybrid(Piecewise(2.0), TwoEnds(2.0), 1.5),
     "outside": lambda: NumberReport(np.array([0.0, 2.0]), TwoEnds(2.0)),
     "equal": lambda: NumberReport(np.zeros(3), TwoEnds(2.0)),
-    "reports": lambda: st.piecewise([0, 1], 1.0).collect(np.zeros(3)),
-    "not finite": lambda: st.piecewise([0, 1], 1.0).collect(np.full((3, 1), math.nan)),
-    "matrix": lambda: st.piecewise([0, 1], 1.0).dense(),
+    "reports": lambda: st.published.piecewise([0, 1], 1.0).collect(np.zeros(3)),
+    "not finite": lambda: st.published.piecewise([0, 1], 1.0).collect(np.full((3, 1), math.nan)),
+    "matrix": lambda: st.published.piecewise([0, 1], 1.0).dense(),
 }
 
 

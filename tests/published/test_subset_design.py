@@ -74,7 +74,7 @@ def test_a_design_is_as_good_as_all_subsets_on_every_workload(size):
     patterns = np.array([[u in chosen for u in range(n)] for chosen in combinations(range(n), size)])
     Q = (1 + (E - 1) * patterns) / math.comb(n, size) * n / (n + (E - 1) * size)
     for workload in (st.prefix(n), st.all_range(n), st.explicit(rng.standard_normal((5, n)))):
-        value = estimator(st.MatrixStrategy(Q)).objective(workload)
+        value = estimator(st.strategies.MatrixStrategy(Q)).objective(workload)
         assert estimator(subset_design(n, epsilon, size)).objective(workload) == pytest.approx(
             value, rel=1e-9
         )

@@ -24,7 +24,7 @@ THESIS = {
 """Average variance of ranges and prefixes, root known, in units of an oracle's variance of one node."""
 
 
-def built(n: int, epsilon: float, tree) -> st.Strategy:
+def built(n: int, epsilon: float, tree) -> st.strategies.Strategy:
     views = [np.arange(n) // width for width in level_widths(n, tree.branching)]
     return partition_strategy(views, tree.shares, epsilon, tree.oracle)
 

@@ -58,7 +58,7 @@ WORDED = {
 @cache
 def mechanism(kind: str) -> Mechanism:
     workload = WORDED[kind]
-    return Mechanism.of(st.randomised_response(workload.domain_size, 3.0), workload, 3.0)
+    return Mechanism.of(st.published.randomised_response(workload.domain_size, 3.0), workload, 3.0)
 
 
 def answered(kind: str) -> Callable:
@@ -77,7 +77,7 @@ def worded(kind: str) -> Callable:
 
 
 @cache
-def line() -> st.Sweep:
+def line() -> st.study.Sweep:
     return st.sweep(st.prefix(6), [0.5, 2.0], QUICK)
 
 
@@ -88,11 +88,11 @@ KINDS = {
     "solution of many tables": lambda: solved(st.all_marginals("2^4")),
     "solution on 2^100": lambda: solved(st.marginals("2^100", 2), None),
     "solution of a worst case": lambda: solved(st.prefix(8), objective="worst-case"),
-    "solution of many values": lambda: solved(st.prefix(1500), st.Orbit(max_seconds=1)),
-    "patterns of mixed sizes": lambda: solved(MIXED, st.Junta(max_seconds=1)),
-    "a protocol": lambda: drawn(st.histogram(16), st.optimised_unary_encoding(16, 1.0)),
-    "more reports than pixels": lambda: drawn(st.prefix(500), st.randomised_response(500, 2.0)),
-    "no privacy": lambda: drawn(st.prefix(4), st.MatrixStrategy(np.eye(4))),
+    "solution of many values": lambda: solved(st.prefix(1500), st.solvers.Orbit(max_seconds=1)),
+    "patterns of mixed sizes": lambda: solved(MIXED, st.solvers.Junta(max_seconds=1)),
+    "a protocol": lambda: drawn(st.histogram(16), st.published.optimised_unary_encoding(16, 1.0)),
+    "more reports than pixels": lambda: drawn(st.prefix(500), st.published.randomised_response(500, 2.0)),
+    "no privacy": lambda: drawn(st.prefix(4), st.strategies.MatrixStrategy(np.eye(4))),
     **{f"answers by {kind}": partial(answered, kind) for kind in WORDED},
     **{f"a mechanism by {kind}": partial(worded, kind) for kind in WORDED},
     **{f"a simulation by {kind}": partial(tried, kind) for kind in WORDED},
@@ -104,14 +104,16 @@ KINDS = {
     "bounds and strategies": lambda: st.bound_sweep(st.histogram(6), [0.5, 1.0, 2.0], QUICK).plot,
     "bounds at one place": lambda: st.bound_sweep(st.prefix(6), [0.5], objective="worst-query").plot,
     "bounds on 2^100": lambda: st.bound_sweep(st.marginals("2^100", 2), [0.5, 2.0]).plot,
-    "few answers": lambda: estimated(st.histogram(8), st.randomised_response(8, 1.0)),
-    "one answer": lambda: estimated(st.total(8), st.randomised_response(8, 1.0)),
-    "prefixes": lambda: estimated(st.prefix(64), st.hierarchical(64, 1.0), simultaneous=True),
-    "many answers": lambda: estimated(st.all_range(64), st.hierarchical(64, 1.0), method="recommended"),
-    "a simulation": lambda: simulated(st.prefix(8), st.randomised_response(8, 1.0)),
-    "a simulation of a mean": lambda: simulated(st.mean(range(8)), st.randomised_response(8, 1.0)),
-    "a simulation of many queries": lambda: simulated(st.all_range(24), st.hierarchical(24, 1.0)),
-    "a trade-off": lambda: st.trade_off(st.prefix(6), 1.0, [12, 24], max_seconds=0.2).plot,
+    "few answers": lambda: estimated(st.histogram(8), st.published.randomised_response(8, 1.0)),
+    "one answer": lambda: estimated(st.total(8), st.published.randomised_response(8, 1.0)),
+    "prefixes": lambda: estimated(st.prefix(64), st.published.hierarchical(64, 1.0), simultaneous=True),
+    "many answers": lambda: estimated(
+        st.all_range(64), st.published.hierarchical(64, 1.0), method="recommended"
+    ),
+    "a simulation": lambda: simulated(st.prefix(8), st.published.randomised_response(8, 1.0)),
+    "a simulation of a mean": lambda: simulated(st.mean(range(8)), st.published.randomised_response(8, 1.0)),
+    "a simulation of many queries": lambda: simulated(st.all_range(24), st.published.hierarchical(24, 1.0)),
+    "a trade-off": lambda: st.study.trade_off(st.prefix(6), 1.0, [12, 24], max_seconds=0.2).plot,
 }
 
 
@@ -184,7 +186,7 @@ def test_simulated_errors_stand_along_the_users_own_axis(kind, across):
 @pytest.mark.parametrize(("simultaneous", "words"), [(True, "all together"), (False, "each on its own")])
 @pytest.mark.parametrize("workload", [st.prefix(4), st.total(4)])
 def test_a_figure_says_what_its_intervals_promise(workload, simultaneous, words):
-    strategy = st.randomised_response(4, 1.0)
+    strategy = st.published.randomised_response(4, 1.0)
     figure = st.estimate(strategy, [9, 8, 7, 6], workload, simultaneous=simultaneous).plot()
     title = figure.axes[0].get_title(loc="left") or figure.get_suptitle()
     assert title == f"30 reports\n95 % intervals, {words}"

@@ -112,7 +112,7 @@ def numbers(page):
 
 
 def test_the_numbers_are_those_of_the_solutions(tmp_path):
-    solutions = st.path(st.prefix(6), [0.5, 1.0, 2.0], FEW)
+    solutions = st.study.path(st.prefix(6), [0.5, 1.0, 2.0], FEW)
     page = read(solutions[1].report(tmp_path / "report.html", name="cdf", others=solutions))
     found = numbers(page)
     lines, single = ({line["name"]: line[which] for line in found["lines"]} for which in ("mean", "single"))
@@ -165,7 +165,7 @@ MADE = {
 def hostile():
     labels = st.labels("a", ATTACK, "</textarea><svg onload=alert(3)>")
     W = st.histogram({"<b>v</b>": labels})
-    return Mechanism.of(st.randomised_response(3, 1.0), W, 1.0, name=ATTACK)
+    return Mechanism.of(st.published.randomised_response(3, 1.0), W, 1.0, name=ATTACK)
 
 
 @pytest.mark.exhaustive
@@ -459,7 +459,9 @@ def test_an_explicit_workload_from_a_file(capsys, tmp_path, monkeypatch):
 
 
 def test_a_saved_strategy_of_any_format_can_be_reported_from_python(tmp_path):
-    stored = st.import_matrix(st.randomised_response(4, 1.0).matrix, st.histogram(4), 1.0).mechanism
+    stored = st.mechanism.import_matrix(
+        st.published.randomised_response(4, 1.0).matrix, st.histogram(4), 1.0
+    ).mechanism
     path = report_saved(tmp_path / "report.html", stored, budgets=[2.0])
     assert numbers(read(path))["budgets"] == [1.0, 2.0]
 

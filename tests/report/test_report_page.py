@@ -18,7 +18,7 @@ OURS = "this mechanism"
 
 @cache
 def solutions():
-    return st.path(st.prefix(8), BUDGETS)
+    return st.study.path(st.prefix(8), BUDGETS)
 
 
 def write_solution(path):
@@ -31,7 +31,7 @@ def write_bundle(path):
 
 def write_many(path):
     """Pairs of a hundred attributes: more user types than anybody can count."""
-    return st.optimise(st.marginals("2^100", 2), 1.0, st.Junta(max_steps=1)).report(path)
+    return st.optimise(st.marginals("2^100", 2), 1.0, st.solvers.Junta(max_steps=1)).report(path)
 
 
 def write_zero(path):

@@ -103,7 +103,7 @@ def test_the_command_writes_the_page_and_says_that_so_few_are_not_enough(capsys,
 
 def test_without_no_answer_nobody_is_said_to_have_answered(tmp_path):
     one = st.bins("0:3:1", other=True)
-    made = Mechanism.of(st.randomised_response(4, 3.0), st.histogram(one), 3.0)
+    made = Mechanism.of(st.published.randomised_response(4, 3.0), st.histogram(one), 3.0)
     found = made.estimate([90, 80, 70, 60])
     page = Page(write_results(tmp_path / "r.html", found, 3.0, name="a").read_text("utf-8")).text
     assert "(standard error) who gave another answer than 'other'" in page

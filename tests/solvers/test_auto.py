@@ -16,7 +16,7 @@ def test_it_picks_the_certified_solver_and_says_why(name):
     solution = st.optimise(WORKLOADS[name](16), 1.0, solver=st.Auto(gap=0.05))
     assert_certified(solution, 1.0)
     settled = name in ("histogram", "parity")  # a design attains their bound
-    assert (solution.status is st.Status.SETTLED) == settled
+    assert (solution.status is st.solvers.Status.SETTLED) == settled
     if settled:
         assert solution.gap == pytest.approx(0, abs=1e-9)
     else:
@@ -42,8 +42,8 @@ def test_small_domains_list_all_rows_and_short_times_have_fewer_rows():
 
 def test_prefixes_of_a_thousand_values_take_translates_where_time_is_short():
     """Translates on a cycle leave some percent: a search without symmetry begins with them, if it has a minute."""
-    assert isinstance(chosen(1024, max_seconds=10.0).solver, st.Orbit)
-    assert isinstance(chosen(1025).solver, st.Orbit)
+    assert isinstance(chosen(1024, max_seconds=10.0).solver, st.solvers.Orbit)
+    assert isinstance(chosen(1025).solver, st.solvers.Orbit)
     patient = chosen(1024).solver
     assert isinstance(patient, st.Certified)
     assert patient.translated
@@ -61,7 +61,7 @@ def test_a_baseline_says_when_time_was_what_lacked(monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(st.ProjectedGradient, "begin", slow)
     late = st.optimise(st.prefix(48), 1.0, solver=st.ProjectedGradient(outputs=64, max_seconds=1))
-    assert late.status is st.Status.BASELINE_IN_TIME
+    assert late.status is st.solvers.Status.BASELINE_IN_TIME
     assert "allow more seconds" in late.status
 
 
@@ -84,15 +84,17 @@ def test_outputs_are_never_exceeded(n, outputs, seconds):
     solution = st.optimise(st.prefix(n), 1.0, solver=st.Auto(outputs=outputs, max_seconds=seconds))
     assert_private(solution.strategy, 1.0)
     assert solution.strategy.outputs <= outputs
-    assert solution.objective <= st.evaluate(st.prefix(n), st.randomised_response(n, 1.0)).objective
+    assert solution.objective <= st.evaluate(st.prefix(n), st.published.randomised_response(n, 1.0)).objective
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("gap", "status"), [(0.05, st.Status.OPTIMAL), (1e-9, st.Status.GAP_MISSED)])
+@pytest.mark.parametrize(
+    ("gap", "status"), [(0.05, st.solvers.Status.OPTIMAL), (1e-9, st.solvers.Status.GAP_MISSED)]
+)
 def test_the_status_says_whether_the_gap_was_met(gap, status):
     solution = st.optimise(st.prefix(24), 1.0, solver=st.Auto(gap=gap, max_seconds=2.0))
     assert solution.status is status
-    assert (solution.gap <= gap) == (status is st.Status.OPTIMAL)
+    assert (solution.gap <= gap) == (status is st.solvers.Status.OPTIMAL)
 
 
 @pytest.mark.exhaustive
@@ -101,7 +103,7 @@ def test_a_baseline_that_is_optimal_meets_the_gap():
         st.histogram(3), 4.0, solver=st.ProjectedGradient(outputs=3, max_steps=1, gap=0.01)
     )
     assert solution.gap <= 0.01
-    assert solution.status is st.Status.OPTIMAL
+    assert solution.status is st.solvers.Status.OPTIMAL
 
 
 def test_a_time_limit_keeps_the_best_so_far():

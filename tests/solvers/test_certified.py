@@ -115,12 +115,12 @@ def _regularised(workload):
 def _classics(workload, epsilon):
     """Objectives of the mechanisms that need no tuning to a workload."""
     n = workload.domain_size
-    yield estimator(st.randomised_response(n, epsilon)).objective(workload)
+    yield estimator(st.published.randomised_response(n, epsilon)).objective(workload)
     for blocks in (1, 2, 4, 8, 16):
-        yield estimator(st.hadamard_response(n, epsilon, min(blocks, n))).objective(workload)
+        yield estimator(st.published.hadamard_response(n, epsilon, min(blocks, n))).objective(workload)
     for branching in (2, 4, 8, 16):
         for oracle in ("hadamard", "randomised"):
-            yield estimator(st.hierarchical(n, epsilon, branching, oracle)).objective(workload)
+            yield estimator(st.published.hierarchical(n, epsilon, branching, oracle)).objective(workload)
 
 
 @pytest.mark.exhaustive
@@ -260,20 +260,20 @@ def test_time_runs_out_within_a_round():
 
 @pytest.mark.exhaustive
 def test_the_trade_off_falls_with_outputs():
-    table = st.trade_off(st.prefix(12), 1.0, outputs=[96, 24], max_seconds=10)
+    table = st.study.trade_off(st.prefix(12), 1.0, outputs=[96, 24], max_seconds=10)
     assert [point.outputs for point in table.points] == [24, 96]
     assert all(point.strategy.outputs <= point.outputs for point in table.points)
     assert 0 <= table.points[1].gap <= table.points[0].gap <= 0.2
     assert str(table).count("%") == 2
     with pytest.raises(ValueError, match="at least 12"):
-        st.trade_off(st.prefix(12), 1.0, outputs=[8])
+        st.study.trade_off(st.prefix(12), 1.0, outputs=[8])
 
 
 @pytest.mark.exhaustive
 def test_translates_of_few_values_go_first_where_they_are_better():
     """At large epsilon, where random fields are far from the optimum, one round is enough to be below `Orbit`."""
     workload, epsilon = st.prefix(160), 4.0
-    orbit, accuracy = st.Orbit().solve(workload, epsilon)
+    orbit, accuracy = st.solvers.Orbit().solve(workload, epsilon)
     sets, chances = translates(orbit, 1 << 14)
     assert sets.any(axis=1).all()
     assert not sets.all(axis=1).any()

@@ -150,7 +150,7 @@ OTHERS = {
 def test_other_queries_are_refused(name):
     assert linear(OTHERS[name], 1.0) is None
     with pytest.raises(ValueError, match=r"FewQueries was given .* use st.Auto\(\) or st.Certified\(\)"):
-        search(st.FewQueries(), Average(workload=OTHERS[name], epsilon=1.0))
+        search(st.solvers.FewQueries(), Average(workload=OTHERS[name], epsilon=1.0))
 
 
 @pytest.mark.exhaustive
@@ -162,7 +162,7 @@ def test_a_limit_of_outputs_goes_to_a_solver_that_keeps_it():
 
 def test_a_wrong_gap_is_refused():
     with pytest.raises(ValueError, match="gap is -1: give a number of at least 0"):
-        st.FewQueries(gap=-1)
+        st.solvers.FewQueries(gap=-1)
 
 
 def test_rank_one_is_seen_in_the_gram_matrix():
@@ -200,7 +200,10 @@ def several(seed):
 def test_the_optimum_over_all_patterns_agrees(seed):
     """The design problem over all 2^n patterns knows nothing of answers."""
     W, epsilon, prior = several(seed)
-    solution, truth = st.optimise(W, epsilon, st.FewQueries(), prior=prior), exact(W, epsilon, prior=prior)
+    solution, truth = (
+        st.optimise(W, epsilon, st.solvers.FewQueries(), prior=prior),
+        exact(W, epsilon, prior=prior),
+    )
     bound = solution.bounds["linear"].value
     assert solution.solver == "FewQueries" or solution.gap <= 1e-6  # a published mechanism may be optimal too
     assert bound <= truth * (1 + 1e-6)

@@ -20,7 +20,7 @@ def response_variance(n, epsilon):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_variances_keep_their_digits(epsilon):
-    n, strategy = 8, st.randomised_response(8, epsilon)
+    n, strategy = 8, st.published.randomised_response(8, epsilon)
     truth = response_variance(n, epsilon)
     assert st.evaluate(st.histogram(n), strategy).per_type == pytest.approx(np.full(n, truth), rel=1e-9)
     each = st.per_query_variance(st.histogram(n), strategy, np.full(n, 1 / n))
@@ -37,7 +37,7 @@ def test_worst_cases_are_positive_and_their_gap_is_a_number(kind, epsilon):
     assert 0 < solution.lower_bound <= solution.objective
     assert solution.objective <= response_variance(4, epsilon) * (1 + 1e-9)
     assert solution.gap <= 4
-    assert solution.status is not st.Status.OPTIMAL
+    assert solution.status is not st.solvers.Status.OPTIMAL
 
 
 def test_the_total_alone_is_exactly_free_at_any_budget():
@@ -103,7 +103,7 @@ PRIORS = {
 @pytest.mark.parametrize("name", PRIORS)
 def test_objectives_keep_their_digits_under_priors_with_zeros(name, epsilon):
     """Types without probability have e^epsilon times the information of others, which must not drown theirs."""
-    workload, strategy = st.prefix(6), st.randomised_response(6, epsilon)
+    workload, strategy = st.prefix(6), st.published.randomised_response(6, epsilon)
     truth = exact_objective(workload, strategy.matrix, PRIORS[name])
     prior = np.array(PRIORS[name]) / sum(PRIORS[name])
     assert st.evaluate(workload, strategy, prior).objective == pytest.approx(truth, rel=1e-11)
@@ -119,9 +119,9 @@ def test_priors_with_zeros_have_answers_at_any_budget(name, epsilon):
 
 def test_rows_of_tiny_sums_have_finite_variances():
     """The inverse of a row sum of 8e-170 has no square in double precision; the row itself hardly matters."""
-    Q = np.vstack([st.randomised_response(8, 1.0).matrix, np.full((1, 8), 1e-170)])
-    found = st.evaluate(st.histogram(8), st.MatrixStrategy(Q))
-    expected = st.evaluate(st.histogram(8), st.randomised_response(8, 1.0))
+    Q = np.vstack([st.published.randomised_response(8, 1.0).matrix, np.full((1, 8), 1e-170)])
+    found = st.evaluate(st.histogram(8), st.strategies.MatrixStrategy(Q))
+    expected = st.evaluate(st.histogram(8), st.published.randomised_response(8, 1.0))
     np.testing.assert_allclose(found.per_type, expected.per_type, rtol=1e-12)
 
 

@@ -60,7 +60,7 @@ def test_gradient_matches_finite_differences(rng):
 
 @pytest.mark.exhaustive
 def test_it_is_the_objective_of_the_accuracy_room():
-    strategy = st.hadamard_response(37, 1.0)
+    strategy = st.published.hadamard_response(37, 1.0)
     _, _, F = instance(np.random.default_rng(0), 1, 37)
     value = float(evaluate(jnp.asarray(strategy.matrix), F).value)
     assert value == pytest.approx(estimator(strategy).objective(st.prefix(37)), rel=1e-9)

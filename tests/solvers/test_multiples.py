@@ -25,19 +25,21 @@ CASES = [  # values, points of the cycle, (multiples, root) of each pattern
 ]
 
 
-def pair(values: int, cycle: int, parts) -> tuple[st.OrbitStrategy, st.OrbitStrategy]:
+def pair(values: int, cycle: int, parts) -> tuple[st.strategies.OrbitStrategy, st.strategies.OrbitStrategy]:
     """Return a strategy with multiples, and the one in which each multiple is a pattern of its own."""
     rng, made, listed, chances = np.random.default_rng(cycle), [], [], []
     for many, root in parts:
         inside = some(cycle, rng)
-        made.append(st.Pattern((0,), (cycle,), np.packbits(inside), many, root))
+        made.append(st.strategies.Pattern((0,), (cycle,), np.packbits(inside), many, root))
         for i in range(many):
             moved = np.zeros(cycle, dtype=bool)
             moved[np.flatnonzero(inside) * root**i % cycle] = True
-            listed.append(st.Pattern.of((0,), moved))
+            listed.append(st.strategies.Pattern.of((0,), moved))
             chances.append(1 / many / len(parts))
     both = (tuple(made), np.full(len(parts), 1 / len(parts))), (tuple(listed), np.array(chances))
-    one, other = (st.OrbitStrategy((values,), (cycle,), patterns, w, RATIO) for patterns, w in both)
+    one, other = (
+        st.strategies.OrbitStrategy((values,), (cycle,), patterns, w, RATIO) for patterns, w in both
+    )
     return one, other
 
 
@@ -199,7 +201,7 @@ def test_other_queries_are_answered_from_a_table_on_one_cycle():
 )
 def test_multiples_that_are_no_sets_of_the_same_size_are_refused(axes, sizes, multiples, root):
     with pytest.raises(ValueError, match="without a divisor in common") as error:
-        st.Pattern(axes, sizes, np.array([0b10100000], np.uint8), multiples, root)
+        st.strategies.Pattern(axes, sizes, np.array([0b10100000], np.uint8), multiples, root)
     assert "\n" not in str(error.value)
 
 

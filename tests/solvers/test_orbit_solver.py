@@ -55,7 +55,7 @@ CASES = [  # what the closed bound leaves open: windows and kron lose most by tr
 @pytest.mark.parametrize(("workload", "epsilon", "gap"), CASES)
 def test_close_to_the_bound_and_never_below(workload, epsilon, gap):
     steps = []
-    strategy, accuracy = st.Orbit().solve(workload, epsilon, lambda step: steps.append(step) and None)
+    strategy, accuracy = st.solvers.Orbit().solve(workload, epsilon, lambda step: steps.append(step) and None)
     assert strategy.epsilon <= epsilon
     assert strategy.epsilon == pytest.approx(epsilon)
     least = bound(workload, epsilon)
@@ -69,7 +69,7 @@ def test_close_to_the_bound_and_never_below(workload, epsilon, gap):
 
 @pytest.mark.parametrize("workload", [st.all_range(48), st.prefix(48), st.histogram(48), ALL])
 def test_the_same_objective_as_the_matrix(workload):
-    strategy, accuracy = st.Orbit(patterns=8).solve(workload, 1.0)
+    strategy, accuracy = st.solvers.Orbit(patterns=8).solve(workload, 1.0)
     matrix = strategy.dense()
     assert matrix.matrix.sum(axis=0) == pytest.approx(np.ones(workload.domain_size))
     assert matrix.epsilon == pytest.approx(1.0)
@@ -81,7 +81,7 @@ def test_prefix_at_a_size_that_no_matrix_holds():
     n, E = 4096, np.e
     singular = 1 / (2 * np.sin(np.pi * np.arange(1, n) / (2 * n)))
     least = total_term(st.prefix(n), None) + 4 * E / (E - 1) ** 2 * singular.sum() ** 2
-    strategy, accuracy = st.Orbit(patterns=32).solve(st.prefix(n), 1.0)
+    strategy, accuracy = st.solvers.Orbit(patterns=32).solve(st.prefix(n), 1.0)
     assert least < accuracy.objective < 1.06 * least
     assert strategy.cycles[0] < 1.35 * n
     assert accuracy.worst_case_variance < 1.5 * accuracy.average_variance
@@ -89,7 +89,7 @@ def test_prefix_at_a_size_that_no_matrix_holds():
 
 def test_results_depend_on_the_seed_alone():
     def solved(seed):
-        return st.Orbit(patterns=5, seed=seed).solve(st.all_range(40), 1.0)[0]
+        return st.solvers.Orbit(patterns=5, seed=seed).solve(st.all_range(40), 1.0)[0]
 
     first, again, other = solved(0), solved(0), solved(1)
     assert np.array_equal(first.weights, again.weights)
@@ -105,11 +105,11 @@ def test_the_search_stops_at_the_gap_and_when_told():
     workload = st.all_range(128)
     least = bound(workload, 1.0)
     steps = []
-    st.Orbit(gap=0.05).solve(workload, 1.0, lambda step: steps.append(step) and None, least)
+    st.solvers.Orbit(gap=0.05).solve(workload, 1.0, lambda step: steps.append(step) and None, least)
     assert len(steps) == 1
-    strategy, _ = st.Orbit().solve(workload, 1.0, lambda step: True)
+    strategy, _ = st.solvers.Orbit().solve(workload, 1.0, lambda step: True)
     assert len(strategy.patterns) <= 16
-    assert len(st.Orbit(patterns=3).solve(workload, 1.0)[0].patterns) <= 3
+    assert len(st.solvers.Orbit(patterns=3).solve(workload, 1.0)[0].patterns) <= 3
 
 
 def test_an_interrupted_search_keeps_the_best():
@@ -117,7 +117,7 @@ def test_an_interrupted_search_keeps_the_best():
         if step.step == 1:
             raise KeyboardInterrupt
 
-    strategy, accuracy = st.Orbit(tolerance=0.0).solve(st.all_range(128), 1.0, interrupt)
+    strategy, accuracy = st.solvers.Orbit(tolerance=0.0).solve(st.all_range(128), 1.0, interrupt)
     assert 16 < len(strategy.patterns) <= 32
     assert accuracy.objective < 1.01 * bound(st.all_range(128), 1.0)
 
@@ -134,13 +134,13 @@ def test_an_interrupted_search_keeps_the_best():
 )
 def test_bad_parameters_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        st.Orbit(**arguments)
+        st.solvers.Orbit(**arguments)
 
 
 @pytest.mark.parametrize("workload", [st.histogram(1), st.histogram("2^23")])
 def test_domains_out_of_reach_are_refused(workload):
     with pytest.raises(ValueError, match="orbits are searched for on 2 to"):
-        st.Orbit().solve(workload, 1.0)
+        st.solvers.Orbit().solve(workload, 1.0)
 
 
 def test_shaped_patterns_beat_random_ones():
@@ -214,6 +214,6 @@ def test_the_spectrum_wanted_on_a_long_window_is_that_of_a_coarser_one(monkeypat
 
 def test_a_search_without_time_draws_one_pattern():
     with within(0.0):
-        strategy, accuracy = st.Orbit().solve(st.prefix(2048), 1.0)
+        strategy, accuracy = st.solvers.Orbit().solve(st.prefix(2048), 1.0)
     assert len(strategy.patterns) == 1
     assert np.isfinite(accuracy.objective)

@@ -152,7 +152,7 @@ def test_estimates_and_their_errors_are_those_of_the_matrix(workload):
 @WORKLOADS
 def test_the_search_ends_near_its_bound_and_never_above_sampled_tables(workload, epsilon):
     """The bound is far from an optimum too: of small tables at epsilon 3, where whole cells are chosen."""
-    solution = st.optimise(workload, epsilon, st.Junta(max_steps=5))
+    solution = st.optimise(workload, epsilon, st.solvers.Junta(max_steps=5))
     assert solution.strategy.epsilon <= epsilon
     assert (
         solution.lower_bound <= solution.objective <= (1.55 if epsilon <= 1 else 1.7) * solution.lower_bound
@@ -194,7 +194,7 @@ def people(ages):
 @cache
 def short(ages):
     """Return what a search of two seconds finds at epsilon 1."""
-    return st.optimise(people(ages), 1.0, st.Junta(max_steps=1, max_seconds=2.0))
+    return st.optimise(people(ages), 1.0, st.solvers.Junta(max_steps=1, max_seconds=2.0))
 
 
 @pytest.mark.exhaustive
@@ -203,7 +203,7 @@ def test_ages_by_sex_and_pair_tables_of_adult(ages, tmp_path):
     """5,400,192,000 user types; of a full search 2.0 % and 4.7 % above the bound are measured."""
     workload = people(ages)
     problem = Average(workload=workload, epsilon=1.0)
-    assert isinstance(st.Auto().select(problem).solver, st.Junta)
+    assert isinstance(st.Auto().select(problem).solver, st.solvers.Junta)
     solution = short(ages)
     assert solution.lower_bound <= solution.objective <= 1.1 * solution.lower_bound
     assert solution.objective <= sampled(workload, 1.0) * workload.domain_size
@@ -241,7 +241,7 @@ def test_errors_are_as_stated_for_people_of_all_ages():
     accuracy = st.evaluate(workload, strategy)
     assert stated == pytest.approx(float(accuracy.per_type[values[:, 0]].sum()), rel=0.01)
     assert np.square(found.answers - truth).sum() == pytest.approx(stated, rel=0.4)
-    wrong = st.JuntaStrategy(
+    wrong = st.strategies.JuntaStrategy(
         strategy.sizes, strategy.groups, strategy.patterns, strategy.weights, strategy.ratio**2
     )
     off = st.estimate(wrong, counts, workload)

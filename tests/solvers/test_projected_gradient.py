@@ -105,10 +105,10 @@ def test_float32_descends_too_and_is_certified_in_float64():
 @pytest.mark.parametrize(
     ("change", "status"),
     [
-        ({"max_steps": 3}, st.Status.STEPS_EXHAUSTED),
-        ({"max_seconds": 1e-9}, st.Status.TIME_EXHAUSTED),
-        ({"gap": 0.5}, st.Status.OPTIMAL),
-        ({}, st.Status.CONVERGED),
+        ({"max_steps": 3}, st.solvers.Status.STEPS_EXHAUSTED),
+        ({"max_seconds": 1e-9}, st.solvers.Status.TIME_EXHAUSTED),
+        ({"gap": 0.5}, st.solvers.Status.OPTIMAL),
+        ({}, st.solvers.Status.CONVERGED),
     ],
 )
 def test_every_ending_has_its_sentence(change, status):
@@ -118,7 +118,7 @@ def test_every_ending_has_its_sentence(change, status):
 
 def test_a_callback_may_stop_the_search():
     solution = st.optimise(st.prefix(8), 1.0, solver=PUBLISHED, on_step=lambda record: record.step == 5)
-    assert solution.status == st.Status.STOPPED
+    assert solution.status == st.solvers.Status.STOPPED
     assert len(solution.history) == 6
 
 
@@ -128,17 +128,17 @@ def test_ctrl_c_keeps_the_best_so_far():
             raise KeyboardInterrupt
 
     solution = st.optimise(st.prefix(16), 1.0, solver=PUBLISHED, on_step=interrupt)
-    assert solution.status == st.Status.INTERRUPTED
+    assert solution.status == st.solvers.Status.INTERRUPTED
     assert solution.objective <= solution.history[-1].best * (1 + 1e-6)
     assert_private(solution.strategy, 1.0)
 
 
 def test_merging_proportional_rows_changes_nothing_but_their_number(rng):
-    Q = st.hierarchical(8, 1.0, 2).dense().matrix
+    Q = st.published.hierarchical(8, 1.0, 2).dense().matrix
     split = np.vstack([0.3 * Q, 0.7 * Q, np.zeros((2, 8))])
     assert merged(split).shape == merged(Q).shape
-    together = st.MatrixStrategy(merged(split))
-    assert np.allclose(together.information(), st.MatrixStrategy(Q).information(), atol=1e-14)
+    together = st.strategies.MatrixStrategy(merged(split))
+    assert np.allclose(together.information(), st.strategies.MatrixStrategy(Q).information(), atol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -73,10 +73,10 @@ def test_no_strategy_that_reaches_the_target_holds_a_pair_farther_apart(epsilon)
     E, apart = math.exp(epsilon), TARGET.apart(epsilon)
     farther = 1.001 * apart
     for mass in np.linspace(2 / (E + 1), 1, 9):
-        told = st.PrivacyBlanket(E, (E - 1) * farther, min(mass, 1 - (E - 1) * farther))
+        told = st.central.PrivacyBlanket(E, (E - 1) * farther, min(mass, 1 - (E - 1) * farther))
         assert not TARGET.reached(told)
     near = 0.9998 * apart
-    assert TARGET.reached(st.PrivacyBlanket(E, (E - 1) * near, 1 - (E - 1) * near))
+    assert TARGET.reached(st.central.PrivacyBlanket(E, (E - 1) * near, 1 - (E - 1) * near))
 
 
 @pytest.fixture(scope="module")

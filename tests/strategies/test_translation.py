@@ -23,7 +23,7 @@ def test_columns_sum_to_one_and_epsilon_is_what_the_matrix_measures(strategy):
 def test_the_measured_epsilon_stays_within_the_budget(epsilon):
     from stratagem.math.privacy import ratio
 
-    strategy = st.OrbitStrategy((7,), (7,), (pattern((0,), 7),), np.ones(1), ratio(epsilon))
+    strategy = st.strategies.OrbitStrategy((7,), (7,), (pattern((0,), 7),), np.ones(1), ratio(epsilon))
     assert strategy.epsilon <= epsilon
     assert_private(strategy.dense(), epsilon)
 
@@ -83,7 +83,7 @@ def test_cells_and_coordinates_name_the_same_users():
 
 
 def test_a_hundred_attributes_are_randomised_without_their_domain():
-    strategy = st.JuntaStrategy(
+    strategy = st.strategies.JuntaStrategy(
         (2,) * 100, (tuple(range(100)),), (pattern((0,) * 6, (2,) * 6),), np.ones(1), RATIO
     )
     values = np.random.default_rng(0).integers(0, 2, (1000, 100))
@@ -115,22 +115,22 @@ def test_a_hundred_attributes_are_randomised_without_their_domain():
 def test_parts_that_do_not_fit_are_refused(change, words):
     parts = {name: getattr(MIXED, name) for name in ("sizes", "groups", "patterns", "weights", "ratio")}
     with pytest.raises(ValueError, match=words):
-        st.JuntaStrategy(**parts | change)
+        st.strategies.JuntaStrategy(**parts | change)
 
 
 def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="2\\^53"):
-        st.JuntaStrategy(
+        st.strategies.JuntaStrategy(
             (2,) * 1000, (tuple(range(1000)),), (pattern((0,) * 7, (2,) * 7),), np.ones(1), RATIO
         )
     with pytest.raises(ValueError, match="longer cycle"):
-        st.OrbitStrategy((8,), (5,), (pattern((0,), 5),), np.ones(1), RATIO)
+        st.strategies.OrbitStrategy((8,), (5,), (pattern((0,), 5),), np.ones(1), RATIO)
     with pytest.raises(ValueError, match="every attribute"):
-        st.OrbitStrategy((3, 4), (3, 4), (pattern((0,), 3),), np.ones(1), RATIO)
+        st.strategies.OrbitStrategy((3, 4), (3, 4), (pattern((0,), 3),), np.ones(1), RATIO)
     with pytest.raises(ValueError, match="inside"):
-        st.Pattern.of((0,), np.ones(4))
+        st.strategies.Pattern.of((0,), np.ones(4))
     with pytest.raises(ValueError, match="bit a cell"):
-        st.Pattern((0,), (9,), np.ones(1, np.uint8))
+        st.strategies.Pattern((0,), (9,), np.ones(1, np.uint8))
     for values in (
         np.array([72]),
         np.array([-1]),
@@ -141,6 +141,6 @@ def test_other_bad_input_is_refused():
         with pytest.raises(ValueError, match="whole numbers"):
             MIXED.randomise(values, np.random.default_rng(0))
     with pytest.raises(ValueError, match="bundle"):
-        st.JuntaStrategy(
+        st.strategies.JuntaStrategy(
             (2,) * 30, (tuple(range(30)),), (pattern((0,) * 4, (2,) * 4),), np.ones(1), RATIO
         ).dense()

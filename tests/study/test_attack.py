@@ -29,7 +29,7 @@ def drawn(reports, n, seed):
 STRATEGIES = {
     "two-level": lambda: st.optimise(st.prefix(6), 1.0).strategy,
     "matrix": lambda: drawn(7, 5, 3),
-    "orbit": lambda: st.optimise(st.all_range(12), 1.0, st.Orbit()).strategy,
+    "orbit": lambda: st.optimise(st.all_range(12), 1.0, st.solvers.Orbit()).strategy,
     "unary": lambda: UnaryEncoding(5, 0.5, 0.2),
 }
 
@@ -37,7 +37,7 @@ STRATEGIES = {
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_the_best_guess_and_the_advantage_are_those_of_the_matrix(kind):
     strategy = STRATEGIES[kind]()
-    Q, found = strategy.dense().matrix, st.attack(strategy)
+    Q, found = strategy.dense().matrix, st.study.attack(strategy)
     n = Q.shape[1]
     right = Q.max(axis=1).sum() / n
     exact = kind in ("two-level", "matrix")
@@ -52,20 +52,20 @@ def test_no_test_is_above_the_curve_and_the_curve_is_reached(kind):
     """2,000 random tests of one type against another; the likelihood ratio tests are the corners."""
     strategy = STRATEGIES[kind]()
     Q, rng = strategy.dense().matrix, np.random.default_rng(4)
-    curve = st.roc(strategy, 0, 3)
+    curve = st.study.roc(strategy, 0, 3)
     assert (np.diff(curve, axis=0) >= 0).all()
     assert curve[-1] == pytest.approx([1, 1])
     accepted = rng.random((2000, len(Q)))
     alarms, detections = accepted @ Q[:, 3], accepted @ Q[:, 0]
     assert (detections <= np.interp(alarms, *curve.T) + 1e-12).all()
-    widest = st.attack(strategy)
+    widest = st.study.attack(strategy)
     assert (curve[:, 1] - curve[:, 0]).max() <= widest.advantage * (1 + 1e-9)
     assert (curve[:, 1] <= np.interp(curve[:, 0], *np.array(widest.roc).T) + 1e-9).all()
 
 
 def test_the_control_a_curve_of_the_wrong_pair_is_beaten():
     strategy = STRATEGIES["matrix"]()
-    right, wrong = st.roc(strategy, 0, 3), st.roc(strategy, 0, 0)
+    right, wrong = st.study.roc(strategy, 0, 3), st.study.roc(strategy, 0, 0)
     assert (right[:, 1] > np.interp(right[:, 0], *wrong.T) + 1e-3).any()
 
 
@@ -74,7 +74,7 @@ def test_an_attacker_who_guesses_is_right_as_often_as_it_says():
     strategy, rng = STRATEGIES["matrix"](), np.random.default_rng(5)
     types = rng.integers(0, 5, 100_000)
     guesses = strategy.matrix.argmax(axis=1)[strategy.randomise(types, rng)]
-    share, claimed = float((guesses == types).mean()), st.attack(strategy).guess
+    share, claimed = float((guesses == types).mean()), st.study.attack(strategy).guess
     spread = math.sqrt(claimed * (1 - claimed) / 100_000)
     assert abs(share - claimed) < 6 * spread
     assert abs(share - 1 / 5) > 6 * spread
@@ -100,10 +100,10 @@ def optimum(workload, epsilon, guess):
 )
 def test_a_cap_costs_what_the_programme_over_all_patterns_says(workload, share):
     n, epsilon = workload.domain_size, 1.0
-    guess = (1 + share * (st.attack(st.optimise(workload, epsilon).strategy).guess * n - 1)) / n
+    guess = (1 + share * (st.study.attack(st.optimise(workload, epsilon).strategy).guess * n - 1)) / n
     least = optimum(workload, epsilon, guess)
     *_, found = search_capped(workload.gram(), epsilon, guess, 2, np.random.default_rng(1))
-    assert st.attack(found).guess <= guess * (1 + 1e-12)
+    assert st.study.attack(found).guess <= guess * (1 + 1e-12)
     assert least * (1 - 1e-5) <= estimator(found).objective(workload) <= 1.01 * least
     bound = limited_bound(workload, epsilon, guess=(n * guess - 1) / math.expm1(epsilon))
     assert 0.85 * least <= bound <= least * (1 + 1e-6)
@@ -116,7 +116,7 @@ def test_the_control_a_bound_for_a_stricter_cap_is_above_the_optimum():
 
 @pytest.fixture(scope="module")
 def frontier():
-    return st.guess_frontier(st.histogram(8), 1.0)
+    return st.study.guess_frontier(st.histogram(8), 1.0)
 
 
 @pytest.mark.exhaustive
@@ -140,7 +140,7 @@ def test_a_design_is_a_mechanism_and_says_what_it_costs(tmp_path):
     mechanism = design.mechanism(name="prefix")
     mechanism.save(tmp_path / "capped.ldp.json")
     again = st.load_mechanism(tmp_path / "capped.ldp.json")
-    assert st.attack(again.strategy).guess <= 0.2 * (1 + 1e-6)
+    assert st.study.attack(again.strategy).guess <= 0.2 * (1 + 1e-6)
     assert estimator(again.strategy).objective(design.workload) == pytest.approx(design.objective, rel=1e-5)
     for words in ("with the report and the best attack", "The cap costs", "above the proven minimum"):
         assert words in str(design)
@@ -162,7 +162,7 @@ def test_a_search_that_is_ended_keeps_the_best():
 def test_no_protocol_is_said_to_be_guessed_less_than_it_is():
     """A Bloom filter of one bit a value: whoever trusts the only bit that is one is right less often than is said."""
     bloom = BloomFilters(np.eye(40, dtype=bool)[None], 0.6, 0.05)
-    found = st.attack(bloom)
+    found = st.study.attack(bloom)
     assert found.guess > 0.6 * 0.95**39
     assert found.guess == pytest.approx(math.exp(bloom.epsilon) / (39 + math.exp(bloom.epsilon)))
 
@@ -191,4 +191,4 @@ def test_too_many_values_are_refused(monkeypatch):
 
 def test_bad_types_of_a_test_are_refused():
     with pytest.raises(ValueError, match="a user type is 4"):
-        st.roc(st.randomised_response(4, 1.0), 0, 4)
+        st.study.roc(st.published.randomised_response(4, 1.0), 0, 4)

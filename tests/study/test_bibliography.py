@@ -78,19 +78,19 @@ def test_a_key_without_an_entry_is_refused():
 def test_the_command_writes_entries(capsys):
     status, out, err = run(capsys, "list", "--bibtex")
     assert (status, err) == (0, "")
-    assert out == st.bibtex()
+    assert out == st.study.bibtex()
     assert out.count("\n@") + 1 == len(publications())
 
 
 def test_entries_of_some_names():
-    text = st.bibtex("subset-selection", "svd")
+    text = st.study.bibtex("subset-selection", "svd")
     assert re.findall(r"^@\w+\{(\w+),$", text, flags=re.MULTILINE) == [
         "mckenna2020workload",
         "wang2016mutual",
         "ye2018optimal",
     ]
     with pytest.raises(ValueError, match="did you mean subset-selection"):
-        st.bibtex("subset-selektion")
+        st.study.bibtex("subset-selektion")
 
 
 def test_the_list_shows_bounds_and_keys(capsys):

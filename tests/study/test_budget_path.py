@@ -10,7 +10,7 @@ from tables import assert_certified
 @pytest.mark.exhaustive
 def test_every_budget_is_certified_in_the_order_given():
     epsilons = [3.0, 0.5, 1.0, 3.0]
-    solutions = st.path(st.prefix(16), epsilons, st.Certified(max_steps=3))
+    solutions = st.study.path(st.prefix(16), epsilons, st.Certified(max_steps=3))
     assert [solution.epsilon for solution in solutions] == epsilons
     for solution in solutions:
         assert_certified(solution, solution.epsilon)
@@ -23,7 +23,7 @@ def test_every_budget_is_certified_in_the_order_given():
 def test_a_start_at_another_budget_helps_where_patterns_are_small():
     workload, short = st.prefix(24), st.Certified(max_steps=1)
     known = st.optimise(workload, 2.5).strategy
-    assert isinstance(known, st.TwoLevelStrategy)
+    assert isinstance(known, st.strategies.TwoLevelStrategy)
     warm = st.optimise(workload, 2.6, st.Certified(max_steps=1, start=known))
     assert warm.objective < st.optimise(workload, 2.6, short).objective
 
@@ -33,7 +33,7 @@ def test_a_start_at_another_budget_helps_where_patterns_are_small():
 )
 def test_bad_budgets_are_refused(epsilons, fault):
     with pytest.raises(ValueError, match=fault):
-        st.path(st.prefix(8), epsilons)
+        st.study.path(st.prefix(8), epsilons)
 
 
 def test_a_start_over_another_domain_is_refused():
@@ -44,4 +44,4 @@ def test_a_start_over_another_domain_is_refused():
 
 def test_another_solver_is_refused():
     with pytest.raises(ValueError, match="Auto cannot start from other budgets"):
-        st.path(st.prefix(8), [1.0], st.Auto())
+        st.study.path(st.prefix(8), [1.0], st.Auto())

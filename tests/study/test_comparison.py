@@ -59,7 +59,7 @@ def test_rows_are_sorted_and_lie_between_bounds_and_baselines(comparison):
 
 def test_rows_agree_with_an_evaluation(comparison):
     row = next(row for row in comparison.rows if row.mechanism == "randomised-response")
-    accuracy = st.evaluate(WORKLOADS["prefix"], st.randomised_response(16, 1.0))
+    accuracy = st.evaluate(WORKLOADS["prefix"], st.published.randomised_response(16, 1.0))
     assert row.worst_case_variance == pytest.approx(accuracy.worst_case_variance)
     assert row.sample_complexity == pytest.approx(accuracy.samples_for(0.01))
     assert row.outputs == 16
@@ -133,7 +133,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(comparison, monkey
 
 def alike(setting, epsilon):
     """Report a value with odds that need half the budget."""
-    yield "half", st.randomised_response(setting.domain_size, epsilon / 2)
+    yield "half", st.published.randomised_response(setting.domain_size, epsilon / 2)
 
 
 MINE = Baseline("mine", "randomised response with half of epsilon", "made here", alike)
@@ -142,7 +142,7 @@ MINE = Baseline("mine", "randomised response with half of epsilon", "made here",
 def test_a_mechanism_from_elsewhere_is_compared():
     comparison = st.compare(st.histogram(4), 1.0, QUICK, also=[MINE])
     row = next(row for row in comparison.rows if row.mechanism == "mine")
-    expected = st.evaluate(st.histogram(4), st.randomised_response(4, 0.5)).objective
+    expected = st.evaluate(st.histogram(4), st.published.randomised_response(4, 0.5)).objective
     assert (row.parameters, row.objective) == ("half", pytest.approx(expected))
     objectives = [ten_digits(row.objective) for row in comparison.rows]
     assert objectives == sorted(objectives)

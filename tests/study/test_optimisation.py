@@ -80,7 +80,7 @@ def test_a_result_that_contradicts_a_bound_is_an_error(monkeypatch):
 def test_too_few_outputs_fall_back_to_a_baseline(outputs):
     solution = st.optimise(st.prefix(8), 1.0, solver=st.ProjectedGradient(outputs=outputs, max_steps=20))
     assert_certified(solution, 1.0)
-    assert solution.status == st.Status.BASELINE
+    assert solution.status == st.solvers.Status.BASELINE
 
 
 def test_one_user_type_needs_no_bound_larger_than_its_cost():

@@ -63,7 +63,9 @@ def alike() -> np.ndarray:
 
 @pytest.mark.parametrize("ratio", [1.0, 1e3, 25e3, 35e3, 1e6, 1e9, 1e12])
 @pytest.mark.parametrize(
-    "kind", [st.MatrixStrategy, lambda Q: two_levels(st.MatrixStrategy(Q))], ids=["matrix", "bits"]
+    "kind",
+    [st.strategies.MatrixStrategy, lambda Q: two_levels(st.strategies.MatrixStrategy(Q))],
+    ids=["matrix", "bits"],
 )
 def test_what_a_strategy_cannot_tell_apart_is_refused_at_any_weight(ratio, kind):
     strategy, workload = kind(alike()), st.explicit([[ratio, 0, 0, 0], [0, 0, 1.0, 2.0]])
@@ -72,7 +74,7 @@ def test_what_a_strategy_cannot_tell_apart_is_refused_at_any_weight(ratio, kind)
         lambda: st.per_query_variance(workload, strategy, np.ones(4)),
         lambda: estimator(strategy).largest(workload),
         lambda: st.estimate(strategy, np.arange(1, 5), workload),
-        lambda: st.import_matrix(strategy.dense().matrix, workload, 1.0),
+        lambda: st.mechanism.import_matrix(strategy.dense().matrix, workload, 1.0),
     ):
         with pytest.raises(
             st.UnsupportedWorkloadError, match=r"cannot answer query 1 of 2, 'query 1'.*types 2 and 3"
@@ -83,7 +85,7 @@ def test_what_a_strategy_cannot_tell_apart_is_refused_at_any_weight(ratio, kind)
 
 @pytest.mark.parametrize("ratio", [1.0, 1e5, 1e12])
 def test_what_a_protocol_cannot_tell_apart_is_refused_at_any_weight(ratio):
-    protocol = st.duchi([0.0, 1.0, 2.0, 2.0], 1.0)
+    protocol = st.published.duchi([0.0, 1.0, 2.0, 2.0], 1.0)
     workload = st.explicit([[0.0, ratio, 2 * ratio, 2 * ratio], [0, 0, 1.0, 2.0]])
     with pytest.raises(st.UnsupportedWorkloadError, match="cannot answer query 1 of 2"):
         st.evaluate(workload, protocol)

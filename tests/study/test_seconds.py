@@ -33,13 +33,13 @@ CALLS = {
     "compare": lambda s: st.compare(W, 1.0, seconds=s),
     "sweep": lambda s: st.sweep(W, [0.5, 1.0, 2.0], seconds=s),
     "bound_sweep": lambda s: st.bound_sweep(W, [0.5, 1.0, 2.0], seconds=s),
-    "path": lambda s: st.path(W, [0.5, 1.0], seconds=s),
+    "path": lambda s: st.study.path(W, [0.5, 1.0], seconds=s),
     "tune": lambda s: st.tune(W, 1.0, "hierarchical", seconds=s),
     "tune, large": lambda s: st.tune(st.prefix(300), 1.0, "hierarchical", seconds=s),
     "plan": lambda s: st.plan(AGES, seconds=s),
     "plan, an error": lambda s: st.plan(AGES, users=5000, error=0.03, seconds=s),
     "optimise, a cap": lambda s: st.optimise(W, 1.0, constraints=[st.GuessCap(0.12)], seconds=s),
-    "guess_frontier": lambda s: st.guess_frontier(W, 1.0, seconds=s),
+    "guess_frontier": lambda s: st.study.guess_frontier(W, 1.0, seconds=s),
     "optimise, shuffled": lambda s: st.optimise(W, 0.1, constraints=[st.Shuffled(1000)], seconds=s),
     "optimise, a memo": lambda s: st.optimise(W, 0.5, constraints=[st.Permanent(2.0, 20)], seconds=s),
     "optimise, steps": lambda s: st.optimise(st.prefix(32), constraints=[st.Steps(0.1)], seconds=s),
@@ -72,7 +72,7 @@ def test_reports_and_rounds_refuse_it_too(saved, seconds, tmp_path):
     calls = (
         lambda: saved.report(tmp_path / "a.html", seconds=seconds),
         lambda: st.optimise(st.prefix(4), 1.0, "quick").report(tmp_path / "a.html", seconds=seconds),
-        lambda: st.second_round(saved, np.full(saved.outputs, 50), cells=3, seconds=seconds),
+        lambda: st.study.second_round(saved, np.full(saved.outputs, 50), cells=3, seconds=seconds),
     )
     for call in calls:
         with pytest.raises(ValueError, match=r"^seconds is "):
@@ -181,9 +181,9 @@ def test_a_sweep_whose_time_ran_out_is_never_called_complete(function):
 
 def test_a_tuned_mechanism_says_whether_all_parameters_were_tried():
     whole = st.tune(st.prefix(16), 1.0, "hierarchical", seconds=60)
-    assert whole.status is st.Status.TUNED
+    assert whole.status is st.solvers.Status.TUNED
     first = st.tune(st.prefix(16), 1.0, "hierarchical", seconds=1e-6)
-    assert first.status is st.Status.TUNED_IN_TIME
+    assert first.status is st.solvers.Status.TUNED_IN_TIME
     assert first.objective >= whole.objective >= whole.lower_bound
     assert first.strategy.epsilon <= 1.0
     (contender,) = first.baselines

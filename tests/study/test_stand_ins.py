@@ -63,7 +63,7 @@ def test_limits_are_those_of_the_command_line(capsys):
     found = run_json(capsys, "optimise", "prefix", "--domain=8", "--epsilon=1", "--gap=0.3", "--seconds=9")
     solution = st.optimise("prefix", 1.0, domain=8, gap=0.3, seconds=9)
     assert (found["objective"], found["status"]) == (solution.objective, str(solution.status))
-    assert solution.status is st.Status.OPTIMAL
+    assert solution.status is st.solvers.Status.OPTIMAL
     assert solver_of(None, gap=0.3, seconds=9) == st.Auto(gap=0.3, max_seconds=9)
     assert solver_of(st.Certified(seed=4), gap=0.3) == st.Certified(seed=4, gap=0.3)
 
@@ -110,7 +110,7 @@ def test_the_matrix_of_a_solution(solution):
     assert isinstance(matrix, np.ndarray)
     assert matrix.shape == (solution.strategy.outputs, 6)
     assert matrix.sum(axis=0) == pytest.approx(np.ones(6), abs=1e-12)
-    objective = st.evaluate(solution.workload, st.MatrixStrategy(matrix)).objective
+    objective = st.evaluate(solution.workload, st.strategies.MatrixStrategy(matrix)).objective
     assert objective == pytest.approx(solution.objective)
 
 

@@ -68,8 +68,8 @@ def test_no_strategy_needs_fewer_users_than_the_bound_leaves(objective):
         rows = 1 + (np.e * (1 - 1e-12) - 1) * rng.integers(0, 2, (6, 4))
         columns = rows.sum(axis=0)
         Q = np.vstack([rows, columns.max() * 1.5 - columns]) / (columns.max() * 1.5)
-        if st.MatrixStrategy(Q).epsilon <= 1 and np.linalg.matrix_rank(Q) == 4:
-            assert st.evaluate(st.prefix(4), st.MatrixStrategy(Q)).samples_for(0.01) >= least
+        if st.strategies.MatrixStrategy(Q).epsilon <= 1 and np.linalg.matrix_rank(Q) == 4:
+            assert st.evaluate(st.prefix(4), st.strategies.MatrixStrategy(Q)).samples_for(0.01) >= least
     assert least > 0
 
 

@@ -29,7 +29,7 @@ MARGINALS = {
 @pytest.mark.parametrize(("workload", "gap"), MARGINALS.values(), ids=MARGINALS)
 def test_marginals_of_many_attributes_are_answered_near_the_bound(workload, gap):
     solution = st.optimise(workload, 1.0)
-    assert isinstance(solution.strategy, st.JuntaStrategy)
+    assert isinstance(solution.strategy, st.strategies.JuntaStrategy)
     assert solution.solver == "Junta"
     assert solution.strategy.epsilon <= 1.0
     assert 0 <= solution.gap <= gap
@@ -41,7 +41,7 @@ def test_marginals_of_many_attributes_are_answered_near_the_bound(workload, gap)
 
 def test_ordered_values_are_answered_by_orbits():
     solution = st.optimise(st.all_range(1024), 1.0)
-    assert isinstance(solution.strategy, st.OrbitStrategy)
+    assert isinstance(solution.strategy, st.strategies.OrbitStrategy)
     assert solution.solver == "Orbit"
     assert 0 <= solution.gap <= 0.005
     assert solution.strategy.epsilon <= 1.0
@@ -90,7 +90,7 @@ def test_large_domains_without_symmetry_are_refused_with_a_way_out(workload):
 def test_a_broken_symmetry_falls_back_and_says_so():
     workload = st.kron([st.prefix({"age": 32}), st.histogram({"sex": 2})])
     solution = st.optimise(workload, 1.0, solver=st.Auto(max_seconds=1.0))
-    assert isinstance(solution.strategy, st.Strategy)
+    assert isinstance(solution.strategy, st.strategies.Strategy)
     assert math.isfinite(solution.gap)
 
 
@@ -102,7 +102,7 @@ def test_other_objectives_are_refused_where_nobody_can_list_the_types(objective)
 
 def test_tables_of_all_attributes_are_answered_by_orbits_over_the_whole_domain():
     solution = st.optimise(st.all_marginals("2^13"), 1.0, st.Auto(max_seconds=4.0))
-    assert isinstance(solution.strategy, st.OrbitStrategy)
+    assert isinstance(solution.strategy, st.strategies.OrbitStrategy)
     assert "8192 cells" in solution.reason
     assert solution.strategy.epsilon <= 1.0
     assert 0 <= solution.gap <= 0.1
@@ -111,4 +111,4 @@ def test_tables_of_all_attributes_are_answered_by_orbits_over_the_whole_domain()
 @pytest.mark.parametrize("domain", ["2^20", "2^40", "2^100"])
 def test_juntas_refuse_tables_that_no_pattern_covers(domain):
     with pytest.raises(ValueError, match=r"a table of \d+ attributes was asked for"):
-        st.optimise(st.all_marginals(domain), 1.0, st.Junta())
+        st.optimise(st.all_marginals(domain), 1.0, st.solvers.Junta())

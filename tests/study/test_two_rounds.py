@@ -19,9 +19,9 @@ X = np.array([1, 2, 0, 1])
 
 
 def pair(p=(0.5, 0.3, 0.2)):
-    first = Mechanism.of(st.randomised_response(4, 1.0), st.prefix(4), 1.0)
+    first = Mechanism.of(st.published.randomised_response(4, 1.0), st.prefix(4), 1.0)
     merged = st.prefix(st.bins([0, 1, 2, 4]))
-    return first, Mechanism.of(st.randomised_response(3, 1.0), merged, 1.0, prior=np.array(p))
+    return first, Mechanism.of(st.published.randomised_response(3, 1.0), merged, 1.0, prior=np.array(p))
 
 
 def informed(first, second, one, two, trust=1.0):
@@ -55,7 +55,7 @@ def test_every_outcome_of_four_people_has_the_true_mean_and_at_most_the_stated_c
     first, second = pair()
     chances, answers, stated = [], [], []
     for chance, one, two in outcomes(first, second):
-        found = st.combine(first, one, second, two, st.histogram(3), pooled=True)
+        found = st.study.combine(first, one, second, two, st.histogram(3), pooled=True)
         chances.append(chance)
         answers.append(found.answers)
         stated.append(found.covariance())
@@ -74,7 +74,7 @@ def test_estimates_are_combined_by_information():
     first, second = pair()
     one, two = np.array([900, 500, 300, 300]), np.array([3000, 1500, 1500])
     A, _ = informed(first, second, 2000, 6000)
-    found = st.combine(first, one, second, two, pooled=True)
+    found = st.study.combine(first, one, second, two, pooled=True)
     assert found.answers == pytest.approx(np.cumsum(A @ np.concatenate([one, two])))
     assert found.users == 8000
     assert (found.unbiased, found.bias[:41]) == (False, "biased if these first reports chose the b")
@@ -102,7 +102,7 @@ def test_errors_are_as_stated():
         told = rng.multivariate_hypergeometric(x, 400)
         one = first.strategy.histogram(told, rng)
         two = second.strategy.histogram(MERGED @ (x - told), rng)
-        found = st.combine(first, one, second, two, pooled=True)
+        found = st.study.combine(first, one, second, two, pooled=True)
         squares.append(np.square(found.answers - np.cumsum(MERGED @ x)).sum())
         stated.append(np.square(found.standard_errors).sum())
     assert abs(np.mean(squares) - np.mean(stated)) < 5 * np.std(squares) / np.sqrt(2000)
@@ -115,7 +115,7 @@ def chosen_edges(repetitions, seed):
     Edges below the true median are chosen where the first reports err upwards, so errors above it change their sign.
     """
     rng, x = np.random.default_rng(seed), np.full(8, 750)
-    first = Mechanism.of(st.randomised_response(8, 1.0), st.prefix(8), 1.0)
+    first = Mechanism.of(st.published.randomised_response(8, 1.0), st.prefix(8), 1.0)
     errors = {True: [], False: []}
     for _ in range(repetitions):
         told = rng.multivariate_hypergeometric(x, 3000)
@@ -124,10 +124,10 @@ def chosen_edges(repetitions, seed):
         if edge == 4:
             continue
         asked, prior = st.prefix(st.bins([0, edge, 8])), np.array([edge, 8 - edge]) / 8
-        second = Mechanism.of(st.randomised_response(2, 1.0), asked, 1.0, prior=prior)
+        second = Mechanism.of(st.published.randomised_response(2, 1.0), asked, 1.0, prior=prior)
         two = second.strategy.histogram(np.add.reduceat(x - told, [0, edge]), rng)
         for pooled, people in ((True, x), (False, x - told)):
-            found = st.combine(first, one, second, two, pooled=pooled)
+            found = st.study.combine(first, one, second, two, pooled=pooled)
             apart = (found.answers[0] - people[:edge].sum()) / found.standard_errors[0]
             errors[pooled].append(np.sign(4 - edge) * apart)
     return {pooled: np.array(some) for pooled, some in errors.items()}
@@ -145,7 +145,7 @@ def test_answers_at_edges_that_the_first_round_chose_are_unbiased():
 def test_the_second_round_alone_answers_and_both_do_when_asked():
     first, second = pair()
     one, two = np.array([900, 500, 300, 300]), np.array([3000, 1500, 1500])
-    alone, both = (st.combine(first, one, second, two, pooled=pooled) for pooled in (False, True))
+    alone, both = (st.study.combine(first, one, second, two, pooled=pooled) for pooled in (False, True))
     assert alone.answers == pytest.approx(second.estimate(two).answers)
     assert (alone.users, alone.unbiased, both.users, both.unbiased) == (6000, True, 8000, False)
 
@@ -153,15 +153,17 @@ def test_the_second_round_alone_answers_and_both_do_when_asked():
 def test_queries_that_end_within_merged_bins_are_even_and_said_to_be_biased():
     first, second = pair()
     counts = np.array([900, 500, 300, 300]), np.array([3000, 1500, 1500])
-    merged = st.combine(first, counts[0], second, counts[1])
-    fine = st.combine(first, counts[0], second, counts[1], st.prefix(4))
+    merged = st.study.combine(first, counts[0], second, counts[1])
+    fine = st.study.combine(first, counts[0], second, counts[1], st.prefix(4))
     assert fine.answers[[0, 1, 3]] == pytest.approx(merged.answers)
     assert fine.answers[2] == pytest.approx(merged.answers[1:].mean())
     assert fine.standard_errors[[0, 1, 3]] == pytest.approx(merged.standard_errors)
     assert fine.workload.exact.tolist() == [True, True, False, True]
     assert not fine.unbiased
     assert fine.bias.startswith("biased: 1 of 4 queries")
-    assert st.combine(first, counts[0], second, counts[1], st.histogram(4)).table()[0].label == "value = 0"
+    assert (
+        st.study.combine(first, counts[0], second, counts[1], st.histogram(4)).table()[0].label == "value = 0"
+    )
 
 
 def test_merged_queries_are_those_of_the_matrix():
@@ -184,7 +186,7 @@ def surveyed():
     first = st.optimise(asked, 1.0, seconds=2).mechanism()
     x = np.array([0, 0, 900, 1100, 1000, *[0] * 11, 50])
     counts = first.strategy.histogram(x, np.random.default_rng(3))
-    return first, counts, st.second_round(first, counts, cells=6)
+    return first, counts, st.study.second_round(first, counts, cells=6)
 
 
 def test_bins_are_merged_where_few_are(surveyed):
@@ -197,12 +199,12 @@ def test_bins_are_merged_where_few_are(surveyed):
     assert {"20", "30", "40", "50"} & edges
     assert attribute.unit == "km"
     assert (second.epsilon, second.domain.names) == (first.epsilon, first.domain.names)
-    found = st.combine(first, counts, second, np.ones(second.outputs))
+    found = st.study.combine(first, counts, second, np.ones(second.outputs))
     assert found.quantile(0.5).attribute.unit == "km"
-    fine = st.combine(first, counts, second, np.ones(second.outputs), st.prefix(17))
+    fine = st.study.combine(first, counts, second, np.ones(second.outputs), st.prefix(17))
     assert str(fine.quantile(0.5)) == str(found.quantile(0.5))
     assert "who gave another answer than 'other'" in str(fine.quantile(0.5))
-    assert all("other" not in one.label for one in st.shares(fine))
+    assert all("other" not in one.label for one in st.estimation.shares(fine))
     assert found.ask(st.histogram(second.domain)).answers.sum() == pytest.approx(found.users)
 
 
@@ -226,13 +228,13 @@ def test_no_answer_and_other_stay_apart_in_both_rounds(values):
     x, rng = np.zeros(values.size, dtype=int), np.random.default_rng(5)
     x[1:4], x[-1] = [300, 200, 200], 300
     counts = first.strategy.histogram(x, rng)
-    second = st.second_round(first, counts, cells=3, seconds=1)
+    second = st.study.second_round(first, counts, cells=3, seconds=1)
     merged = second.attributes[0].values
     assert merged.no_answer
     assert len(merged.outside) == len(values.outside)
     assert getattr(merged, "zone", "") == getattr(values, "zone", "")
     G = np.add.reduceat(x, _starts(first, second))
-    last = st.combine(first, counts, second, second.strategy.histogram(G, rng)).table()[-1]
+    last = st.study.combine(first, counts, second, second.strategy.histogram(G, rng)).table()[-1]
     assert abs(last.answer - 700) < 5 * last.standard_error < abs(last.answer - 1000)
 
 
@@ -240,23 +242,30 @@ def test_no_answer_and_other_stay_apart_in_both_rounds(values):
     ("first", "words"),
     [
         (
-            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.histogram(4), 1.0),
+            lambda: Mechanism.of(st.published.randomised_response(4, 1.0), st.histogram(4), 1.0),
             "make it for prefix or all-range",
         ),
-        (lambda: Mechanism.of(st.randomised_response(2, 1.0), st.prefix(2), 1.0), "at least three bins"),
         (
-            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(st.labels(*"abcd")), 1.0),
+            lambda: Mechanism.of(st.published.randomised_response(2, 1.0), st.prefix(2), 1.0),
+            "at least three bins",
+        ),
+        (
+            lambda: Mechanism.of(
+                st.published.randomised_response(4, 1.0), st.prefix(st.labels(*"abcd")), 1.0
+            ),
             "4 labels, but two rounds merge",
         ),
         (
-            lambda: Mechanism.of(st.randomised_response(4, 1.0), st.prefix(st.bins([0, 1, 2, 3, 5])), 1.0),
+            lambda: Mechanism.of(
+                st.published.randomised_response(4, 1.0), st.prefix(st.bins([0, 1, 2, 3, 5])), 1.0
+            ),
             "has 4 outputs",
         ),
     ],
 )
 def test_what_cannot_be_a_first_round_is_refused(first, words):
     with pytest.raises(ValueError, match=words):
-        st.second_round(first(), np.ones(3, dtype=int))
+        st.study.second_round(first(), np.ones(3, dtype=int))
 
 
 @pytest.mark.parametrize(
@@ -270,27 +279,27 @@ def test_what_cannot_be_a_first_round_is_refused(first, words):
 )
 def test_numbers_out_of_range_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
-        st.second_round(pair()[0], np.ones(4, dtype=int), **options)
+        st.study.second_round(pair()[0], np.ones(4, dtype=int), **options)
 
 
 def test_what_is_no_pair_is_refused():
     first, second = pair()
     with pytest.raises(ValueError, match="has 3 outputs"):
-        st.combine(first, np.ones(4), second, np.ones(4))
+        st.study.combine(first, np.ones(4), second, np.ones(4))
     with pytest.raises(ValueError, match="not merged from those of the first"):
-        st.combine(first, np.ones(4), first, np.ones(4))
+        st.study.combine(first, np.ones(4), first, np.ones(4))
     with pytest.raises(ValueError, match="not merged from those of the first"):
-        st.combine(second, np.ones(3), first, np.ones(4))
+        st.study.combine(second, np.ones(3), first, np.ones(4))
     with pytest.raises(ValueError, match="about 5 values"):
-        st.combine(first, np.ones(4), second, np.ones(3), st.prefix(5))
+        st.study.combine(first, np.ones(4), second, np.ones(3), st.prefix(5))
     with pytest.raises(ValueError, match="confidence"):
-        st.combine(first, np.ones(4), second, np.ones(3), confidence=2.0)
+        st.study.combine(first, np.ones(4), second, np.ones(3), confidence=2.0)
 
 
 @pytest.mark.parametrize("pooled", [False, True])
 def test_counts_given_twice_are_refused(pooled):
     one, two = np.array([50, 20, 20, 10]), np.array([49, 21, 20, 10])
-    made = Mechanism.of(st.randomised_response(4, 1.0), st.prefix(st.bins("0:4:1")), 1.0)
+    made = Mechanism.of(st.published.randomised_response(4, 1.0), st.prefix(st.bins("0:4:1")), 1.0)
     with pytest.raises(ValueError, match="the same counts, so that reports would count twice"):
-        st.combine(made, one, made, one, pooled=pooled)
-    assert st.combine(made, one, made, two, pooled=pooled).users == (200 if pooled else 100)
+        st.study.combine(made, one, made, one, pooled=pooled)
+    assert st.study.combine(made, one, made, two, pooled=pooled).users == (200 if pooled else 100)

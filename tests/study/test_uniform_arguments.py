@@ -4,16 +4,18 @@ import inspect
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from operator import attrgetter
 
 import numpy as np
 import pytest
 import scipy.sparse
 
 import stratagem as st
+from public import public_names
 from stratagem import central
 
 N, HALF = 4, np.full(4, 50)
-STRATEGY = st.randomised_response(N, 1.0)
+STRATEGY = st.published.randomised_response(N, 1.0)
 COUNTS = STRATEGY.histogram(HALF, np.random.default_rng(0))
 MECHANISM = st.Mechanism.of(STRATEGY, st.histogram(N), 1.0)
 QUICK = st.Certified(max_steps=1, polish=False)
@@ -22,9 +24,9 @@ QUICK = st.Certified(max_steps=1, polish=False)
 @cache
 def rounds():
     """Return a mechanism over eight values and the one of a second round over four of their bins, with counts."""
-    first = st.Mechanism.of(st.randomised_response(2 * N, 1.0), st.prefix(2 * N), 1.0)
+    first = st.Mechanism.of(st.published.randomised_response(2 * N, 1.0), st.prefix(2 * N), 1.0)
     counts = first.strategy.histogram(np.full(2 * N, 50), np.random.default_rng(0))
-    second = st.second_round(first, counts, cells=N)
+    second = st.study.second_round(first, counts, cells=N)
     return first, counts, second, second.strategy.histogram(HALF, np.random.default_rng(1))
 
 
@@ -47,15 +49,19 @@ FUNCTIONS = {
     "bound_sweep along domains": lambda w, e, **k: st.bound_sweep([w], e, **k).points[0].bounds.best,
     "sweep": lambda w, e, **k: st.sweep(w, [e], QUICK, **k).comparisons[0].rows[0].objective,
     "sweep along domains": lambda w, e, **k: st.sweep([w], e, QUICK, **k).comparisons[0].rows[0].objective,
-    "path": lambda w, e, **k: st.path(w, [e], QUICK, **k)[0].objective,
+    "path": lambda w, e, **k: st.study.path(w, [e], QUICK, **k)[0].objective,
     "tune": lambda w, e, **k: st.tune(w, e, "randomised-response", **k).objective,
-    "trade_off": lambda w, e, **k: st.trade_off(w, e, [8], **k).lower_bound,
-    "import_matrix": lambda w, e, **k: st.import_matrix(STRATEGY.matrix, w, e, **k).objective,
+    "trade_off": lambda w, e, **k: st.study.trade_off(w, e, [8], **k).lower_bound,
+    "import_matrix": lambda w, e, **k: st.mechanism.import_matrix(STRATEGY.matrix, w, e, **k).objective,
     "simulate": lambda w, e, **k: st.simulate(w, STRATEGY, HALF, repetitions=2, **k).predicted,
     "estimate": lambda w, e, **k: st.estimate(STRATEGY, COUNTS, w, **k).answers.sum(),
-    "rectangular": lambda w, e, **k: st.rectangular(N - 1, epsilon=e, workload=w, solver=QUICK).objective,
+    "rectangular": lambda w, e, **k: (
+        st.study.rectangular(N - 1, epsilon=e, workload=w, solver=QUICK).objective
+    ),
     "optimise under a cap": lambda w, e, **k: under(w, e, st.GuessCap(0.5), **k).lower_bound,
-    "guess_frontier": lambda w, e, **k: st.guess_frontier(w, e, [0.5], end, **k).solutions[0].lower_bound,
+    "guess_frontier": lambda w, e, **k: (
+        st.study.guess_frontier(w, e, [0.5], end, **k).solutions[0].lower_bound
+    ),
     "optimise by steps": lambda w, e, **k: under(w, None, st.Steps(np.ones(N - 1)), **k).lower_bound,
     "optimise with a memo": lambda w, e, **k: under(w, e, st.Permanent(3.0), **k).lower_bound,
     "optimise behind a shuffler": lambda w, e, **k: (
@@ -64,7 +70,7 @@ FUNCTIONS = {
     "Mechanism.of": lambda w, e, **k: float(st.Mechanism.of(STRATEGY, w, e, **k).utility["objective"]),
     "Mechanism.estimate": lambda w, e, **k: MECHANISM.estimate(COUNTS, w).answers.sum(),
     "Estimate.ask": lambda w, e, **k: MECHANISM.estimate(COUNTS).ask(w).answers.sum(),
-    "combine": lambda w, e, **k: st.combine(*rounds(), w).answers.sum(),
+    "combine": lambda w, e, **k: st.study.combine(*rounds(), w).answers.sum(),
     "kron": lambda w, e, **k: st.kron([w, st.total({"other": 2})]).frobenius_squared,
     "stack": lambda w, e, **k: st.stack([w, w]).frobenius_squared,
     "weighted": lambda w, e, **k: st.weighted(w, 2.0).frobenius_squared,
@@ -90,9 +96,10 @@ BUDGETED = [name for name in FUNCTIONS if name not in WITHOUT_BUDGET]
 
 def test_every_public_function_that_takes_a_workload_is_in_the_table():
     taking = {
-        name
-        for name in st.__all__
-        if inspect.isfunction(function := getattr(st, name))
+        name.rpartition(".")[2]
+        for name in public_names()
+        if name.partition(".")[0] not in ("central", "counts", "published", "solvers")
+        and inspect.isfunction(function := attrgetter(name)(st))
         and {"workload", "factors", "parts"} & set(inspect.signature(function).parameters)
     }
     assert taking - {"plan", "optimize"} == {name.split()[0] for name in FUNCTIONS if "." not in name}
@@ -184,18 +191,18 @@ def test_what_is_no_number_is_no_budget_anywhere(name, kind):
 
 BASELINES = [
     name
-    for name in st.__all__
-    if getattr(getattr(st, name), "__module__", "").startswith("stratagem.published")
-    and "epsilon" in inspect.signature(getattr(st, name)).parameters
+    for name in st.published.__all__
+    if inspect.isfunction(function := getattr(st.published, name))
+    and "epsilon" in inspect.signature(function).parameters
 ]
 FIRST = {"sizes": (2, 2), "values": [0.0, 1.0], "queries": np.eye(2), "domain_size": 4}
-MORE = {"frequencies": [1, 2], "tables": [(0,), (1,)], "delta": 1e-6}
+MORE = {"observed": [1, 1], "frequencies": [1, 2], "tables": [(0,), (1,)], "delta": 1e-6}
 
 
 @pytest.mark.parametrize("given", ["1", True, None])
 @pytest.mark.parametrize("name", BASELINES)
 def test_what_is_no_number_is_no_budget_of_a_published_mechanism(name, given):
-    function = getattr(st, name)
+    function = getattr(st.published, name)
     wanted = inspect.signature(function).parameters
     arguments = {key: value for key, value in (FIRST | MORE).items() if key in wanted}
     function(**arguments, epsilon=np.float32(1))
@@ -233,7 +240,7 @@ SEEDED = {
     "name": "certified",
     "object": st.Certified(seed=5, max_steps=4),
     "gradient": st.ProjectedGradient(max_steps=5),
-    "junta": st.Junta(max_steps=20),
+    "junta": st.solvers.Junta(max_steps=20),
 }
 
 
@@ -256,7 +263,7 @@ def test_a_seed_is_that_of_the_solver():
 @pytest.mark.parametrize(
     ("solver", "seed", "words"),
     [
-        (st.FewQueries(), 1, "seed was given, but FewQueries takes"),
+        (st.solvers.FewQueries(), 1, "seed was given, but FewQueries takes"),
         ("few-queries", 1, "seed was given, but FewQueries takes"),
         (None, "a", "seed is 'a'"),
         (None, -1, "seed is -1"),

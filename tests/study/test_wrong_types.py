@@ -9,14 +9,14 @@ W = st.prefix(4)
 
 
 def simulated(x, **options):
-    return st.simulate(W, st.randomised_response(4, 1.0), x, **options)
+    return st.simulate(W, st.published.randomised_response(4, 1.0), x, **options)
 
 
 PAIR = st.histogram({"a": 2, "b": 2})
 
 
 def estimated():
-    strategy = st.randomised_response(4, 1.0)
+    strategy = st.published.randomised_response(4, 1.0)
     return st.estimate(strategy, strategy.histogram(np.full(4, 500), np.random.default_rng(0)), PAIR)
 
 
@@ -30,12 +30,12 @@ CASES = {
     "seconds text": (lambda: st.Certified(max_seconds="x"), "max_seconds is 'x'"),
     "seconds nan": (lambda: st.Auto(max_seconds=float("nan")), "max_seconds is nan"),
     "momentum text": (lambda: st.ProjectedGradient(momentum="x"), "momentum is 'x'"),
-    "one budget": (lambda: st.path(W, 1.0), r"give several budgets"),
-    "budgets as text": (lambda: st.path(W, "123"), r"give several budgets"),
-    "outputs text": (lambda: st.trade_off(W, 1.0, ["a"]), "whole numbers of at least 4"),
-    "outputs fraction": (lambda: st.trade_off(W, 1.0, [8.5]), "whole numbers of at least 4"),
-    "outputs number": (lambda: st.trade_off(W, 1.0, 8), "whole numbers of at least 4"),
-    "trade-off seconds": (lambda: st.trade_off(W, 1.0, [8], "x"), "max_seconds is 'x'"),
+    "one budget": (lambda: st.study.path(W, 1.0), r"give several budgets"),
+    "budgets as text": (lambda: st.study.path(W, "123"), r"give several budgets"),
+    "outputs text": (lambda: st.study.trade_off(W, 1.0, ["a"]), "whole numbers of at least 4"),
+    "outputs fraction": (lambda: st.study.trade_off(W, 1.0, [8.5]), "whole numbers of at least 4"),
+    "outputs number": (lambda: st.study.trade_off(W, 1.0, 8), "whole numbers of at least 4"),
+    "trade-off seconds": (lambda: st.study.trade_off(W, 1.0, [8], "x"), "max_seconds is 'x'"),
     "counts text": (lambda: simulated(["a"] * 4), "4 nonnegative whole numbers"),
     "counts fraction": (lambda: simulated([1, 2, 3, 4.5]), "4 nonnegative whole numbers"),
     "counts short": (lambda: simulated(ONES[:3]), "4 nonnegative whole numbers"),
@@ -45,7 +45,7 @@ CASES = {
     "repetitions text": (lambda: simulated(ONES, repetitions="x"), "repetitions is 'x'"),
     "workloads as numbers": (lambda: st.bound_sweep([3, 4], 1.0), "3 was given among the workloads"),
     "solver by a number": (lambda: st.optimise(W, 1.0, 3), r"st.Auto\(\) or .quick"),
-    "plot on a number": (lambda: st.trade_off(W, 1.0, [8]).plot(5), "5 was given to write"),
+    "plot on a number": (lambda: st.study.trade_off(W, 1.0, [8]).plot(5), "5 was given to write"),
     "marginal repeated": (lambda: estimated().marginal("b", "b"), "'b' was given 2 times"),
     "marginal unknown": (lambda: estimated().marginal("c"), "domain has a, b"),
     "simulation seed": (lambda: simulated(ONES, seed=0.5), "seed is 0.5"),

@@ -83,12 +83,14 @@ def test_values_are_the_users_own():
 
 def test_a_unit_travels_through_the_bundle(tmp_path):
     found = Mechanism.of(
-        st.randomised_response(4, 1.0), st.prefix({"delay": st.bins("0:4:1", unit="minutes")}), 1.0
+        st.published.randomised_response(4, 1.0), st.prefix({"delay": st.bins("0:4:1", unit="minutes")}), 1.0
     )
     again = load_mechanism(found.save(tmp_path / "delay.ldp.json"))
     assert again.identifier == found.identifier
     assert again.attributes[0].unit == "minutes"
-    plain = Mechanism.of(st.randomised_response(4, 1.0), st.prefix({"delay": st.bins("0:4:1")}), 1.0)
+    plain = Mechanism.of(
+        st.published.randomised_response(4, 1.0), st.prefix({"delay": st.bins("0:4:1")}), 1.0
+    )
     assert "unit" not in plain.bundle["domain"][0], "the identifier of a bundle without units stays"
     assert plain.identifier != found.identifier
 

@@ -69,7 +69,7 @@ def audit(
 
     Example:
         >>> import stratagem as st
-        >>> mechanism = Mechanism.of(st.randomised_response(4, 1.0), st.histogram(4), epsilon=1.0)
+        >>> mechanism = Mechanism.of(st.published.randomised_response(4, 1.0), st.histogram(4), epsilon=1.0)
         >>> result = audit(mechanism, samples=1000)
         >>> result.passed, result.epsilon_bound <= 1, result.provable > 1
         (True, True, True)

@@ -25,9 +25,11 @@ from stratagem.central.pure import GeometricMeasurement, LaplaceMeasurement, mea
 from stratagem.central.selection import Selection, selection
 from stratagem.central.stability import StabilityHistogram, stability_histogram
 from stratagem.math.privacy import gaussian_noise
+from stratagem.math.shuffling import CentralPrivacy, PrivacyBlanket
 
 __all__ = [
     "CentralComparison",
+    "CentralPrivacy",
     "GaussianMeasurement",
     "GeometricMeasurement",
     "GridHierarchy",
@@ -35,6 +37,7 @@ __all__ = [
     "LaplaceMeasurement",
     "Measurement",
     "Neighbours",
+    "PrivacyBlanket",
     "Row",
     "Selection",
     "StabilityHistogram",

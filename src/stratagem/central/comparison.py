@@ -146,6 +146,9 @@ def optimised(
 
     Guarantee:
         epsilon-differential privacy: the sensitivity is that of the rounded queries.
+
+    Raises:
+        ValueError: as `least_l1` and `measure`.
     """
     from stratagem.published.least_l1 import least_l1
 
@@ -167,6 +170,9 @@ def optimised_gaussian(
 
     They are the best for "add-remove"; for "replace" they are only good, as Euclidean distances of columns
     take the place of lengths.
+
+    Raises:
+        ValueError: as `least_l2` and `measure_gaussian`.
     """
     from stratagem.published.least_l2 import least_l2
 

@@ -236,6 +236,9 @@ class GridHierarchy(Tree):
         Args:
             grams: V_a (n_a x n_a) of every attribute.
             variances: Of the answers of every level (h,), leaves first.
+
+        Raises:
+            ValueError: unless every box of a level has the same shape, or for other shapes or variances.
         """
         s = np.asarray(variances, dtype=float)
         shapes = [np.shape(V) for V in grams]

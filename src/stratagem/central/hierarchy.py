@@ -47,7 +47,11 @@ class Tree(ABC):
 
     @final
     def shares(self, budgets: np.ndarray) -> np.ndarray:
-        """Return the share of every node (k,) from the budgets of the levels (h,), leaves first."""
+        """Return the share of every node (k,) from the budgets of the levels (h,), leaves first.
+
+        Raises:
+            ValueError: unless there is a nonnegative budget for each level and not all are zero.
+        """
         w = np.asarray(budgets, dtype=float)
         if w.shape != (len(self.widths),) or (w < 0).any() or not 0 < w.sum() < math.inf:
             raise ValueError(f"budgets have shape {w.shape}: give each of {len(self.widths)} levels a part")
@@ -142,7 +146,7 @@ class Hierarchy(Tree):
         return self.branching ** (-np.arange(len(self.widths)) / 3.0)
 
     def cover_variance(self, measurement: Measurement, V: np.ndarray) -> float:
-        """Return the total variance when each interval is the sum of its fewest nodes, without inference.
+        """Return the total variance when each interval is the sum of its fewest nodes, for V of shape (n, n).
 
         Of the intervals asked for, V[a, b] hold all of the node [a, b]. Its count is read by those that do not
         hold its parent too.

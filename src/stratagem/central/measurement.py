@@ -109,7 +109,11 @@ class Measurement(ABC):
 
     @final
     def estimate(self, answers: np.ndarray) -> np.ndarray:
-        """Return x^ (n,) from noisy answers (k,), the shortest where K does not determine it."""
+        """Return x^ (n,) from noisy answers (k,), the shortest where K does not determine it.
+
+        Raises:
+            ValueError: for another number of answers.
+        """
         y = np.asarray(answers, dtype=float)
         if y.shape != (len(self.queries),):
             raise ValueError(
@@ -160,7 +164,11 @@ class GaussianMeasurement(Measurement):
 def measure_gaussian(
     queries: ArrayLike, epsilon: float, delta: float, neighbours: Neighbours
 ) -> GaussianMeasurement:
-    """Answer queries A (k x n) with normal noise that spends (epsilon, delta)."""
+    """Answer queries A (k x n) with normal noise that spends (epsilon, delta).
+
+    Raises:
+        ValueError: for queries that tell no neighbours apart, and as `gaussian_noise`.
+    """
     A = np.asarray(queries, dtype=float)
     distance = sensitivity(A, neighbours, 2)
     if not 0 < distance < math.inf:

@@ -93,7 +93,12 @@ class GeometricMeasurement(Measurement):
         return 0.0
 
     def release(self, x: ArrayLike, source: Source = secrets.token_bytes) -> np.ndarray:
-        """Return noisy whole-number answers (k,) of a data vector x (n,)."""
+        """Return noisy whole-number answers (k,) of a data vector x (n,).
+
+        Raises:
+            ValueError: unless x holds n nonnegative whole numbers, few enough for 62-bit answers, and all rates
+                are at least 1e-16.
+        """
         if (slowest := float(self.rates.min())) < SLOWEST:
             raise ValueError(
                 f"a query has the rate {slowest:.1e}, whose noise exceeds 62 bits; from {SLOWEST:g} on it can be "

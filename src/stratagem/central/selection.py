@@ -58,8 +58,11 @@ class Selection:
     def select(self, scores: ArrayLike, source: Source = secrets.token_bytes) -> int:
         """Return an option, drawn without rounding: the chances are powers of one fraction alpha >= exp(-rate).
 
-        An option is proposed uniformly and kept with probability alpha^(max q - q_o), so that of k options at
-        most k tries are needed on average.
+        An option is proposed uniformly and kept with probability alpha^(max q - q_o), so that of k options,
+        with scores (k,), at most k tries are needed on average.
+
+        Raises:
+            ValueError: as `probabilities`.
         """
         q = _checked(scores)
         behind: Sequence[int] = (q.max() - q).tolist()

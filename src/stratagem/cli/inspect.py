@@ -48,7 +48,7 @@ def inspect(
     from stratagem.math.privacy import posterior, surest
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import SUFFIX, Mechanism
-    from stratagem.study.attack import attack, attack_repeated
+    from stratagem.study.attacks import attack, attack_repeated
     from stratagem.study.repeated import promised
 
     if out is not None:

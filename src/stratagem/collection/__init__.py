@@ -1,1 +1,5 @@
 """Collections: reports checked, counted and merged."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

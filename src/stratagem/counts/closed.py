@@ -52,7 +52,11 @@ class ClosedForm(CountMechanism):
         )
 
     def whole(self) -> Whole:
-        """Return the probabilities as whole numbers with a common total, exactly."""
+        """Return the probabilities as whole numbers with a common total, exactly.
+
+        Raises:
+            ValueError: above n = 512.
+        """
         n, (p, q) = self.size, self.alpha.as_integer_ratio()
         if n > TABLE:
             raise ValueError(f"whole numbers for {n} people would be huge; above {TABLE} draw directly")

@@ -32,12 +32,12 @@ class CountEstimate:
 
     @property
     def low(self) -> np.ndarray:
-        """Lower ends of the confidence intervals: normal approximations, each valid alone."""
+        """Lower ends of the confidence intervals, (k,): normal approximations, each valid alone."""
         return self.values - self._margins
 
     @property
     def high(self) -> np.ndarray:
-        """Upper ends of the intervals."""
+        """Upper ends of the intervals, (k,)."""
         return self.values + self._margins
 
     @property
@@ -102,6 +102,10 @@ def unbiased_weights(mechanism: CountMechanism, statistic: str | Sequence | np.n
     For the geometric mechanism g_i = f_i - a/(1 - a)^2 (f_(i-1) - 2 f_i + f_(i+1)), at the edges
     g_0 = f_0 - a/(1 - a) (f_1 - f_0) and g_n alike: no matrix is made. Else of all g, where there are several,
     the one whose variance is least on average over the counts.
+
+    Raises:
+        ValueError: if there is no such g up to rounding, that is, f is no combination of the rows of P; if that
+            takes a matrix and n > 4096; or for an unknown statistic.
     """
     f = _statistic(statistic, mechanism.size)
     if isinstance(mechanism, Geometric):

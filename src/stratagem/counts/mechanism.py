@@ -65,7 +65,11 @@ class CountMechanism(ABC):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The matrix P (n+1 x n+1), P[i, j] = Pr[output i | count j]."""
+        """The matrix P (n+1 x n+1), P[i, j] = Pr[output i | count j].
+
+        Raises:
+            ValueError: above n = 4096.
+        """
         if self.size > MATRIX:
             raise ValueError(f"a matrix for {self.size} people would be huge: ask for column(count) instead")
         return np.column_stack([self.column(count) for count in range(self.size + 1)])

@@ -177,6 +177,9 @@ class Derivation:
 
         Exact with tolerance 0. A programmed mechanism reaches the least cost only up to about 1e-9, and G^-1
         multiplies what its cells are off by up to (1 + a)^2/(1 - a)^2: allow for that where optima are judged.
+
+        Raises:
+            ValueError: if the tolerance is negative or not a number.
         """
         if not 0 <= tolerance < 1:
             raise ValueError(f"tolerance is {tolerance!r}: give a number from 0 to below 1, for example 1e-6")
@@ -238,6 +241,10 @@ def merged(
 
     P[i, j] = sum of Q[y, j] over the outputs y whose answer of least posterior expected loss is i: the
     expected loss is that of Q with its best decoder, the largest ratio in a row no larger.
+
+    Raises:
+        ValueError: unless Q holds probabilities with columns that sum to one, for at least two user types,
+            and loss and prior fit them.
     """
     from stratagem.strategies import MatrixStrategy
 

@@ -26,7 +26,7 @@ class CountTable(CountMechanism):
 
     @classmethod
     def near(cls, P: np.ndarray, alpha: Fraction, name: str) -> CountTable:
-        """Return the table nearest to a matrix that is private but for rounding."""
+        """Return the table nearest to a square matrix (n + 1 x n + 1) that is private but for rounding."""
         n = len(P) - 1
         return cls(n, alpha, repaired(fixed_point(P), privacy(alpha, n), weakly_honest=False), name)
 
@@ -44,7 +44,11 @@ class CountTable(CountMechanism):
         return np.array([math.log(number) if number else -math.inf for number in row])
 
     def sampler(self) -> ColumnSampler:
-        """Return the exact sampler of the columns, after a check of their sums and ratios."""
+        """Return the exact sampler of the columns, after a check of their sums and ratios.
+
+        Raises:
+            ValueError: if the columns do not sum to the total, or neighbours break alpha.
+        """
         if (self.numbers.cells.sum(axis=0) != self.numbers.total).any():
             raise ValueError("a column does not sum to the total of the table: do not use it")
         check_ratio(self)

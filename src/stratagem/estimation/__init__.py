@@ -1,1 +1,5 @@
 """Estimates: from counted reports to answers with errors, consistent tables and tests."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -61,7 +61,7 @@ def estimate(
 
     Example:
         >>> import numpy as np, stratagem as st
-        >>> strategy, rng = st.randomised_response(4, 1.0), np.random.default_rng(1)
+        >>> strategy, rng = st.published.randomised_response(4, 1.0), np.random.default_rng(1)
         >>> counts = strategy.histogram(np.array([500, 300, 150, 50]), rng)
         >>> result = estimate(strategy, counts, st.prefix(4))
         >>> result.answers.round().tolist(), result.standard_errors.round().tolist()

@@ -122,7 +122,7 @@ def simulate(
 
     Example:
         >>> import numpy as np, stratagem as st
-        >>> run = simulate(st.prefix(4), st.randomised_response(4, 1.0), np.array([500, 300, 150, 50]))
+        >>> run = simulate(st.prefix(4), st.published.randomised_response(4, 1.0), np.array([500, 300, 150, 50]))
         >>> abs(run.ratio - 1) < 4 * run.ratio_error
         True
     """

@@ -169,7 +169,7 @@ def synthetic_people(
     """
     if not isinstance(release, Release):
         raise ValueError(
-            f"{release!r:.60} was given, but synthetic people are made of what st.release returned"
+            f"{release!r:.60} was given, but synthetic people are made of what st.estimation.release returned"
         )
     sizes, users = shared_sizes(release.tables), release.estimate.users
     rows = integer(

@@ -173,7 +173,7 @@ def evaluate(
 
     Example:
         >>> import stratagem as st
-        >>> accuracy = evaluate(st.histogram(8), st.randomised_response(8, 1.0))
+        >>> accuracy = evaluate(st.histogram(8), st.published.randomised_response(8, 1.0))
         >>> round(accuracy.objective, 4)
         224.9176
     """

@@ -123,7 +123,7 @@ class BareMatrixError(ValueError):
         self.path = Path(path)
         self.fact = f"{path} is a {self.path.suffix} file, but {wanted} is asked for"
         super().__init__(
-            f"{self.fact}: make one with st.import_matrix(matrix, workload, epsilon).mechanism.save(path)"
+            f"{self.fact}: make one with st.mechanism.import_matrix(matrix, workload, epsilon).mechanism.save(path)"
         )
 
 

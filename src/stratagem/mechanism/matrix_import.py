@@ -151,7 +151,7 @@ def import_matrix(
 
     Example:
         >>> import stratagem as st
-        >>> loose = st.randomised_response(4, 1.01).matrix
+        >>> loose = st.published.randomised_response(4, 1.01).matrix
         >>> round(import_matrix(loose, st.histogram(4), 1.0, repair=True).moved, 4)
         0.0025
     """

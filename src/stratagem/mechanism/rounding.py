@@ -105,7 +105,7 @@ def risen(workload: Workload, before: Exact, after: Exact, prior: np.ndarray | N
 
     Example:
         >>> import stratagem as st
-        >>> strategies = (st.randomised_response(3, epsilon) for epsilon in (1.0, 0.9))
+        >>> strategies = (st.published.randomised_response(3, epsilon) for epsilon in (1.0, 0.9))
         >>> round(risen(st.histogram(3), *strategies, None), 3)
         0.274
     """

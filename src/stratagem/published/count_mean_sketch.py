@@ -87,7 +87,7 @@ def hash_tables(domain_size: int, width: int, hashes: int, seed: int) -> np.ndar
 def count_mean_estimate(sketch: StratifiedProtocol, totals: np.ndarray) -> np.ndarray:
     """Return Apple's estimate m/(m - 1) (sum_l y_l[h_l(j)] - N/m) of every count x_j, (n,).
 
-    y_l is the estimated histogram of the hashes of those who drew hash function l.
+    y_l is the estimated histogram of the hashes of those who drew hash function l (Apple 2017).
     """
     m = sketch.partitions[0].oracle.domain_size
     blocks = np.asarray(totals)[1:].reshape(len(sketch.partitions), 1 + m)
@@ -103,7 +103,7 @@ def count_mean_bias(sketch: StratifiedProtocol, x: np.ndarray) -> np.ndarray:
 
     sum over u != j of x_u (m c_ju - 1)/(m - 1), where c_ju is the share of hash functions in which j and u
     collide. A uniformly random family has E[c_ju] = 1/m: the estimate is unbiased on average over hash
-    functions, but for any that are fixed the bias does not shrink with more users.
+    functions, but for any that are fixed the bias does not shrink with more users (Apple 2017 states the average).
     """
     m, n = sketch.partitions[0].oracle.domain_size, sketch.domain_size
     together = sum(

@@ -144,5 +144,5 @@ def _check_alike(solution: Solution, other: Solution) -> None:
     if not same or solution.objective_kind != other.objective_kind:
         raise ValueError(
             "another solution was given that answers other queries or another objective: give solutions of the "
-            "same problem, as st.path returns them"
+            "same problem, as st.study.path returns them"
         )

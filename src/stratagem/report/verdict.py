@@ -12,7 +12,7 @@ from stratagem.mechanism.usable import usability
 from stratagem.report.content import ReportContent
 from stratagem.report.wording import at_most, count, counted, unbroken
 from stratagem.solvers import Status
-from stratagem.study.attack import attack
+from stratagem.study.attacks import attack
 from stratagem.study.solution import Solution
 from stratagem.study.summary import (
     HARDEST,

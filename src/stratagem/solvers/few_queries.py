@@ -205,7 +205,7 @@ class FewQueries(Algorithm):
 
     Example:
         >>> import stratagem as st
-        >>> st.optimise(st.moments([0.0, 0.3, 0.6, 1.0], 2), 1.0, st.FewQueries()).gap < 2e-3
+        >>> st.optimise(st.moments([0.0, 0.3, 0.6, 1.0], 2), 1.0, st.solvers.FewQueries()).gap < 2e-3
         True
     """
 

@@ -72,7 +72,7 @@ class Laplace(Noise):
         return 0.0
 
     def epsilon(self, points: np.ndarray) -> float:
-        """Return max ||a_u - a_v||_1/b."""
+        """Return max ||a_u - a_v||_1/b over the columns of A (k x n)."""
         return diameter(points, "cityblock") / self.scale
 
     def variance(self, k: int) -> float:
@@ -114,7 +114,7 @@ class Spherical(Noise):
         return 0.0
 
     def epsilon(self, points: np.ndarray) -> float:
-        """Return max ||a_u - a_v||_2/b."""
+        """Return max ||a_u - a_v||_2/b over the columns of A (k x n)."""
         return diameter(points, "euclidean") / self.scale
 
     def variance(self, k: int) -> float:
@@ -295,7 +295,11 @@ class AdditiveNoise(LinearProtocol):
         return self.queries.T[values] + self.noise.draw(len(values), len(self.queries), rng)
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports and their sum, (1 + k,)."""
+        """Return the number of reports and their sum, (1 + k,).
+
+        Raises:
+            ValueError: for reports of another shape or type, or that are not finite.
+        """
         reports, k = np.asarray(reports), len(self.queries)
         if reports.ndim != 2 or reports.shape[1] != k or reports.dtype != float:
             raise ValueError(
@@ -317,5 +321,9 @@ class AdditiveNoise(LinearProtocol):
         return totals[0] * offset + R @ totals[1:]
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers."""
+        """Refuse: reports are real numbers.
+
+        Raises:
+            ValueError: always.
+        """
         raise ValueError("reports with additive noise are real numbers, too many for a matrix")

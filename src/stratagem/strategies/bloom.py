@@ -138,7 +138,7 @@ class BloomFilters(LinearProtocol):
         return spread / self.cohorts
 
     def randomise(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw reports as bytes: the cohort in four, then the bits, packed as by `numpy.packbits`."""
+        """Draw reports (N, bytes): the cohort in four bytes, then the bits, packed as by `numpy.packbits`."""
         values = check_values(values, self.domain_size)
         drawn = rng.integers(0, self.cohorts, len(values))
         own = np.packbits(self.filters, axis=2)[drawn, values]
@@ -148,7 +148,11 @@ class BloomFilters(LinearProtocol):
         return np.hstack([names, (own & ones) | (~own & zeros)])
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports, then for every cohort its reports and the sums of its bits."""
+        """Return the number of reports, then for every cohort its reports and the sums of its bits, one array (k,).
+
+        Raises:
+            ValueError: for reports of another shape or type, or of a cohort that there is not.
+        """
         reports = np.ascontiguousarray(reports)
         width = COHORT.itemsize + -(-self.bits // 8)
         if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
@@ -166,7 +170,7 @@ class BloomFilters(LinearProtocol):
         return np.concatenate(totals)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the totals: a multinomial of every type over the cohorts, then binomials for every bit."""
+        """Draw the totals (k,): a multinomial of every type over the cohorts, then binomials for every bit."""
         x = check_counts(x, self.domain_size)
         users = rng.multinomial(x, np.full(self.cohorts, 1 / self.cohorts)).T
         totals = [np.array([x.sum()])]
@@ -180,7 +184,7 @@ class BloomFilters(LinearProtocol):
         return np.einsum("cub,cb->u", self._scores, self._sums(totals))
 
     def nonnegative(self, totals: np.ndarray, candidates: Sequence[int] | None = None) -> np.ndarray:
-        """Return nonnegative counts of candidate values by least squares, biased where candidates are missing.
+        """Return nonnegative counts (n,) of candidate values by least squares, biased where candidates are missing.
 
         Raises:
             ValueError: if a candidate is not a value from 0 to n - 1.
@@ -196,7 +200,11 @@ class BloomFilters(LinearProtocol):
         return nnls(self._stacked[chosen].T, answers)[0]
 
     def dense(self) -> NoReturn:
-        """Refuse: there are C 2^b reports."""
+        """Refuse: there are C 2^b reports.
+
+        Raises:
+            ValueError: always.
+        """
         raise ValueError(
             f"there are {self.cohorts} x 2^{self.bits} reports; noisy filters have no matrix here"
         )

@@ -107,7 +107,7 @@ class LocalHashing(SupportOracle):
         return field * np.uint64(self.g) // np.uint64(PRIME)
 
     def supports(self, reports: np.ndarray) -> np.ndarray:
-        """Return how many reports support each value; second differences of a + b i + c i^2 are constant.
+        """Return how many reports support each value (n,); second differences of a + b i + c i^2 are constant.
 
         So the field elements of all reports advance from value to value by two additions, each followed by
         min(t, t - 2^31 + 1) in 32-bit arithmetic, where negative numbers are large.
@@ -128,7 +128,7 @@ class LocalHashing(SupportOracle):
         return counts
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw and collect every user's report, in blocks."""
+        """Draw and collect the report of every user that x (n,) counts, in blocks."""
         x = check_counts(x, self.n)
         values = np.repeat(np.arange(self.n), x)
         totals = np.zeros(self.n + 1, dtype=np.int64)
@@ -137,7 +137,11 @@ class LocalHashing(SupportOracle):
         return totals
 
     def dense(self) -> NoReturn:
-        """Refuse: there are g (2^31 - 1)^3 reports."""
+        """Refuse: there are g (2^31 - 1)^3 reports.
+
+        Raises:
+            ValueError: always.
+        """
         raise ValueError(
             f"local hashing into {self.g} values has {self.g} x (2^31 - 1)^3 reports, too many for a matrix"
         )

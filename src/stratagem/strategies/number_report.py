@@ -25,11 +25,11 @@ class NumberLaw(ABC):
 
     @abstractmethod
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return the variance of a report for each number."""
+        """Return the variance of a report for each number, of the same shape."""
 
     @abstractmethod
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one report for each number."""
+        """Draw one report for each number, an array of the same shape."""
 
 
 @final
@@ -62,7 +62,7 @@ class TwoEnds(NumberLaw):
         return math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return C^2 - t^2."""
+        """Return C^2 - t^2, of the same shape as t."""
         return self.reach**2 - np.square(t)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -99,11 +99,11 @@ class Piecewise(NumberLaw):
         return 2 * math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return (C - 1) (t^2/2 + (2 C - 1)/6)."""
+        """Return (C - 1) (t^2/2 + (2 C - 1)/6), of the same shape as t."""
         return (self.reach - 1) * (np.square(t) / 2 + (2 * self.reach - 1) / 6)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw a point for each number, uniform inside its interval or uniform outside it."""
+        """Draw a point for each number, of the same shape, uniform inside its interval or uniform outside it."""
         C = self.reach
         left = (C + 1) / 2 * t - (C - 1) / 2
         place = rng.random(t.shape)
@@ -238,7 +238,11 @@ class NumberReport(LinearProtocol):
         return self.law.draw(t, rng)[:, None]
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports and their sum, (2,)."""
+        """Return the number of reports and their sum, (2,).
+
+        Raises:
+            ValueError: for reports of another shape or type, or that are not finite.
+        """
         reports = np.asarray(reports)
         if reports.ndim != 2 or reports.shape[1] != 1 or reports.dtype != float:
             raise ValueError(
@@ -260,5 +264,9 @@ class NumberReport(LinearProtocol):
         return totals[0] / self.domain_size + (totals[1] - totals[0] * self.numbers.mean()) * self.direction
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers."""
+        """Refuse: reports are real numbers.
+
+        Raises:
+            ValueError: always.
+        """
         raise ValueError("reports of a number are real numbers, too many for a matrix")

@@ -57,6 +57,9 @@ class Randomiser(ABC):
         Guarantee:
             Measured from the probabilities where the kind of strategy allows it, otherwise that of the least private
             strategy of the same epsilon.
+
+        Raises:
+            ValueError: without a finite epsilon that holds for every report.
         """
         if self.delta > 0 or not math.isfinite(self.epsilon):
             raise ValueError(

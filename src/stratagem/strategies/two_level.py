@@ -235,7 +235,7 @@ def two_levels(strategy: MatrixStrategy) -> Strategy:
 
     Example:
         >>> import stratagem as st
-        >>> type(two_levels(st.randomised_response(4, 1.0))).__name__
+        >>> type(two_levels(st.published.randomised_response(4, 1.0))).__name__
         'TwoLevelStrategy'
     """
     Q = strategy.matrix

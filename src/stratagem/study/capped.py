@@ -17,7 +17,7 @@ from stratagem.problem import Problem
 from stratagem.solvers.capped import ROUNDS, search_capped
 from stratagem.solvers.series import Candidate, valued
 from stratagem.strategies import MatrixStrategy, Strategy, TranslationStrategy
-from stratagem.study.attack import attack, percent
+from stratagem.study.attacks import attack, percent
 from stratagem.study.constrained import Kind, Setting, Solve, constrained, in_whole_numbers, people
 from stratagem.study.solution import Solution
 

@@ -15,7 +15,7 @@ from stratagem.math.deadline import granted, within
 from stratagem.math.number import users_text
 from stratagem.problem import GuessCap, problem_of
 from stratagem.solvers import Auto, Callback
-from stratagem.study.attack import percent
+from stratagem.study.attacks import percent
 from stratagem.study.capped import NEAR
 from stratagem.study.optimisation import free_solution, under_constraint
 from stratagem.study.solution import Solution

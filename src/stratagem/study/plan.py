@@ -31,7 +31,7 @@ from stratagem.math.privacy import check, posterior, surest
 from stratagem.mechanism.mechanism import Mechanism
 from stratagem.mechanism.usable import Usability, usability
 from stratagem.solvers import Auto, Callback
-from stratagem.study.attack import Attack, attack, percent
+from stratagem.study.attacks import Attack, attack, percent
 from stratagem.study.least_budget import least_budget
 from stratagem.study.optimisation import optimise
 from stratagem.study.ranking import Contender

@@ -354,7 +354,7 @@ class Solution:
 
         It shows the strategy, the error of every query, baselines and bounds, the users needed over epsilon, what
         is protected and what is not, and how to check it. `others` are solutions of the same problem at other
-        budgets, as `stratagem.path` returns them; without them the page knows baselines and bounds there.
+        budgets, as `stratagem.study.path` returns them; without them the page knows baselines and bounds there.
         `title`, the `question` that people are asked, the number of `users` and `date` appear on it where given; the
         verdict then states the errors to expect with so many users, otherwise the users needed for an error of 1 %. The
         page names published mechanisms that did not fit into the `seconds`.

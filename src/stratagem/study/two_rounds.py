@@ -72,7 +72,7 @@ def second_round(
         >>> first = st.optimise(st.prefix(16), 1.0).mechanism()
         >>> x = np.array([500] * 4 + [0] * 12)
         >>> counts = first.strategy.histogram(x, np.random.default_rng(1))
-        >>> second = st.second_round(first, counts, cells=4)
+        >>> second = st.study.second_round(first, counts, cells=4)
         >>> second.domain.sizes[0] <= 4, str(second.attributes[0].values).split(",")[0]
         (True, '0')
     """

@@ -105,8 +105,8 @@ def junta_accuracy(workload: Workload, strategy: JuntaStrategy | TableSampling) 
 
     Example:
         >>> import stratagem as st
-        >>> parity = st.Pattern.of((0,), np.array([1, 0]))
-        >>> one = st.JuntaStrategy((2,) * 100, (tuple(range(100)),), (parity,), np.ones(1), np.e)
+        >>> parity = st.strategies.Pattern.of((0,), np.array([1, 0]))
+        >>> one = st.strategies.JuntaStrategy((2,) * 100, (tuple(range(100)),), (parity,), np.ones(1), np.e)
         >>> round(junta_accuracy(st.marginals("2^100", 1), one).worst_case_variance, 1)
         23363.5
     """

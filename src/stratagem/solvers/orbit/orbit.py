@@ -103,7 +103,7 @@ class Orbit(Algorithm):
 
     Example:
         >>> import stratagem as st
-        >>> strategy, accuracy = st.Orbit().solve(st.all_range(256), 1.0)
+        >>> strategy, accuracy = st.solvers.Orbit().solve(st.all_range(256), 1.0)
         >>> strategy.epsilon <= 1, strategy.outputs < 256 * 65
         (True, True)
     """
@@ -160,7 +160,7 @@ class Orbit(Algorithm):
         if not 2 <= n <= LARGEST:
             raise ValueError(
                 f"the domain has {count_text(n)} cells, but orbits are searched for on 2 to {LARGEST}: use coarser "
-                "values, or st.Junta() for marginals and parities of many attributes"
+                "values, or st.solvers.Junta() for marginals and parities of many attributes"
             )
         target = CycleTarget(problem.workload, ratio(problem.epsilon))
         rng = np.random.default_rng([self.seed, start])

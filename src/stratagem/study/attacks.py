@@ -97,7 +97,7 @@ def attack(strategy: Randomiser) -> Attack:
 
     Example:
         >>> import stratagem as st
-        >>> found = st.attack(st.randomised_response(4, 1.0))
+        >>> found = st.study.attack(st.published.randomised_response(4, 1.0))
         >>> round(found.guess, 4), round(found.advantage, 4)
         (0.4754, 0.3005)
     """
@@ -129,7 +129,7 @@ def roc(strategy: Randomiser, one: int, other: int) -> np.ndarray:
 
     Example:
         >>> import stratagem as st
-        >>> roc(st.randomised_response(2, 1.0), 0, 1).round(4).tolist()
+        >>> roc(st.published.randomised_response(2, 1.0), 0, 1).round(4).tolist()
         [[0.0, 0.0], [0.2689, 0.7311], [1.0, 1.0]]
     """
     n = strategy.domain_size

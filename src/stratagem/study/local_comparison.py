@@ -89,7 +89,7 @@ def rectangular(
 
     Example:
         >>> import stratagem as st
-        >>> found = st.rectangular(7, epsilon=1.0)
+        >>> found = st.study.rectangular(7, epsilon=1.0)
         >>> found.gain > 1.02
         True
     """
