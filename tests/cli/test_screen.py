@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import stratagem as st
+from face import public_names
 from mechanisms import mechanism
-from public import public_names
 from stratagem.io.screen import brief
 
 HOSTILE = "<script>alert('x')</script>"

@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import stratagem as st
+from face import public_names
 from pages import FOLDER
-from public import public_names
 from tools import need_package
 
 pytestmark = pytest.mark.exhaustive

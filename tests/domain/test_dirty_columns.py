@@ -17,7 +17,7 @@ from node import WEB
 from node import run as run_node
 from stratagem.domain.attribute import Attribute
 from stratagem.domain.bins import Bins, edge_text
-from stratagem.domain.columns import read, stream
+from stratagem.domain.columns import distinct, read, stream
 from stratagem.domain.moment import instant, shortest
 from stratagem.domain.policy import InvalidValuesError, Policy
 from stratagem.domain.values import Labels
@@ -334,3 +334,47 @@ def test_pictures_and_files_of_answers_name_dates_and_other(capsys, folder, edge
     assert ("2026-01-02" if "-" in edges else "or other") in out
     assert run(capsys, "report", made, "--quick", "-o", "page.html")[0] == 0
     assert_refused(capsys, ["optimise", "mean", *asked], "asks about numbers")
+
+
+def test_a_column_of_which_no_answer_is_a_value_is_refused_and_not_all_other(capsys, folder):
+    (folder / "price.csv").write_text("price;age\n" + "".join(f'"{k},5";{k}\n' for k in range(9)))
+    asked = [
+        "randomise",
+        "ages.ldp.json",
+        "--data",
+        "price.csv",
+        "--column",
+        "value=price",
+        "--invalid",
+        "other",
+    ]
+    words = r"none of the 9 answers in column 'price' of price.csv is a value of .* --decimal , reads as"
+    assert_refused(capsys, [*asked, "-o", "r.jsonl"], words)
+    assert not (folder / "r.jsonl").exists()
+    status, _, err = run(capsys, *asked, "--decimal", ",", "-o", "r.jsonl")
+    assert (status, err) == (0, "9 reports of 9 rows\n")
+
+
+def test_whole_numbers_beside_gaps_in_parquet_are_what_people_write(tmp_path):
+    """A column of whole numbers with gaps is one of doubles in pandas and Parquet."""
+    pd = pytest.importorskip("pandas")
+    path = tmp_path / "q.parquet"
+    ages = [-1.0, 999.0, None, *map(float, range(18, 80))]
+    pd.DataFrame({"age": ages, "dose": [None, 0.5, *([1.0] * 63)]}).to_parquet(path)
+    counts = distinct(path, "age", Policy(missing=("-1", "999")))
+    assert (counts[None], counts["18"], counts["18.0"]) == (3, 1, 0)
+    assert distinct(path, "dose") == {None: 1, "0.5": 1, "1": 63}
+
+
+def test_every_command_says_what_plan_says_of_placeholders_and_of_values_read_from_data(capsys, folder):
+    """And the options to state where the mechanism runs read the file as it was read here."""
+    rows = [str(18 + k % 60) for k in range(300)] + ["999"] * 20 + ["-1"] * 20 + ["?"] * 9
+    (folder / "ages.csv").write_text("age\n" + "\n".join(rows) + "\n")
+    asked = ("compare", "histogram", "--data", "ages.csv", "--column", "age", "--missing", "?", *FAST)
+    status, out, _ = run(capsys, *asked)
+    said = " ".join(out.split())
+    assert status == 0
+    assert "look like placeholders for no answer (rows with '-1' 20, '999' 20)" in said
+    assert "were read from the data and tell something about them" in said
+    assert "--missing '?'" in said.split("state the values:")[1]
+    assert "nothing of the data goes into them but the values" in said

@@ -177,3 +177,35 @@ def test_a_quantile_of_nobody_is_not_stated():
         assert said.startswith("too few people to state it: ") or found.quantile(0.5).answered.low > 0
     assert said.endswith(", and it may be that nobody did")
     assert "people to state" not in str(next(estimates(surveyed(4.0), 1)).quantile(0.5))
+
+
+LETTERS = st.labels("always", "never", "often", "sometimes")
+
+
+@pytest.mark.parametrize("query", ["median", "prefix", "ranges"])
+def test_labels_in_the_order_of_the_alphabet_have_no_quantiles(query):
+    mechanism = st.Mechanism.of(st.published.randomised_response(4, 1.0), st.histogram(LETTERS), 1.0)
+    found = mechanism.estimate(np.array([40, 30, 20, 10]))
+    asked = {
+        "median": lambda: found.quantile(0.5),
+        "prefix": lambda: mechanism.estimate(np.array([40, 30, 20, 10]), "prefix"),
+        "ranges": lambda: found.ask(st.all_range(4)),
+    }
+    with pytest.raises(
+        ValueError, match="order of the alphabet .*always, never.* state the labels from first"
+    ):
+        asked[query]()
+
+
+@pytest.mark.parametrize(
+    "texts", [("never", "sometimes", "often", "always"), ("10-19", "20-29", "3-9", "other")]
+)
+def test_labels_in_an_order_have_quantiles(texts):
+    n = len(texts)
+    made = st.Mechanism.of(st.published.randomised_response(n, 1.0), st.histogram(st.labels(*texts)), 1.0)
+    assert made.estimate(np.arange(10, 10 + n)).quantile(0.5).value in texts
+
+
+def test_a_mechanism_for_prefixes_of_labels_knows_their_order():
+    made = st.Mechanism.of(st.published.randomised_response(4, 1.0), st.prefix(LETTERS), 1.0)
+    assert made.estimate(np.array([40, 30, 20, 10])).quantile(0.5).value in LETTERS.values.texts

@@ -15,7 +15,7 @@ from types import FunctionType
 import pytest
 
 import stratagem as st
-from public import public_names
+from face import public_names
 
 MODULES = [
     info.name for info in pkgutil.walk_packages(st.__path__, "stratagem.") if "__main__" not in info.name

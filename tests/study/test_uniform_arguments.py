@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 import stratagem as st
-from public import public_names
+from face import public_names
 from stratagem import central
 
 N, HALF = 4, np.full(4, 50)

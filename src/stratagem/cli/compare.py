@@ -138,7 +138,8 @@ def _write_users(request: Request) -> None:
     """Say whose data they are and what was done with them."""
     made = "the prior" if request.prior_file else "all user types alike"
     write_found(request)
-    write(f"mechanisms made for {made}: nothing of the data goes into them")
+    values = " but the values" if request.layout is not None and request.layout.found else ""
+    write(f"mechanisms made for {made}: nothing of the data goes into them{values}")
     write("error: expected for an answer on these data, root mean square, in users; exact, by formula")
 
 
@@ -150,7 +151,7 @@ def write_found(request: Request) -> None:
     for sentence in (str(request.users), *request.users.notes, *chain(*found.values())):
         write(translated(sentence))
     if request.layout is not None and found:
-        write("These values were read from the data; where the mechanism is to be run, state them:")
+        write("Where the mechanism is to be run, state the values:")
         write_command(" ".join(map(shlex.quote, request.layout.options())))
 
 

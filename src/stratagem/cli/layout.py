@@ -26,6 +26,8 @@ class Layout:
     domain: Domain
     found: Mapping[str, tuple[str, ...]]
     """Sentences on the values of each attribute that were read from the data, as nobody stated them."""
+    policy: Policy | None = None
+    """How the file was read."""
 
     def options(self) -> list[str]:
         """Return the options that state what was found, an option and its value each."""
@@ -37,7 +39,19 @@ class Layout:
         return [
             *(f"--{kind}={name}={values[name]}" for name, kind in kinds.items()),
             *(f"--map={text}={label}" for pairs in mapped for text, label in pairs),
+            *(policy_options(self.policy) if self.policy else ()),
         ]
+
+
+def policy_options(policy: Policy) -> list[str]:
+    """Return the options that read a file's texts in the same way again."""
+    pairs = [("--missing", text) for text in policy.missing]
+    pairs += [("--map", f"{text}={label}") for text, label in policy.mapping.items()]
+    return [
+        word
+        for pair in (*pairs, *([("--decimal", policy.decimal)] if policy.decimal else []))
+        for word in pair
+    ]
 
 
 def read_described(
@@ -84,8 +98,9 @@ def derive(
     from stratagem.domain import Attribute, Domain
     from stratagem.domain.columns import distinct
     from stratagem.domain.file import stated_order
+    from stratagem.domain.placeholder import placeholders
     from stratagem.domain.policy import STRICT
-    from stratagem.domain.remainder import found_values, sentences
+    from stratagem.domain.remainder import cautions, found_values, sentences
 
     sources = _assigned((), named_columns(columns), "--column")
     if not sources:
@@ -97,10 +112,14 @@ def derive(
             counts = distinct(data, column, policy or STRICT)
             proposal = found_values(counts, column, policy or STRICT, stated_order(data, column))
             values[name] = proposal.values
-            found[name] = sentences(name, proposal, *proposal.count(counts))
+            coded = placeholders(counts) if proposal.ordered else {}
+            found[name] = (
+                *sentences(name, proposal, *proposal.count(counts)),
+                *cautions(name, proposal, coded),
+            )
     names = tuple(sources) or tuple(values)
     attributes = (Attribute(name, values[name], unit=by_unit.get(name, "")) for name in names)
-    return Layout(Domain(*attributes), found) if names else None
+    return Layout(Domain(*attributes), found, policy) if names else None
 
 
 def read_values(

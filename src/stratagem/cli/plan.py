@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from stratagem.cli.collect import to_ask
 from stratagem.cli.interruption import keeping, progress
-from stratagem.cli.layout import ALONE, derive
+from stratagem.cli.layout import ALONE, derive, policy_options
 from stratagem.cli.option import AS_IS, DECIMAL, FORCE, JSON, MAP, MISSING, SECONDS, check_free
 from stratagem.cli.output import (
     translated,
@@ -24,6 +25,7 @@ from stratagem.cli.output import (
 from stratagem.math.deadline import deadline, within
 
 if TYPE_CHECKING:
+    from stratagem.domain.policy import Policy
     from stratagem.study.plan import Plan
 
 PLANNED = 0.7
@@ -93,6 +95,7 @@ def plan(
     json: JSON = False,
 ) -> None:
     """Plan a survey of one question from a file of answers: bins, privacy, errors, a bundle and a report page."""
+    from stratagem.domain.policy import Policy
     from stratagem.domain.text import read_map
     from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX
@@ -108,13 +111,14 @@ def plan(
     named = [None if one is None else [f"{ALONE}={one}"] for one in (edges, labels)]
     stated = derive(named[0], named[1], None, None)
     options = {"epsilon": epsilon, "users": users, "error": error, "workload": workload}
+    policy = Policy(missing=tuple(missing or ()), mapping=read_map(mapping or ()), decimal=decimal)
     with progress("planning") as on_step:
         values = {
             "values": None if stated is None else stated.domain.attributes[0],
             "only": only,
             "unit": unit,
-            "missing": missing or (),
-            "mapping": read_map(mapping or ()),
+            "missing": policy.missing,
+            "mapping": policy.mapping,
             "as_is": as_is,
             "decimal": decimal,
         }
@@ -124,24 +128,20 @@ def plan(
         found.save(out, overwrite=True)
         with progress("writing the report"):
             found.mechanism().report(page, users=found.users)
-        commands = _commands(found, data, missing or [], mapping or [], decimal, out)
+        commands = _commands(found, data, policy, out)
         if json:
             write_json(_data(found) | {"file": str(out), "report": str(page), "commands": commands})
         else:
             _describe(found, out, page, commands)
 
 
-def _commands(
-    found: Plan, data: Path, missing: list[str], mapped: list[str], decimal: str | None, out: Path
-) -> list[str]:
+def _commands(found: Plan, data: Path, policy: Policy, out: Path) -> list[str]:
     """Return the commands that try the mechanism on the file, as it will run on people."""
     column, attribute = found.column, found.solution.workload.domain.names[0]
     named = column if column == attribute else f"{attribute}={column}"
     median = " --quantile 0.5" if found.name == "prefix" and found.proposal.ordered else ""
-    texts = "".join(f" --missing {shlex.quote(text)}" for text in missing)
-    pairs = [f"{text}={label}" for text, label in found.spellings.items()]
-    texts += "".join(f" --map {shlex.quote(pair)}" for pair in (*mapped, *pairs))
-    texts += f" --decimal {decimal}" if decimal else ""
+    policy = replace(policy, mapping={**policy.mapping, **found.spellings})
+    texts = "".join(f" {shlex.quote(word)}" for word in policy_options(policy))
     bundle, source = shlex.quote(str(out)), shlex.quote(str(data))
     other = found.proposal.values.other is not None
     invalid = " --invalid other" if other else " --invalid drop" if found.others else ""

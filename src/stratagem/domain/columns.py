@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,8 +19,10 @@ from stratagem.domain.policy import (
     STRICT,
     InvalidValuesError,
     Policy,
+    examples,
     like_missing,
     listed,
+    with_commas,
 )
 from stratagem.domain.text import alike, said
 from stratagem.domain.values import OTHER, Labels
@@ -127,6 +129,18 @@ def read(path: str | Path, domain: Domain, columns: Mapping[str, str], policy: P
         raise ValueError(
             f"{path} has no row inside the domain ({reasons}): check the columns, edges and labels"
         )
+    for k, (one, column) in enumerate(zip(domain.attributes, chosen, strict=True)):
+        if one.values.outside and not set(data.coordinates[:, k].tolist()) - set(one.values.outside):
+            reasons = {why: count for why, count in data.others.items() if why.startswith(f"{column} ")}
+            texts = tallied(
+                ((i, policy.read(row[k]) or "") for i, row in enumerate(rows)), [row[-1] for row in rows]
+            )
+            if reasons:
+                raise ValueError(
+                    f"none of the {sum(reasons.values()):,} answers in column {column!r} of {path} is a value of "
+                    f"{one.name} ({listed(reasons)}; {examples(texts)}){with_commas(texts)}: name the column that "
+                    "holds them, or say how its texts are read"
+                )
     return data
 
 
@@ -147,8 +161,7 @@ def stream(
     Raises:
         ValueError: as `read`, before the first rows.
     """
-    if policy.invalid == FAIL:
-        read(path, domain, columns, policy)
+    read(path, domain, columns, policy)
     chosen = _chosen(domain, columns)
     for rows in batches(Path(path), chosen):
         different: dict[tuple, int] = {}
@@ -218,7 +231,7 @@ def _count(
     return Data(domain, placed.coordinates[inside], counts[inside], *kinds, zones), texts
 
 
-def tallied(pairs: Iterable[tuple[int, str]], counts: np.ndarray) -> Counter[str]:
+def tallied(pairs: Iterable[tuple[int, str]], counts: Sequence[int] | np.ndarray) -> Counter[str]:
     """Count texts by the multiplicity of their rows, the empty one not."""
     found: Counter[str] = Counter()
     for row, text in pairs:

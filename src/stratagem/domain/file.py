@@ -146,7 +146,9 @@ def _chosen(
                 "write each part into a column of its own"
             )
         quoted = known.replace('"', '""')
-        yield f'CAST("{quoted}" AS VARCHAR)'
+        text = f'CAST("{quoted}" AS VARCHAR)'
+        # whole numbers beside gaps are doubles in Parquet: -1, and not -1.0, is what people write of them
+        yield f"regexp_replace({text}, '\\.0$', '')" if kind in ("DOUBLE", "FLOAT") else text
 
 
 def stated_order(path: Path, column: str) -> tuple[str, ...]:

@@ -62,6 +62,21 @@ def _without_other(values: Bins | Labels) -> Bins | Labels:
     return replace(values, texts=values.texts[:-1])
 
 
+def cautions(column: str, proposal: Proposal, coded: Mapping[str, int]) -> tuple[str, ...]:
+    """Return what is to be done about values that were read from the data, and about placeholders among them."""
+    option = "edges" if proposal.ordered else "labels"
+    read = (
+        f"These {option} were read from the data and tell something about them: if these are the people to protect, "
+        f"state {option} that you know without the data."
+    )
+    listed = ", ".join(f"{text!r} {rows:,}" for text, rows in coded.items())
+    placeholder = (
+        f"{column} holds numbers that look like placeholders for no answer (rows with {listed}): if they are, say so "
+        f"with missing={list(coded)}."
+    )
+    return (*([] if proposal.rule == STATED else [read]), *([placeholder] if coded else []))
+
+
 def sentences(column: str, proposal: Proposal, x: np.ndarray, rest: Mapping[str, int]) -> tuple[str, ...]:
     """Return what the values are, and the rows x (n,) of those beside the bins or labels; `rest` is in none of them."""
     values, kind = proposal.values, "bins" if proposal.ordered else "labels"

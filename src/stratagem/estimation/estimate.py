@@ -20,7 +20,7 @@ from stratagem.estimation.answer import (
     standard_errors_each_side,
 )
 from stratagem.estimation.answer_file import save
-from stratagem.estimation.gap import below, inside, who
+from stratagem.estimation.gap import below, check_arranged, inside, who
 from stratagem.estimation.impossibility import Impossible, impossible
 from stratagem.estimation.interval import Interval, about_population, around
 from stratagem.estimation.likelihood import EVERY
@@ -285,9 +285,12 @@ class Estimate:
             UnsupportedWorkloadError: if a query is not a combination of rows of the strategy.
             ValueError: if the post-processing does not fit them.
         """
-        workload = workload_of(workload, default=lambda: self.workload.domain)
+        workload, base = (
+            workload_of(workload, default=lambda: self.workload.domain),
+            self.base or self.workload,
+        )
         self.evidence.check(workload)
-        base = self.base or self.workload
+        check_arranged(self.naming.attributes, workload, base)
         if self.processed is not None and self.method.fits == EVERY and answered_by(base, workload):
             return replace(self, workload=workload, base=base)
         processed = self.method.processed(self.evidence, workload)

@@ -6,6 +6,7 @@ import numpy as np
 
 from stratagem.estimation.answer import check_confidence
 from stratagem.estimation.estimate import Estimate
+from stratagem.estimation.gap import check_arranged
 from stratagem.estimation.likelihood import EVERY
 from stratagem.estimation.postprocessing import RECOMMENDED, Method, answered_by, named, recommended
 from stratagem.estimators import Evidence, estimator
@@ -93,6 +94,7 @@ def answered(
     evidence.check(workload)
     chosen = recommended(evidence) if method == RECOMMENDED else chosen
     attributes = () if base is None else base.domain.attributes
+    check_arranged(attributes, workload, base or workload)
     shown = (confidence, simultaneous, about, attributes)
     if base is not None and chosen.fits == EVERY and not chosen.unbiased and answered_by(base, workload):
         return Estimate(base, evidence, chosen, chosen.processed(evidence, base), *shown).ask(workload)

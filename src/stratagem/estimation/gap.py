@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from stratagem.domain.text import labelled
+from stratagem.domain.values import OTHER
 from stratagem.estimation.answer import ANSWERED, VALUED
 from stratagem.math.number import entries
-from stratagem.workloads import Attribute, Labels
+from stratagem.workloads import Attribute, Labels, Workload
+from stratagem.workloads.product import Product
+from stratagem.workloads.ranges import AllRange, Prefix
 from stratagem.workloads.workload import MATRIX_LIMIT
+
+ORDERED = Prefix | AllRange
 
 
 def gaps(attribute: Attribute, *, ordered: bool = False) -> tuple[int, ...]:
@@ -32,6 +38,27 @@ def who(attributes: Iterable[Attribute], *, ordered: bool = False) -> str:
 def inside(attribute: Attribute, *, ordered: bool = False) -> np.ndarray:
     """Return 1 for every value that is not left out (size,)."""
     return (~np.isin(np.arange(attribute.size), gaps(attribute, ordered=ordered))).astype(float)
+
+
+def check_arranged(attributes: Sequence[Attribute], asked: Workload, made_for: Workload) -> None:
+    """Refuse queries along an order of labels that stand as the alphabet puts them, as where no order was known.
+
+    A mechanism that was made for such queries knows the order. Queries of several attributes are not looked at.
+
+    Raises:
+        ValueError: naming the labels.
+    """
+    values = attributes[0].values if len(attributes) == 1 else None
+    (asked,) = asked.factors if isinstance(asked, Product) and values else (asked,)
+    if not (isinstance(asked, ORDERED) and isinstance(values, Labels)) or isinstance(made_for, ORDERED):
+        return
+    texts = [text for text in values.texts if text != OTHER]
+    if texts == sorted(texts) and not labelled(texts, {}).ordered and not values.ordered:
+        raise ValueError(
+            f"the labels of {attributes[0].name} stand in the order of the alphabet ({', '.join(texts)[:60]}), so that "
+            "none is above another and there is no quantile or prefix: ask for histogram, or state the labels from "
+            "first to last where the mechanism is made"
+        )
 
 
 def below(attribute: Attribute, share: float) -> tuple[np.ndarray, np.ndarray]:

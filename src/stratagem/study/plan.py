@@ -18,8 +18,8 @@ from stratagem.domain.domain import ALONE, Domain
 from stratagem.domain.file import stated_order
 from stratagem.domain.placeholder import placeholders
 from stratagem.domain.policy import Policy, like_missing
-from stratagem.domain.proposal import STATED, Proposal, stated
-from stratagem.domain.remainder import completed, found_values, sentences
+from stratagem.domain.proposal import Proposal, stated
+from stratagem.domain.remainder import cautions, completed, found_values, sentences
 from stratagem.domain.text import said
 from stratagem.domain.values import Labels
 from stratagem.estimators import Errors, errors
@@ -178,30 +178,15 @@ class Plan:
         """Return which values people choose from, and which rows of the data are in none of the others."""
         return sentences(self.column, self.proposal, self.x, self.others)
 
-    def warning(self) -> str | None:
-        """Return what is to be done about values that were read from the data; None where they were stated."""
-        if self.proposal.rule == STATED:
-            return None
-        option = "edges" if self.proposal.ordered else "labels"
-        return (
-            f"These {option} were read from the data and tell something about them: if these are the people to "
-            f"protect, state {option} that you know without the data."
-        )
-
     def notes(self) -> tuple[str, ...]:
         """Return what is to be done about values, and what time ran out for, each in a sentence."""
-        texts = list(self.placeholders)
-        listed = ", ".join(f"{text!r} {rows:,}" for text, rows in self.placeholders.items())
-        held = f"{self.column} holds numbers that look like placeholders for no answer (rows with {listed})"
-        placeholder = f"{held}: if they are, say so with missing={texts}." if texts else None
         values = self.proposal.values
         rows = zip(values.texts if isinstance(values, Labels) else (), self.x.tolist(), strict=False)
         answers = like_missing(dict(rows))
         late = self.solution.baselines.late_sentence
         ended = "Time ran out before the smallest epsilon was found; ask with more seconds."
         told = (
-            self.warning(),
-            placeholder,
+            *cautions(self.column, self.proposal, self.placeholders),
             said(self.spellings),
             *self.remarks,
             answers,
