@@ -87,10 +87,6 @@ class BloomFilters(LinearProtocol):
         return loss(differences(self.filters), self.p, self.q)
 
     @property
-    def delta(self) -> float:
-        return 0.0
-
-    @property
     def report(self) -> str:
         return f"1 of {self.cohorts} cohorts and {self.bits} bits"
 

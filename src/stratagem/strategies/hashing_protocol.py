@@ -63,20 +63,12 @@ class LocalHashing(SupportOracle):
         object.__setattr__(self, "g", g)
 
     @property
-    def domain_size(self) -> int:
-        return self.n
-
-    @property
     def epsilon(self) -> float:
         return 0.0 if self.n == 1 else math.log(self.p / (1 - self.p)) + math.log(self.g - 1)
 
     @property
     def report(self) -> str:
         return f"a hash function and 1 of {self.g}"
-
-    @property
-    def own(self) -> float:
-        return self.p
 
     @property
     def other(self) -> float:

@@ -200,10 +200,6 @@ class NumberReport(LinearProtocol):
         return self.law.epsilon
 
     @property
-    def delta(self) -> float:
-        return 0.0
-
-    @property
     def report(self) -> str:
         return "1 real number"
 

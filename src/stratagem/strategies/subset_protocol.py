@@ -77,20 +77,12 @@ class SubsetSelection(SupportOracle):
         return c**2 * k * (n - k) / ((n + c * k) ** 2 * (n - 1))
 
     @property
-    def domain_size(self) -> int:
-        return self.n
-
-    @property
     def epsilon(self) -> float:
         return math.log(self.p / (1 - self.p)) + math.log((self.n - self.k) / self.k)
 
     @property
     def report(self) -> str:
         return f"{self.k} of {self.n} values"
-
-    @property
-    def own(self) -> float:
-        return self.p
 
     @property
     def other(self) -> float:

@@ -58,10 +58,6 @@ class UnaryEncoding(SupportOracle):
             )
 
     @property
-    def domain_size(self) -> int:
-        return self.n
-
-    @property
     def epsilon(self) -> float:
         if self.n == 1:
             return 0.0
@@ -70,10 +66,6 @@ class UnaryEncoding(SupportOracle):
     @property
     def report(self) -> str:
         return f"{self.n} bits"
-
-    @property
-    def own(self) -> float:
-        return self.p
 
     @property
     def other(self) -> float:
