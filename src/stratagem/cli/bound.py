@@ -39,15 +39,9 @@ SOON = 1e-3
 """Least seconds for bounds that are to be tightened."""
 ASKED = Annotated[
     str | None,
-    typer.Argument(
-        metavar="WORKLOAD",
-        help="A name of `stratagem list`, or a .toml, .npy or .csv file.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="WORKLOAD", help="A name of `stratagem list`, or a .toml, .npy or .csv file."),
 ]
-BUDGET = Annotated[
-    float | None, typer.Option(help="Privacy budget of one user, in nats.", show_default=False)
-]
+BUDGET = Annotated[float | None, typer.Option(help="Privacy budget of one user, in nats.")]
 
 
 def bound(
@@ -68,16 +62,10 @@ def bound(
     seconds: SECONDS = None,
     over: OVER = None,
     certificate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.npz", help="Write arrays that prove the nonnegative bound.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE.npz", help="Write arrays that prove the nonnegative bound.")
     ] = None,
     check_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--check", metavar="FILE", help="Compute the bound of a certificate again.", show_default=False
-        ),
+        Path | None, typer.Option("--check", metavar="FILE", help="Compute the bound of a certificate again.")
     ] = None,
     plot: PLOT = None,
     details: DETAILS = False,

@@ -39,7 +39,7 @@ def compare(
     over: OVER = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write every number to a .csv or .json file.", show_default=False),
+        typer.Option("-o", "--out", help="Write every number to a .csv or .json file."),
     ] = None,
     plot: PLOT = None,
     show_all: ALL = False,

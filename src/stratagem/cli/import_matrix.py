@@ -57,9 +57,7 @@ def import_matrix(
     edges: EDGES = None,
     labels: LABELS = None,
     unit: UNIT = None,
-    variable: Annotated[
-        str | None, typer.Option(help="The array of an .npz or .mat file.", show_default=False)
-    ] = None,
+    variable: Annotated[str | None, typer.Option(help="The array of an .npz or .mat file.")] = None,
     transposed: Annotated[
         bool, typer.Option("--transposed", help="Rows are user types, columns outputs.")
     ] = False,

@@ -26,15 +26,11 @@ def inspect(
     memo: Annotated[
         float | None,
         typer.Option(
-            help="As if devices kept their first draw: epsilon of any number of reports of one person about one value.",
-            show_default=False,
+            help="As if devices kept their first draw: epsilon of any number of reports of one person about one value."
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="With --memo: the same bundle with it, *.ldp.json.", show_default=False
-        ),
+        Path | None, typer.Option("-o", "--out", help="With --memo: the same bundle with it, *.ldp.json.")
     ] = None,
     force: FORCE = False,
     json: JSON = False,

@@ -19,17 +19,11 @@ def rounds(
     out: Annotated[Path, typer.Option("-o", "--out", help="The bundle of the second round, *.ldp.json.")],
     users: Annotated[
         int | None,
-        typer.Option(
-            help="People of the second round, by default four for each report of the first.",
-            show_default=False,
-        ),
+        typer.Option(help="People of the second round, by default four for each report of the first."),
     ] = None,
     cells: Annotated[
         int | None,
-        typer.Option(
-            help="Merged bins, by default as many as the people leave room for, at most 64.",
-            show_default=False,
-        ),
+        typer.Option(help="Merged bins, by default as many as the people leave room for, at most 64."),
     ] = None,
     seconds: SECONDS = None,
     force: FORCE = False,
