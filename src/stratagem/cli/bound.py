@@ -87,14 +87,11 @@ def bound(
         raise ValueError("a bound needs a workload and --epsilon, or a certificate to --check: give them")
     if certificate is not None and (over is not None or objective != AVERAGE):
         raise ValueError("--certificate proves one bound on the average: leave out --over and --objective")
-    from stratagem.io.target import check_target
     from stratagem.math.privacy import check
     from stratagem.study.bound_table import bound_sweep
 
     check_plot(plot, force=force)
-    if certificate is not None:
-        check_target(certificate, (".npz",))
-        check_free(certificate, force=force)
+    check_free(certificate, (".npz",), force=force)
     asked = read_workload(workload, domain, order, width)
     tight, time = tight or seconds is not None, deadline()
     if tight:

@@ -60,12 +60,9 @@ def count(
     """Find the cheapest mechanism that releases a count of n people and has the properties asked for."""
     from stratagem.counts import design
     from stratagem.counts.optimum import WRITERS, save
-    from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
-    if out is not None:
-        check_target(out, tuple(WRITERS))
-        check_free(out, force=force)
+    check_free(out, tuple(WRITERS), force=force)
     with progress("solving the linear program"):
         try:
             found = design(

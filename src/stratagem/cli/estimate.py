@@ -191,13 +191,10 @@ def _check_files(
     """Refuse files that could not be written or exist, and people without mbi, before the work."""
     from stratagem.estimation import synthetic as people
     from stratagem.estimation.answer_file import SUFFIXES
-    from stratagem.io.target import check_target
 
     check_plot(plot, force=force)
-    for path, suffixes in ((out, SUFFIXES), (synthetic, people.SUFFIXES)):
-        if path is not None:
-            check_target(path, suffixes)
-            check_free(path, force=force)
+    check_free(out, SUFFIXES, force=force)
+    check_free(synthetic, people.SUFFIXES, force=force)
     if synthetic is not None:
         people.check_mbi()
     if summary is not None:

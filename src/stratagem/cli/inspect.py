@@ -40,18 +40,15 @@ def inspect(
     With --memo devices keep their first draw: a bundle that is saved gets a memo, which changes neither a single
     report nor its error.
     """
-    from stratagem.io.target import check_target
     from stratagem.math.privacy import posterior, surest
     from stratagem.mechanism.export.saved import read_saved
     from stratagem.mechanism.mechanism import SUFFIX, Mechanism
     from stratagem.study.attack import attack, attack_repeated
     from stratagem.study.repeated import promised
 
-    if out is not None:
-        if memo is None:
-            raise ValueError("-o was given, but nothing is made: add --memo, or leave -o out")
-        check_target(out, (SUFFIX,))
-        check_free(out, force=force)
+    if out is not None and memo is None:
+        raise ValueError("-o was given, but nothing is made: add --memo, or leave -o out")
+    check_free(out, (SUFFIX,), force=force)
     with progress("computing"):
         saved = read_saved(file)
         made = saved if isinstance(saved, Mechanism) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -306,8 +307,12 @@ def read_row(path: Path) -> np.ndarray:
     return numbers.ravel() if numbers.size == max(numbers.shape, default=0) else numbers
 
 
-def check_free(path: Path | None, *, force: bool) -> None:
-    """Refuse to overwrite a file that nobody gave up, before the work."""
+def check_free(path: Path | None, suffixes: Sequence[str] = (), *, force: bool) -> None:
+    """Refuse a path that cannot be written, with another suffix, or a file that nobody gave up, before the work."""
+    from stratagem.io.target import check_target
+
+    if path is not None and suffixes:
+        check_target(path, tuple(suffixes))
     if path is not None and path.is_file() and not force:
         raise ValueError(f"{path} exists: name another file, or give --force")
 
@@ -320,9 +325,7 @@ def check_plot(path: Path | None, *, force: bool) -> None:
     """
     if path is None:
         return
-    from stratagem.io.target import check_target
     from stratagem.report.plots import SUFFIXES, check_matplotlib
 
-    check_target(path, SUFFIXES)
-    check_free(path, force=force)
+    check_free(path, SUFFIXES, force=force)
     check_matplotlib()

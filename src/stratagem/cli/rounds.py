@@ -34,13 +34,11 @@ def rounds(
     The first bundle asks for prefixes or ranges of numbers, dates or times. Deal people at random: each takes part in
     one round only. Then `stratagem estimate SECOND COUNTS` answers from the second round, without a bias.
     """
-    from stratagem.io.target import check_target
     from stratagem.mechanism.mechanism import SUFFIX, load_mechanism
     from stratagem.report.wording import counted
     from stratagem.study.two_rounds import second_round
 
-    check_target(out, (SUFFIX,))
-    check_free(out, force=force)
+    check_free(out, (SUFFIX,), force=force)
     first = load_mechanism(file)
     tally = read_counts(first, counts)
     with progress("searching") as on_step:

@@ -52,7 +52,6 @@ class ClosedForm(CountMechanism):
         )
 
     def whole(self) -> Whole:
-        """Return the probabilities as whole numbers with a common total, exactly."""
         n, (p, q) = self.size, self.alpha.as_integer_ratio()
         if n > TABLE:
             raise ValueError(f"whole numbers for {n} people would be huge; above {TABLE} draw directly")
@@ -108,7 +107,6 @@ class Geometric(ClosedForm):
 
     @property
     def properties(self) -> frozenset[Property]:
-        """The properties that hold, by Lemmas 13 and 14 of the thesis."""
         if self.size == 1:
             return EVERY
         found = {Property.S, Property.RM, Property.RH}

@@ -44,7 +44,6 @@ class CountTable(CountMechanism):
         return np.array([math.log(number) if number else -math.inf for number in row])
 
     def sampler(self) -> ColumnSampler:
-        """Return the exact sampler of the columns, after a check of their sums and ratios."""
         if (self.numbers.cells.sum(axis=0) != self.numbers.total).any():
             raise ValueError("a column does not sum to the total of the table: do not use it")
         check_ratio(self)

@@ -180,7 +180,6 @@ class Codes(Values):
 
     @property
     def other(self) -> int | None:
-        """The cell after the numbers that stands for every other answer; None if there is none."""
         return self.numbers if self.others else None
 
     @property
@@ -189,11 +188,9 @@ class Codes(Values):
         return self.size - self.no_answer - self.others
 
     def apart(self, low: int, high: int) -> tuple[int, ...]:
-        """Return the cells from `low` to `high` that are no numbers."""
         return tuple(range(max(low, self.numbers), high + 1))
 
     def place(self, text: str | None) -> Place:
-        """Return a whole number as its own cell."""
         if text is None or is_missing(text):
             return self.without(text, ABSENT)
         number = parse_decimal(text)
@@ -207,7 +204,6 @@ class Codes(Values):
         return Place(cell) if cell == number else Place(-1, "not a whole number")
 
     def value(self, cell: int) -> int | str:
-        """Return the whole number, or "other", or "no answer"."""
         return cell if cell < self.numbers else OTHER if cell == self.other else NO_ANSWER
 
     def ends(self, low: int, high: int) -> tuple[str, str]:

@@ -286,7 +286,6 @@ class AdditiveNoise(LinearProtocol):
         return self.queries.T[values] + self.noise.draw(len(values), len(self.queries), rng)
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports and their sum, (1 + k,)."""
         reports, k = np.asarray(reports), len(self.queries)
         if reports.ndim != 2 or reports.shape[1] != k or reports.dtype != float:
             raise ValueError(
@@ -308,5 +307,4 @@ class AdditiveNoise(LinearProtocol):
         return totals[0] * offset + R @ totals[1:]
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers."""
         raise ValueError("reports with additive noise are real numbers, too many for a matrix")

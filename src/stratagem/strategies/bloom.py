@@ -192,7 +192,6 @@ class BloomFilters(LinearProtocol):
         return nnls(self._stacked[chosen].T, answers)[0]
 
     def dense(self) -> NoReturn:
-        """Refuse: there are C 2^b reports."""
         raise ValueError(
             f"there are {self.cohorts} x 2^{self.bits} reports; noisy filters have no matrix here"
         )

@@ -120,7 +120,6 @@ class LocalHashing(SupportOracle):
         return counts
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw and collect every user's report, in blocks."""
         x = check_counts(x, self.n)
         values = np.repeat(np.arange(self.n), x)
         totals = np.zeros(self.n + 1, dtype=np.int64)
@@ -129,7 +128,6 @@ class LocalHashing(SupportOracle):
         return totals
 
     def dense(self) -> NoReturn:
-        """Refuse: there are g (2^31 - 1)^3 reports."""
         raise ValueError(
             f"local hashing into {self.g} values has {self.g} x (2^31 - 1)^3 reports, too many for a matrix"
         )

@@ -62,7 +62,6 @@ class TwoEnds(NumberLaw):
         return math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return C^2 - t^2."""
         return self.reach**2 - np.square(t)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -99,7 +98,6 @@ class Piecewise(NumberLaw):
         return 2 * math.log((self.reach + 1) / (self.reach - 1))
 
     def variance(self, t: np.ndarray) -> np.ndarray:
-        """Return (C - 1) (t^2/2 + (2 C - 1)/6)."""
         return (self.reach - 1) * (np.square(t) / 2 + (2 * self.reach - 1) / 6)
 
     def draw(self, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -234,7 +232,6 @@ class NumberReport(LinearProtocol):
         return self.law.draw(t, rng)[:, None]
 
     def collect(self, reports: np.ndarray) -> np.ndarray:
-        """Return the number of reports and their sum, (2,)."""
         reports = np.asarray(reports)
         if reports.ndim != 2 or reports.shape[1] != 1 or reports.dtype != float:
             raise ValueError(
@@ -245,7 +242,6 @@ class NumberReport(LinearProtocol):
         return np.array([float(len(reports)), float(reports.sum())])
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the number of reports and their sum, (2,)."""
         x = check_counts(x, self.domain_size)
         values, total = np.repeat(np.arange(self.domain_size), x), 0.0
         for first in range(0, len(values), BLOCK):
@@ -256,5 +252,4 @@ class NumberReport(LinearProtocol):
         return totals[0] / self.domain_size + (totals[1] - totals[0] * self.numbers.mean()) * self.direction
 
     def dense(self) -> NoReturn:
-        """Refuse: reports are real numbers."""
         raise ValueError("reports of a number are real numbers, too many for a matrix")

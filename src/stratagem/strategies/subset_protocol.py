@@ -122,7 +122,6 @@ class SubsetSelection(SupportOracle):
         return column_sums(packed, self.n)
 
     def histogram(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw and collect every user's report, in blocks."""
         x = check_counts(x, self.n)
         values = np.repeat(np.arange(self.n), x)
         totals = np.zeros(self.n + 1, dtype=np.int64)
@@ -131,7 +130,6 @@ class SubsetSelection(SupportOracle):
         return totals
 
     def dense(self) -> MatrixStrategy:
-        """Return the matrix of all sets of k values."""
         n, k = self.n, self.k
         if math.comb(n, k) * n > DENSE:
             raise ValueError(

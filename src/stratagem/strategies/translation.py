@@ -216,11 +216,6 @@ class TranslationStrategy(Randomiser):
 
     @final
     def dense(self) -> MatrixStrategy:
-        """Return the same strategy as a matrix (m x n).
-
-        Raises:
-            ValueError: if it would hold more than 2^25 probabilities.
-        """
         if self.outputs * self.domain_size > DENSE:
             raise ValueError(
                 f"a matrix of {self.outputs} outputs over the domain of {len(self.sizes)} attributes is too large: "

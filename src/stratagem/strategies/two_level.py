@@ -142,7 +142,6 @@ class TwoLevelStrategy(Strategy):
         return C
 
     def centred_rows(self, prior: np.ndarray | None = None) -> Rows:
-        """Return R (k x n) with R^T R = C."""
         return Rows.of(self._scaled(prior), self.size)
 
     def _scaled(self, prior: np.ndarray | None) -> Iterator[np.ndarray]:
@@ -153,11 +152,6 @@ class TwoLevelStrategy(Strategy):
             yield (B - mass) * (c * np.sqrt(self.theta[rows, None] / self.size / (1 + c * mass)))
 
     def dense(self) -> MatrixStrategy:
-        """Return the same strategy as a matrix.
-
-        Raises:
-            ValueError: if it would hold more than 2^27 probabilities.
-        """
         if self.outputs * self.size > DENSE:
             raise ValueError(
                 f"a matrix of {self.outputs} outputs x {self.size} user types is too large: "

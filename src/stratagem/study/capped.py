@@ -62,14 +62,12 @@ class CappedGuess(Kind):
         return Setting(first, lambda _: bounds, candidates, {FREE: free})
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
-        """Return the strategy in whole numbers; its best guess is computed again."""
         made = in_whole_numbers(solution, name, solution.epsilon)
         if made.strategy.guess > solution.problem.constraint.guess * (1 + ROUNDING):
             raise ArithmeticError("whole numbers do not keep the cap on the best guess")
         return made
 
     def text(self, solution: Solution) -> str:
-        """Return what one report tells, what the cap costs and how good the strategy is."""
         free, epsilon = solution.others[FREE], solution.epsilon
         more = solution.accuracy.average_variance / free.accuracy.average_variance - 1
         return (
@@ -80,7 +78,6 @@ class CappedGuess(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return the cap, what one report tells and the objective without a cap."""
         told = {name: one for name, one in attack(solution.strategy).record().items() if name != "epsilon"}
         free = solution.others[FREE].objective
         return {"cap": solution.problem.constraint.guess, **told, "objective_without_cap": free}

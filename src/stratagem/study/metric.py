@@ -59,7 +59,6 @@ class ByDistance(Kind):
         return Mechanism.on_line(matrix, solution.workload, steps.distances.tolist(), name=name)
 
     def text(self, solution: Solution) -> str:
-        """Return what a report tells, what is gained over a published mechanism and how good the strategy is."""
         steps, published = solution.problem.constraint, solution.others[PUBLISHED].objective
         d = steps.distances
         low, high = float(d[d > 0].min()), float(d.max())
@@ -80,7 +79,6 @@ class ByDistance(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return the steps, and the objective of a published mechanism."""
         return {
             "steps": solution.problem.constraint.distances.tolist(),
             "published_objective": solution.others[PUBLISHED].objective,

@@ -60,12 +60,10 @@ class Memoised(Kind):
         return Setting(None, lambda _: bounds, lambda: _candidates(problem, solve))
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
-        """Return the strategy in whole numbers, with its memo."""
         permanent = solution.problem.constraint.epsilon
         return in_whole_numbers(solution, name, solution.epsilon).memoised(permanent)
 
     def text(self, solution: Solution) -> str:
-        """Return what reports tell, what their mean is worth and how good the sets are."""
         made, k = solution.mechanism(), solution.problem.constraint.reports
         assert made.memo is not None
         one, several = variances_of_means(made, [1, k])
@@ -78,7 +76,6 @@ class Memoised(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return what the memo promises."""
         return promised(solution.mechanism())
 
 

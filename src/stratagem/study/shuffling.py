@@ -71,14 +71,12 @@ class BehindAShuffler(Kind):
         return Setting(first, bounds, candidates if chosen else None, {OWN: own, SAFE: safe})
 
     def mechanism(self, solution: Solution, name: str) -> Mechanism:
-        """Return the strategy in whole numbers; its central epsilon is computed again."""
         made = in_whole_numbers(solution, name, solution.strategy.epsilon * (1 + 1e-12))
         if not solution.problem.constraint.target(solution.epsilon).reached(made.strategy.blanket):
             raise ArithmeticError("whole numbers do not reach the central epsilon")
         return made
 
     def text(self, solution: Solution) -> str:
-        """Return what shuffled reports tell, what choosing pairs gains and how good the strategy is."""
         own, safe, central = solution.others[OWN], solution.others[SAFE], _central(solution)
         variance = solution.accuracy.average_variance
         other, saved = (1 - variance / one.accuracy.average_variance for one in (own, safe))
@@ -93,7 +91,6 @@ class BehindAShuffler(Kind):
         )
 
     def record(self, solution: Solution) -> dict[str, Any]:
-        """Return the central privacy, and the objectives without a shuffler in the search."""
         others = {
             name.replace(" ", "_"): {"epsilon": one.epsilon, "objective": one.objective}
             for name, one in solution.others.items()

@@ -123,7 +123,6 @@ class Weighted(Workload):
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of V times weight^2."""
         return self.weight**2 * self.workload.frobenius_squared
 
     @property

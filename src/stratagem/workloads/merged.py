@@ -112,7 +112,6 @@ class Spread(Workload):
 
     @property
     def frobenius_squared(self) -> float:
-        """The trace of A^T V A."""
         return float(np.trace(self._gram()))
 
     @property

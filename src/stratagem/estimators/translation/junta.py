@@ -37,7 +37,6 @@ class Juntas(Translates[JuntaStrategy]):
         return None
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        """Return the exact accuracy, as `junta_accuracy`."""
         return junta_accuracy(workload, self.strategy)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
@@ -64,14 +63,12 @@ class Sampling(Estimator):
         self.accuracy(workload)
 
     def accuracy(self, workload: Workload) -> Accuracy:
-        """Return the exact accuracy, as `junta_accuracy`."""
         return junta_accuracy(workload, self.strategy)
 
     def objective(self, workload: Workload, factor: Callable[[], np.ndarray] | None = None) -> float:
         return self.accuracy(workload).objective
 
     def evidence(self, counts: Counts) -> Evidence:
-        """Return what counts of reports (m,) say."""
         return self._listed.evidence(counts)
 
     def _variances(self, workload: Workload, x: np.ndarray) -> np.ndarray:
