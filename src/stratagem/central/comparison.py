@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stratagem.baselines.baseline import Setting
+from stratagem.baselines.least_l1 import least_l1
+from stratagem.baselines.least_l2 import least_l2
 from stratagem.central.cube import MOST, GridHierarchy, cube_tables, haar, parities, tables
 from stratagem.central.hierarchy import BRANCHINGS, Hierarchy, Tree, best_budgets
 from stratagem.central.measurement import (
@@ -147,8 +149,6 @@ def optimised(
     Guarantee:
         epsilon-differential privacy: the sensitivity is that of the rounded queries.
     """
-    from stratagem.baselines.least_l1 import least_l1
-
     A = least_l1(V, starts).matrix
     A = A[np.abs(A).max(axis=1) > SAME * np.abs(A).max()]
     sizes = np.abs(A)
@@ -168,8 +168,6 @@ def optimised_gaussian(
     They are the best for "add-remove"; for "replace" they are only good, as Euclidean distances of columns
     take the place of lengths.
     """
-    from stratagem.baselines.least_l2 import least_l2
-
     return measure_gaussian(least_l2(V).matrix, epsilon, delta, neighbours)
 
 

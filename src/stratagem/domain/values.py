@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cells:
+class ValueCells:
     """The cells of the values of a column, with reasons for values that have none."""
 
     cell: np.ndarray
@@ -146,12 +146,12 @@ class Values(ABC):
             raise ValueError(f"{text!r:.60} was given, but is {place.reason}: give one of the values {self}")
         return place.cell
 
-    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> Cells:
+    def cells(self, values: Sequence[str | None], *, clip: bool = False) -> ValueCells:
         """Return the cell of every value; `clip` moves values beyond the edges into the first or the last bin."""
         places = [self.place(value) for value in values]
         if clip:
             places = [one if one.nearest is None else Place(one.nearest) for one in places]
-        return Cells(
+        return ValueCells(
             np.array([one.cell for one in places], dtype=np.int64), tuple(one.reason for one in places)
         )
 

@@ -28,7 +28,7 @@ Solve = Callable[[Problem, float], Solution]
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class SearchStart:
     """What the search under a constraint starts from."""
 
     first: Candidate | None
@@ -49,7 +49,7 @@ class Kind(Promise):
     """A kind of constraint: how problems that have it are solved, and what a result promises beside its epsilon."""
 
     @abstractmethod
-    def setting(self, problem: Problem, seed: int, solve: Solve) -> Setting:
+    def start(self, problem: Problem, seed: int, solve: Solve) -> SearchStart:
         """Return what the search starts from.
 
         Raises:
@@ -70,7 +70,7 @@ def solve(
             f"outputs is {asked.outputs}, but a constraint was given, which is designed for without a limit of "
             "outputs: leave one of the two out"
         )
-    setting, found = kind.setting(problem, asked.seed, free), Search()
+    setting, found = kind.start(problem, asked.seed, free), Search()
     bounds, first = cache(setting.bounds), setting.first
     if setting.candidates is not None:
         found.status = Status.TIME_EXHAUSTED
