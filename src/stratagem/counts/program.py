@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,7 +35,7 @@ def other(engine: Engine) -> Engine:
     return "CLARABEL" if engine == "HIGHS" else "HIGHS"
 
 
-def minimise(cost: Any, constraints: Sequence[Any], engine: Engine) -> None:
+def minimise(cost: Any, constraints: list[Any], engine: Engine) -> None:
     """Give the variables of a program the values of least cost."""
     import cvxpy as cp
 

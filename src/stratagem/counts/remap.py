@@ -15,7 +15,6 @@ from stratagem.counts.optimum import REACHES
 from stratagem.counts.table import CountTable, worst_ratio
 from stratagem.math.computing import quiet_solver
 from stratagem.math.number import integer
-from stratagem.strategies import MatrixStrategy
 
 TIE, TINY = 1e-9, 1e-290
 """Relative and absolute difference of two expected losses below which they are compared as exact fractions."""
@@ -234,6 +233,8 @@ def merged(
     P[i, j] = sum of Q[y, j] over the outputs y whose answer of least posterior expected loss is i: the
     expected loss is that of Q with its best decoder, the largest ratio in a row no larger.
     """
+    from stratagem.strategies import MatrixStrategy
+
     Q = MatrixStrategy(channel).matrix
     n = Q.shape[1] - 1
     if n < 1:
