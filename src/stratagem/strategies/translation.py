@@ -202,6 +202,12 @@ class TranslationStrategy(Randomiser):
         own = users[attributes] if users.ndim == 1 else np.take_along_axis(users, attributes, axis=1)
         return self._cells(b, own - shifts, self.multiples(b, local))
 
+    @property
+    @final
+    def deepest(self) -> int:
+        """Largest number of attributes that a report tells about together."""
+        return max(len(pattern.axes) for pattern in self.patterns)
+
     @final
     def by_pattern(self, outputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Return each pattern b that occurs, and the positions (k,) of its outputs in the array."""
